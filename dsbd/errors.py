@@ -1,0 +1,30 @@
+"""Every error this package raises on purpose.
+
+    DsbdError
+    ├── SettingsError (also a ValueError)   a setting is out of range or contradicts another
+    ├── PromptError   (also a ValueError)   the prompt does not fit the models
+    ├── PairError                           models cannot be loaded, or cannot work together
+    └── TraceError                          a trace file is unreadable, damaged or of another format
+
+Messages name the value received, the values allowed and the remedy, on one line.
+"""
+
+
+class DsbdError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class SettingsError(DsbdError, ValueError):
+    """A setting is out of range or contradicts another."""
+
+
+class PromptError(DsbdError, ValueError):
+    """The prompt does not fit the models."""
+
+
+class PairError(DsbdError):
+    """Models cannot be loaded, or cannot work together."""
+
+
+class TraceError(DsbdError):
+    """A trace file is unreadable, damaged or of another format."""

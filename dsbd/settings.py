@@ -1,0 +1,114 @@
+"""What a decode is asked to do, checked once at construction."""
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dsbd.errors import SettingsError
+
+METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative", "sampling", "greedy")
+
+
+@dataclass(frozen=True)
+class DecodingSettings:
+    """Settings of every method; a table in the README says which fields each method reads.
+
+    Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
+    t = ``width_threshold``.
+
+    Raises:
+        SettingsError: a value is outside its range; the message names the range.
+    """
+
+    method: str = "dsbd"
+    """One of :data:`METHODS`."""
+    max_new_tokens: int = 64
+    """Exact limit of generated tokens, EOS included. 1 to 32,768."""
+    draft_depth: int = 4
+    """Layers drafted per iteration. 0 (no drafting) to 32."""
+    draft_width: int = 6
+    """Drafts per layer. 1 to 64."""
+    min_width: int = 1
+    """Beams every layer yields at least. 1 to 64."""
+    max_width: int | None = None
+    """Beams a layer yields at most, and beams of a bonus layer; None = max(draft_width, min_width)."""
+    width_threshold: float = 0.7
+    """Widen while P(at least that many accepted) reaches this. 0 to 1."""
+    replacement: bool = True
+    """True: beams are drawn independently and may repeat. False: no two beams are equal."""
+    input_beams: int | None = None
+    """Keep only this many beams, the best by log-weight, between iterations; None = all."""
+    landing: bool = True
+    """Go on verifying when every drawn beam is itself a node of the forest (exact; beyond the paper)."""
+    cover_width: int = 0
+    """Likely pairs per layer scored along to be landed on. 0 (the paper) to 256."""
+    num_beams: int = 4
+    """Width of the beam methods. 1 to 64."""
+    temperature: float = 1.0
+    """Divides the joint scores; 0 is greedy. 0 to 100."""
+    top_k: int = 50
+    """Keep this many likeliest pairs of the joint law; 0 = all."""
+    top_p: float = 1.0
+    """Keep the likeliest pairs of the joint law up to this mass; 1 = all. Above 0, at most 1."""
+    length_penalty: float = 1.0
+    """Hypotheses rank by log_weight / length**length_penalty. -10 to 10."""
+    seed: int = 0
+    """Seed of the one generator all randomness comes from. 0 to 2**63 - 1."""
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
+        self._integer("max_new_tokens", 1, 32768)
+        self._integer("draft_depth", 0, 32)
+        self._integer("draft_width", 1, 64)
+        self._integer("min_width", 1, 64)
+        self._integer("max_width", 1, 64, optional=True)
+        self._integer("input_beams", 1, 64, optional=True)
+        self._integer("cover_width", 0, 256)
+        self._integer("num_beams", 1, 64)
+        self._integer("top_k", 0, 1_000_000)
+        self._integer("seed", 0, 2**63 - 1)
+        self._number("width_threshold", 0.0, 1.0)
+        self._number("temperature", 0.0, 100.0)
+        self._number("top_p", 0.0, 1.0, above=True)
+        self._number("length_penalty", -10.0, 10.0)
+        self._boolean("replacement")
+        self._boolean("landing")
+        if self.max_width is not None and self.max_width < self.min_width:
+            raise SettingsError(
+                f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
+            )
+
+    @property
+    def widest(self) -> int:
+        """The largest width a layer may have: ``max_width``, or its default."""
+        return max(self.draft_width, self.min_width) if self.max_width is None else self.max_width
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
+        """Settings from plain data. Raises: SettingsError for an unknown field or a bad value."""
+        known = {field.name for field in fields(cls)}
+        for name in values:
+            if name not in known:
+                raise SettingsError(f"unknown setting {name!r}; known are {', '.join(sorted(known))}")
+        return cls(**values)
+
+    def _integer(self, name: str, low: int, high: int, optional: bool = False) -> None:
+        value = getattr(self, name)
+        if optional and value is None:
+            return
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            or_none = " or None" if optional else ""
+            raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from {low} to {high}{or_none}")
+
+    def _number(self, name: str, low: float, high: float, above: bool = False) -> None:
+        value = getattr(self, name)
+        real = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not real or not low <= value <= high or (above and value == low):
+            start = f"above {low:g}, at most" if above else f"from {low:g} to"
+            raise SettingsError(f"{name} is {value!r}; allowed are numbers {start} {high:g}")
+
+    def _boolean(self, name: str) -> None:
+        value = getattr(self, name)
+        if not isinstance(value, bool):
+            raise SettingsError(f"{name} is {value!r}; allowed are True and False")

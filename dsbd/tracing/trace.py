@@ -1,0 +1,414 @@
+"""The trace ``dsbd-trace/1``: everything one decode decided, as plain data.
+
+A trace is evidence: every verdict, width and draw can be decided again from what it holds
+(``dsbd.tracing.audit``), and the digest catches every other change. This module needs no torch and
+no model; the drawings read nothing but a :class:`Trace`.
+
+How to read it
+    Every token that ever belonged to a forest or a beam is a *node* with an id that is unique in
+    the trace. Node 0 is the end of the prompt and is not listed. ``parent`` links lead back to it,
+    so a beam is one node id and its text is the pieces on the way from node 0.
+    An iteration holds the beams it starts from, the nodes it adds (``drafted`` and ``cover`` nodes
+    of the forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the
+    forest), and, layer by layer, the trials of the drafts and the draws from the target's law.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from dsbd.errors import TraceError
+from dsbd.settings import DecodingSettings
+
+FORMAT = "dsbd-trace/1"
+ROOT = 0
+MAX_FILE_BYTES = 256 * 1024 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
+
+NodeKind = Literal["drafted", "cover", "drawn"]
+Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
+DrawKind = Literal["recovered", "fresh", "bonus"]
+LayerKind = Literal["draft", "bonus"]
+Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
+Probability = float
+
+_record = dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
+
+
+@_record
+class ModelRecord:
+    """One model of the pair, as it was loaded."""
+
+    id: str
+    revision: str | None
+    dtype: str
+    device: str
+    vocabulary_size: int
+    attention: str
+    """``forest`` (one cache row for all beams) or ``paths`` (one row per path, the fallback)."""
+
+
+@_record
+class Models:
+    """The pair; ``draft`` is None where the method drafts nothing."""
+
+    target: ModelRecord
+    draft: ModelRecord | None
+
+
+@_record
+class Piece:
+    """A token of the prompt."""
+
+    token_id: int
+    text: str
+    bytes: str | None = None
+    """Hex of the token's bytes where they are not UTF-8 on their own (a character split over tokens), else None."""
+
+
+@_record
+class Prompt:
+    """The prompt as typed, and as the models saw it."""
+
+    text: str
+    pieces: list[Piece]
+
+
+@_record
+class InputBeam:
+    """A beam that an iteration starts from, or leaves behind. Distinct beams; ``multiplicity`` counts duplicates."""
+
+    node: int
+    multiplicity: int
+    log_weight: float
+    """Sum of the target's raw log-probabilities after the prompt, nats."""
+
+
+@_record
+class Node:
+    """One token below its parent. Its probabilities are those of its layer's joint laws."""
+
+    id: int
+    parent: int
+    layer: int
+    """1..draft_depth for forest nodes; the layer of their draw for drawn nodes."""
+    token_id: int
+    text: str
+    """The token's text; U+FFFD stands for bytes that are not UTF-8 on their own (see ``bytes``)."""
+    kind: NodeKind
+    ends: bool
+    """True for an end-of-sequence token: such a beam leaves as a finished hypothesis."""
+    target_log_prob: float | None
+    """Raw log p(token | parent) under the target, nats; None where it is minus infinity."""
+    draft_log_prob: float | None
+    """The same under the draft model; None for drawn nodes."""
+    target_prob: Probability | None
+    """P: the target's joint law of the layer at this node; None where the layer was never reached."""
+    draft_prob: Probability | None
+    """Q: the draft's joint law of the layer at this node; None for drawn nodes."""
+    bytes: str | None = None
+
+
+@_record
+class Trial:
+    """One draft put to the test. Duplicates of a node have a trial each.
+
+    With c and S as in DESIGN.md section 4, the residual at the node is max(P - c*Q, 0) / S, and the
+    acceptance probability is min(1, residual / draft_prob).
+    """
+
+    layer: int
+    order: int
+    """Place among the drafts of its layer, from 0, in the order they were drawn."""
+    node: int
+    verdict: Verdict
+    reason: str
+    draft_prob: Probability
+    """Q_k: the law this very draw came from (without replacement: Q less earlier draws, renormalised)."""
+    residual_prob: Probability | None
+    """P': the target's residual at the node before this trial; None for orphaned and unneeded."""
+    c: float | None
+    S: float | None
+    acceptance: Probability | None
+    uniform: float | None
+    """The random number; accepted when it is below ``acceptance``. None where none was needed."""
+
+
+@_record
+class Draw:
+    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
+
+    layer: int
+    order: int
+    kind: DrawKind
+    node: int
+    landed: bool
+    """True where the drawn pair is a node of the forest."""
+    target_prob: Probability
+    """P at the pair."""
+    draft_prob: Probability
+    """Q at the pair (0 where the draft could not have drawn it, and in a bonus layer)."""
+    c: float
+    S: float
+    uniform: float
+    cdf_low: float
+    cdf_high: float
+
+
+@_record
+class Alternative:
+    """One of the likeliest pairs of a layer's joint law, whether drafted or not."""
+
+    parent: int
+    token_id: int
+    text: str
+    target_prob: Probability
+    draft_prob: Probability
+    node: int | None
+
+
+@_record
+class Layer:
+    """What one layer decided."""
+
+    layer: int
+    kind: LayerKind
+    alive: list[int]
+    """Node ids of the alive beams this layer extends, in the fixed order of its joint law."""
+    draws_planned: int
+    """m: how many drafts can be tried (draft_width; without replacement at most the support of Q; 0 in a bonus layer)."""
+    chain_c: list[float]
+    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty in a bonus layer."""
+    chain_S: list[float]
+    """S at each c of ``chain_c``."""
+    acceptance_chain: list[Probability]
+    """alpha_j = 1 - S_{j+1}/S_j: the mean acceptance of a draft after j - 1 rejections, j = 1..m."""
+    accepted_distribution: list[Probability]
+    """P(m, k): the probability that k of the m drafts are accepted, k = 0..m."""
+    target_support: int
+    """Number of pairs with positive probability under P."""
+    width: int
+    """The chosen width."""
+    width_reason: str
+    accepted: int
+    """How many drafts were accepted."""
+    outcome: Outcome
+    """passed: its width was reached by accepted drafts; landed: every drawn beam landed, so verification
+    went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more."""
+    beams: list[InputBeam]
+    """The beams this layer yielded, finished ones included."""
+    finished: list[int]
+    """Node ids among ``beams`` that ended."""
+    alternatives: list[Alternative] = Field(default_factory=list)
+
+
+@_record
+class Phases:
+    """Wall-clock seconds of the phases of one iteration."""
+
+    draft_seconds: float
+    score_seconds: float
+    verify_seconds: float
+    commit_seconds: float
+
+
+@_record
+class KeptSlots:
+    """The cache row of the target around the commit."""
+
+    prompt_slots: int
+    slots_scored: int
+    """Slots in use when the forest had been scored: prompt, live trie and forest."""
+    slots_kept: int
+    """Slots in use after the commit."""
+    nodes: list[int]
+    """Ids of the nodes of this iteration's forest and input beams whose slots stay."""
+
+
+@_record
+class Iteration:
+    """One target forward: draft, score, verify, commit."""
+
+    index: int
+    input_beams: list[InputBeam]
+    draft_depth: int
+    nodes: list[Node]
+    layers: list[Layer]
+    trials: list[Trial]
+    draws: list[Draw]
+    output_beams: list[InputBeam]
+    """The input beams of the next iteration."""
+    kept: KeptSlots
+    phases: Phases
+
+
+@_record
+class BeamRecord:
+    """A hypothesis of the result."""
+
+    node: int
+    text: str
+    token_ids: list[int]
+    log_weight: float
+    score: float
+    finished: bool
+
+
+@_record
+class Result:
+    """What was returned; ``beams`` are ranked, the first is the returned one."""
+
+    text: str
+    token_ids: list[int]
+    beams: list[BeamRecord]
+    stats: dict[str, Any]
+
+
+@_record
+class Trace:
+    """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
+
+    format: Literal["dsbd-trace/1"]
+    software: dict[str, str]
+    models: Models
+    settings: DecodingSettings
+    seed: int
+    prompt: Prompt
+    iterations: list[Iteration]
+    result: Result | None
+    """None where the run was stopped before its end."""
+    digest: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace as JSON-ready plain data."""
+        plain: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        return plain
+
+    @staticmethod
+    def from_dict(data: Any) -> "Trace":
+        """Check plain data and build the trace.
+
+        Raises:
+            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, or
+                a node refers to one that does not exist.
+        """
+        found = data.get("format") if isinstance(data, dict) else type(data).__name__
+        if found != FORMAT:
+            raise TraceError(f"not a trace: format is {str(found)[:60]!r}, expected {FORMAT!r}; record one with --trace")
+        try:
+            trace: Trace = _adapter().validate_python(data)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(str(part) for part in first["loc"])
+            raise TraceError(f"damaged trace: {place}: {first['msg']} (got {str(first['input'])[:60]!r})") from None
+        _check_links(trace)
+        return trace
+
+    @staticmethod
+    def loads(content: bytes) -> "Trace":
+        """Parse a trace file's content, plain JSON or gzip. Raises: TraceError."""
+        try:
+            if content[:2] == _GZIP_MAGIC:
+                content = _gunzip(content)
+            data = json.loads(content.decode("utf-8"))
+        except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
+            raise TraceError(f"damaged trace: not readable as JSON or gzip ({error}); record it again") from None
+        return Trace.from_dict(data)
+
+    @staticmethod
+    def load(path: str | Path) -> "Trace":
+        """Read a trace file (``.json`` or gzip). Raises: TraceError."""
+        try:
+            content = Path(path).read_bytes()
+        except OSError as error:
+            raise TraceError(f"cannot read trace {str(path)!r}: {error.strerror or error}") from None
+        return Trace.loads(content)
+
+    def dumps(self) -> bytes:
+        """The trace as one line of UTF-8 JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+
+    def save(self, path: str | Path) -> None:
+        """Write the trace; a path ending in ``.gz`` is compressed. Raises: TraceError."""
+        content = self.dumps()
+        if str(path).endswith(".gz"):
+            content = gzip.compress(content, mtime=0)
+        try:
+            Path(path).write_bytes(content)
+        except OSError as error:
+            raise TraceError(f"cannot write trace {str(path)!r}: {error.strerror or error}") from None
+
+    def node_index(self) -> dict[int, Node]:
+        """All nodes by id."""
+        return {node.id: node for iteration in self.iterations for node in iteration.nodes}
+
+
+def canonical_digest(trace: Trace) -> str:
+    """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself."""
+    plain = trace.to_dict()
+    plain.pop("digest", None)
+    text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of the format; ``schema.json`` beside this file is its committed copy."""
+    return _adapter().json_schema()
+
+
+def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:
+    """The nodes from just below the prompt to ``node``, in reading order."""
+    path = []
+    while node != ROOT:
+        path.append(nodes[node])
+        node = nodes[node].parent
+    return reversed(path)
+
+
+@lru_cache(maxsize=1)
+def _adapter() -> TypeAdapter[Trace]:
+    return TypeAdapter(Trace)
+
+
+def _gunzip(content: bytes) -> bytes:
+    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
+        plain = stream.read(MAX_FILE_BYTES + 1)
+    if len(plain) > MAX_FILE_BYTES:
+        raise ValueError(f"larger than {MAX_FILE_BYTES} bytes when unpacked")
+    return plain
+
+
+def _check_links(trace: Trace) -> None:
+    """Every id that is named exists, and parents come before their children."""
+    known = {ROOT}
+    for iteration in trace.iterations:
+        where = f"iteration {iteration.index}"
+        _require(known, (beam.node for beam in iteration.input_beams), where)
+        for node in iteration.nodes:
+            if node.id in known:
+                raise TraceError(f"damaged trace: {where}: node {node.id} is listed twice")
+            _require(known, (node.parent,), where)
+            known.add(node.id)
+        for layer in iteration.layers:
+            _require(known, layer.alive, where)
+            _require(known, (beam.node for beam in layer.beams), where)
+        _require(known, (trial.node for trial in iteration.trials), where)
+        _require(known, (draw.node for draw in iteration.draws), where)
+        _require(known, (beam.node for beam in iteration.output_beams), where)
+    if trace.result is not None:
+        _require(known, (beam.node for beam in trace.result.beams), "result")
+
+
+def _require(known: set[int], named: Any, where: str) -> None:
+    for node in named:
+        if node not in known:
+            raise TraceError(f"damaged trace: {where} refers to node {node}, which does not exist")
