@@ -1,0 +1,41 @@
+"""The viewer's source for pages that embed it."""
+
+import importlib.util
+from importlib import resources
+from pathlib import Path
+
+GLOBAL = "DsbdViewer"
+_EXPORT = "export function mount"
+
+
+def viewer_assets() -> dict[str, str]:
+    """What a page needs to show the viewer, from the one source.
+
+    Returns:
+        ``js``: the ES module, which exports ``mount``.
+        ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
+        ``css``: the style sheet; all of it stays below ``.dsbd``.
+        ``plotly_js_path``: where the plotly package keeps ``plotly.min.js``, to be served by the page.
+    """
+    folder = resources.files("visualize") / "viewer"
+    module = (folder / "viewer.js").read_text(encoding="utf-8")
+    css = (folder / "viewer.css").read_text(encoding="utf-8")
+    return {"js": module, "js_classic": classic(module), "css": css, "plotly_js_path": str(plotly_js_path())}
+
+
+def classic(module: str) -> str:
+    """The module's source as an expression that runs in a classic script, strict and leaking one global."""
+    assert module.count("export ") == module.count(_EXPORT) == 1, "the module must export mount and nothing else"
+    body = module.replace(_EXPORT, "function mount")
+    return f'(() => {{\n"use strict";\n{body}\nglobalThis.{GLOBAL} = {{mount}};\n}})();\n'
+
+
+def plotly_js_path() -> Path:
+    """``plotly.min.js`` of the installed plotly package. Raises: FileNotFoundError."""
+    spec = importlib.util.find_spec("plotly")
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("the plotly package is not installed; install plotly")
+    path = Path(spec.origin).parent / "package_data" / "plotly.min.js"
+    if not path.is_file():
+        raise FileNotFoundError("the installed plotly package has no plotly.min.js; install plotly again")
+    return path

@@ -1,0 +1,127 @@
+"""Token text as a reader sees it.
+
+Token text is untrusted and may be anything: control characters, markup, half of a UTF-8 character.
+Here it is only made visible; the places that draw it escape it for what they draw in.
+"""
+
+import codecs
+import unicodedata
+from dataclasses import dataclass
+from typing import Protocol
+
+MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
+"""Marks that common fonts have: the control pictures (U+2420 for the space) are empty boxes on many machines."""
+LABEL_WIDTH = 14
+"""Columns of monospace text a label may take in the drawing; the full text is in the card."""
+
+
+class PieceLike(Protocol):
+    """A prompt piece or a node: its text, and its bytes where they are not UTF-8 on their own."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def bytes(self) -> str | None: ...
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One token in running text."""
+
+    text: str
+    """The characters this token completes; a character split over tokens stands at its last token."""
+    pending: bytes
+    """Bytes of a character that no later token has completed yet."""
+
+
+def visible(text: str) -> str:
+    """Text with white space and everything that would not print as marks; right-to-left overrides included."""
+    return "".join(_visible_character(character) for character in text)
+
+
+def _visible_character(character: str) -> str:
+    if character in MARKS:
+        return MARKS[character]
+    code = ord(character)
+    if character == "\u200d" or 0xFE00 <= code <= 0xFE0F:
+        return character  # joiners and variation selectors belong to the emoji around them
+    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"):
+        return f"⟨U+{code:04X}⟩"
+    return character
+
+
+def flowing(text: str) -> str:
+    """Text for running lines: spaces stay, line ends and tabs are marked and kept, the rest is made visible."""
+    kept = {" ": " ", "\n": "⏎\n", "\t": "⇥\t"}
+    return "".join(kept.get(character) or _visible_character(character) for character in text)
+
+
+def hex_bytes(raw: bytes) -> str:
+    """Bytes that are no character: ``⟨E4 BD⟩``."""
+    return f"⟨{raw.hex(' ').upper()}⟩"
+
+
+def piece_label(piece: PieceLike) -> str:
+    """A lone token: its visible text, or its bytes where they are only part of a character."""
+    if piece.bytes is None:
+        return visible(piece.text) or "∅"
+    done, pending = decode_piece(piece, b"")
+    return visible(done) + (hex_bytes(pending) if pending else "")
+
+
+def decode_piece(piece: PieceLike, pending: bytes) -> tuple[str, bytes]:
+    """The text a token adds after ``pending`` bytes, and the bytes left over.
+
+    Bytes that can never become a character are shown as hex.
+    """
+    if piece.bytes is None and not pending:
+        return piece.text, b""
+    raw = pending + (piece.text.encode("utf-8", "surrogatepass") if piece.bytes is None else bytes.fromhex(piece.bytes))
+    decoder = codecs.getincrementaldecoder("utf-8")("visible-hex")
+    text = decoder.decode(raw)
+    return text, decoder.getstate()[0]
+
+
+def _hex_of_undecodable(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return hex_bytes(error.object[error.start : error.end]), error.end
+
+
+codecs.register_error("visible-hex", _hex_of_undecodable)
+
+
+def running_text(pieces: list[PieceLike]) -> list[Shown]:
+    """Pieces in reading order with split characters repaired."""
+    shown = []
+    pending = b""
+    for piece in pieces:
+        text, pending = decode_piece(piece, pending)
+        shown.append(Shown(text, pending))
+    return shown
+
+
+def joined(pieces: list[PieceLike]) -> str:
+    """The running text as one string; bytes left over at the end as hex."""
+    shown = running_text(pieces)
+    tail = hex_bytes(shown[-1].pending) if shown and shown[-1].pending else ""
+    return "".join(token.text for token in shown) + tail
+
+
+def columns(text: str) -> int:
+    """Columns the text takes in a monospace font; wide East Asian characters and emoji take two."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def shorten(text: str, limit: int = LABEL_WIDTH) -> str:
+    """At most ``limit`` columns, the cut marked by an ellipsis."""
+    if columns(text) <= limit:
+        return text
+    kept = ""
+    for character in text:
+        if columns(kept + character) > limit - 1:
+            break
+        kept += character
+    return kept + "…"
