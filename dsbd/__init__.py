@@ -1,1 +1,57 @@
-"""Dynamic-width speculative beam decoding (Qin et al., AAAI 2025, arXiv 2409.16560)."""
+"""Dynamic-width speculative beam decoding (Qin et al., AAAI 2025, arXiv 2409.16560).
+
+    import dsbd
+    pair = dsbd.load_pair()
+    result = dsbd.decode(pair, "Once upon a time")
+
+Names are loaded when they are first used, so that reading a trace needs no torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dsbd.decoder import decode, stream
+    from dsbd.errors import DsbdError, PairError, PromptError, SettingsError, TraceError
+    from dsbd.models.pair import Pair, load_pair
+    from dsbd.results import DecodedBeam, DecodingResult, Stats
+    from dsbd.session import Update
+    from dsbd.settings import METHODS, DecodingSettings
+    from dsbd.tracing.audit import verify_trace
+    from dsbd.tracing.observer import Observer
+    from dsbd.tracing.trace import Trace
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "DecodedBeam": "dsbd.results",
+    "DecodingResult": "dsbd.results",
+    "DecodingSettings": "dsbd.settings",
+    "DsbdError": "dsbd.errors",
+    "METHODS": "dsbd.settings",
+    "Observer": "dsbd.tracing.observer",
+    "Pair": "dsbd.models.pair",
+    "PairError": "dsbd.errors",
+    "PromptError": "dsbd.errors",
+    "SettingsError": "dsbd.errors",
+    "Stats": "dsbd.results",
+    "Trace": "dsbd.tracing.trace",
+    "TraceError": "dsbd.errors",
+    "Update": "dsbd.session",
+    "decode": "dsbd.decoder",
+    "load_pair": "dsbd.models.pair",
+    "stream": "dsbd.decoder",
+    "verify_trace": "dsbd.tracing.audit",
+}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'dsbd' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

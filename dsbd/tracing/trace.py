@@ -303,7 +303,9 @@ class Trace:
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:
-            raise TraceError(f"not a trace: format is {str(found)[:60]!r}, expected {FORMAT!r}; record one with --trace")
+            raise TraceError(
+                f"not a trace: format is {str(found)[:60]!r}, expected {FORMAT!r}; record one with --trace"
+            )
         try:
             trace: Trace = _adapter().validate_python(data)
         except ValidationError as error:

@@ -1,0 +1,86 @@
+"""Beams: paths of tokens that share their beginnings.
+
+A :class:`Node` is its content: a parent and a token. Two nodes with equal content are one object
+(the forest and the verifier see to that), so identity is equality, and the beams of a decode form
+one trie whose root is the end of the prompt.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One token below its parent; the root (end of the prompt) has no parent."""
+
+    parent: "Node | None"
+    token: int
+    length: int
+    """Tokens generated up to here: 0 for the root."""
+
+    def child(self, token: int) -> "Node":
+        """A new node below this one."""
+        return Node(self, token, self.length + 1)
+
+    def token_ids(self) -> list[int]:
+        """Generated tokens from the root to here, in reading order."""
+        tokens = []
+        node: Node = self
+        while node.parent is not None:
+            tokens.append(node.token)
+            node = node.parent
+        return tokens[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Beam:
+    """A distinct beam. Duplicates (replacement=True) are one beam with a multiplicity."""
+
+    node: Node
+    log_weight: float
+    """Sum of the target's raw (unwarped) token log-probabilities after the prompt, nats."""
+    multiplicity: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A possible output: a finished beam, or an alive one at the limit."""
+
+    node: Node
+    log_weight: float
+    score: float
+    """``log_weight / length**length_penalty``."""
+    finished: bool
+
+
+def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypothesis:
+    """Rate a beam as an output. Length counts generated tokens, EOS included."""
+    length = max(beam.node.length, 1)
+    return Hypothesis(beam.node, beam.log_weight, beam.log_weight / length**length_penalty, finished)
+
+
+def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
+    """The ``count`` beams of largest log-weight in their given order (the paper's memory variant for 1); None keeps all.
+
+    Ties go to the earlier beam.
+    """
+    if count is None or len(beams) <= count:
+        return list(beams)
+    best = sorted(range(len(beams)), key=lambda place: (-beams[place].log_weight, place))[:count]
+    return [beams[place] for place in sorted(best)]
+
+
+def common_prefix(nodes: Iterable[Node]) -> Node:
+    """The deepest node that all ``nodes`` descend from (or are)."""
+    level = list({id(node): node for node in nodes}.values())
+    shortest = min(node.length for node in level)
+    level = [_ancestor(node, shortest) for node in level]
+    while any(node is not level[0] for node in level):
+        level = [node.parent for node in level if node.parent is not None]
+    return level[0]
+
+
+def _ancestor(node: Node, length: int) -> Node:
+    while node.length > length and node.parent is not None:
+        node = node.parent
+    return node

@@ -1,0 +1,102 @@
+"""The decoder: draft, score, verify, commit, yield. *Source:* the paper's Algorithm 1; DESIGN.md section 3."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+
+from dsbd.baselines import DRAFTING_METHODS, resolve
+from dsbd.beams import Node
+from dsbd.draft import DraftedForest, draft
+from dsbd.errors import PairError
+from dsbd.measure.clock import PhaseClock
+from dsbd.models.pair import Pair
+from dsbd.results import DecodingResult
+from dsbd.score import score
+from dsbd.session import Session, Update
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.observer import Observer, ObserverSet, RunStart
+from dsbd.tracing.recorder import Recorder
+from dsbd.verify import Uniforms, verify
+
+
+def decode(
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings | None = None,
+    record: bool = False,
+    observers: Sequence[Observer] = (),
+    chat: bool = False,
+) -> DecodingResult:
+    """Decode a prompt to the end; see :func:`stream`."""
+    result = None
+    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat):
+        result = update.result
+    assert result is not None, "the last update carries the result"
+    return result
+
+
+def stream(
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings | None = None,
+    record: bool = False,
+    observers: Sequence[Observer] = (),
+    chat: bool = False,
+) -> Iterator[Update]:
+    """Decode a prompt, one :class:`Update` per iteration; the last carries the result. Closing it cancels.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        prompt: text; empty becomes BOS.
+        settings: None is ``DecodingSettings()``.
+        record: keep a trace, in ``update.iteration`` and ``result.trace``.
+        observers: told of the start, of each iteration and of the result, outside the timed phases.
+        chat: apply the model's chat template to the prompt.
+
+    Raises:
+        PromptError: the prompt does not fit the models.
+        PairError: the method drafts and the pair has no draft model.
+    """
+    asked = settings or DecodingSettings()
+    settings = resolve(asked)
+    if settings.draft_depth > 0 and pair.draft is None:
+        raise PairError(
+            f"method {asked.method} needs a draft model; load one, or use a method other than "
+            f"{', '.join(sorted(DRAFTING_METHODS))}"
+        )
+    prompt_ids = pair.encode(prompt, chat=chat)
+    pair.require_room(len(prompt_ids), settings.max_new_tokens)
+    return _iterations(RunStart(pair, prompt, prompt_ids, settings, Node(None, -1, 0)), record, observers)
+
+
+def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) -> Iterator[Update]:
+    pair, settings = start.pair, start.settings
+    recorder = Recorder() if record else None
+    watching = ObserverSet([*observers, recorder] if recorder else observers)
+    watching.on_start(start)
+    generator = torch.Generator(pair.device).manual_seed(settings.seed)
+    eos = torch.tensor(sorted(pair.eos), dtype=torch.int64, device=pair.device)
+    clock = PhaseClock(pair.device, exact=bool(watching))
+    session = Session(start, clock)
+    with clock.phase("prefill"):
+        session.prefill()
+    while not session.done:
+        clock.start_iteration()
+        depth = min(settings.draft_depth, session.room - 1)
+        with clock.phase("draft"):
+            drafted = DraftedForest()
+            if depth and session.draft_row is not None:
+                drafted = draft(session.draft_row, session.beams, settings, depth, eos, generator)
+        with clock.phase("score"):
+            scored = score(session.target_row, session.beams, drafted, settings, generator)
+        with clock.phase("verify"):
+            layers = verify(scored.forest, scored.rows, settings, pair.eos, Uniforms(scored.uniforms))
+        with clock.phase("commit"):
+            iteration = session.commit(scored, layers)
+        watching.on_iteration(iteration)
+        if session.done:
+            break
+        yield session.update(recorder)
+    result = session.result()
+    watching.on_finish(result)
+    yield session.update(recorder, result)

@@ -1,0 +1,70 @@
+"""Does a model see a forest in one cache row as it sees each path alone? Found out by trying, at load.
+
+Models with position biases of their own (ALiBi), recurrent states or unusual layers do not.
+"""
+
+from typing import NamedTuple
+
+import torch
+
+from dsbd.beams import Node
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.rows import ForestRow, PathRows, Row
+
+KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
+TOLERANCE = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
+"""Allowed error over the spread of the logits, root mean square; rounding stays far below, a wrong mask far above."""
+
+_PROMPT_SIZE = 7
+_PARENTS = (0, 0, 1, 1, 2)  # five nodes: two roots' children 1 and 2, then 3 and 4 below 1, 5 below 2
+
+
+class ForestCheck(NamedTuple):
+    """Outcome of the check."""
+
+    passed: bool
+    error: float
+    """Root mean square error of the logits over their spread; infinite where the model raised."""
+    reason: str
+
+
+@torch.inference_mode()
+def check_forest(model: LanguageModel) -> ForestCheck:
+    """Run a five-node forest, keep part of it, run another, and compare with each path alone."""
+    unknown = set(model.windows) - KNOWN_LAYER_TYPES
+    if unknown:
+        return ForestCheck(False, float("inf"), f"layers of kind {', '.join(sorted(unknown))}")
+    try:
+        forest = _two_iterations(ForestRow(model), model)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
+        return ForestCheck(False, float("inf"), f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
+    paths = _two_iterations(PathRows(model), model)
+    error = float((forest - paths).square().mean().sqrt() / (paths - paths.mean()).square().mean().sqrt())
+    passed = error <= TOLERANCE.get(model.dtype, 0.08)
+    return ForestCheck(passed, error, "forest and single paths agree" if passed else "forest and single paths differ")
+
+
+def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
+    """Logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first."""
+    device, vocabulary = model.device, model.vocabulary_size
+    tokens = [(37 * place + 11) % vocabulary for place in range(_PROMPT_SIZE + len(_PARENTS))]
+    root = Node(None, -1, 0)
+    row.prefill(tokens[:_PROMPT_SIZE], root)
+    nodes = [root]
+    for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
+        nodes.append(nodes[parent].child(token))
+    row.open([root])
+    sees = torch.eye(len(_PARENTS), dtype=torch.bool, device=device)
+    for place, parent in enumerate(_PARENTS):
+        if parent:
+            sees[place] |= sees[parent - 1]
+    depths = torch.tensor([node.length for node in nodes[1:]], device=device)
+    fed = torch.tensor(tokens[_PROMPT_SIZE:], device=device)
+    first = row.feed(fed, roots=torch.zeros_like(fed), sees=sees, depths=depths)
+    row.register(nodes[1:])
+    beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
+    row.commit(beams)
+    row.open(beams)
+    own = torch.eye(3, dtype=torch.bool, device=device)
+    second = row.feed(fed[:3], roots=torch.arange(3, device=device), sees=own, depths=torch.ones_like(fed[:3]))
+    return torch.cat([first, second]).double()

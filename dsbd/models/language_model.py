@@ -1,0 +1,105 @@
+"""An unmodified Hugging Face causal language model, behind the one call the decoder makes of it."""
+
+import inspect
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from dsbd.models.cache import ForestCache
+
+
+@dataclass(frozen=True)
+class LanguageModel:
+    """A causal model and what the decoder must know about it."""
+
+    model: Any
+    id: str
+    revision: str | None = None
+    attention: str = "forest"
+    """``forest``: one cache row holds all beams; ``paths``: one row per path, for models the former fails on."""
+    vocabulary_limit: int | None = None
+    """Columns of the logits that are tokens of the pair, where the model pads its vocabulary."""
+
+    @cached_property
+    def device(self) -> torch.device:
+        """Where inputs go."""
+        device: torch.device = self.model.get_input_embeddings().weight.device
+        return device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the weights."""
+        dtype: torch.dtype = self.model.dtype
+        return dtype
+
+    @cached_property
+    def config(self) -> Any:
+        """The text configuration."""
+        return self.model.config.get_text_config(decoder=True)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Columns of the logits."""
+        return self.vocabulary_limit or int(self.config.vocab_size)
+
+    @property
+    def context_size(self) -> int | None:
+        """Positions the model was made for; None where it does not say."""
+        size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
+        return int(size) if size else None
+
+    @cached_property
+    def windows(self) -> dict[str, int | None]:
+        """Attention window per layer type: ``{"full_attention": None}`` where every query sees everything.
+
+        Models that mix windows take one mask per layer type.
+        """
+        window = getattr(self.config, "sliding_window", None)
+        if getattr(self.config, "use_sliding_window", True) is False:
+            window = None
+        kinds = set(getattr(self.config, "layer_types", None) or ())
+        if not kinds:
+            kinds = {"sliding_attention"} if window else {"full_attention"}
+        return {kind: window if kind == "sliding_attention" else None for kind in sorted(kinds)}
+
+    @cached_property
+    def _accepts(self) -> frozenset[str]:
+        return frozenset(inspect.signature(self.model.forward).parameters)
+
+    def new_cache(self) -> ForestCache:
+        """An empty cache row."""
+        return ForestCache(int(self.config.num_hidden_layers))
+
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        *,
+        positions: torch.Tensor | None = None,
+        mask: torch.Tensor | dict[str, torch.Tensor] | None = None,
+        cache: ForestCache | None = None,
+        last_only: bool = False,
+    ) -> torch.Tensor:
+        """Logits after each token.
+
+        Args:
+            tokens: ids [rows, n], int64.
+            positions: [rows, n], int64; None counts from 0.
+            mask: additive [1, 1, n, slots] in the model's dtype (0 seen, minimum unseen), or one per layer type;
+                None is causal.
+            cache: row that the tokens' keys and values are appended to.
+            last_only: logits of the last token only, where the model can.
+
+        Returns:
+            [rows, n or 1, vocabulary], in the model's dtype.
+        """
+        extra: dict[str, Any] = {}
+        if positions is not None and "position_ids" in self._accepts:
+            extra["position_ids"] = positions
+        if last_only and "logits_to_keep" in self._accepts:
+            extra["logits_to_keep"] = 1
+        logits: torch.Tensor = self.model(
+            input_ids=tokens, attention_mask=mask, past_key_values=cache, use_cache=cache is not None, **extra
+        ).logits
+        return logits if self.vocabulary_limit is None else logits[..., : self.vocabulary_limit]

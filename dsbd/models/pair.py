@@ -1,0 +1,220 @@
+"""A target and a draft model that share a vocabulary, loaded and checked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from dsbd.assets import asset_path
+from dsbd.errors import PairError, PromptError
+from dsbd.models.check import ForestCheck, check_forest
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pieces import TokenBytes
+
+DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+BUNDLED = "bundled"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What decoding needs: the models, the tokenizer, and which ids end a text."""
+
+    target: LanguageModel
+    draft: LanguageModel | None
+    tokenizer: Any
+    eos: frozenset[int]
+    checks: dict[str, ForestCheck] = field(default_factory=dict)
+    """Outcome of the forest check per role."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the target's inputs go."""
+        return self.target.device
+
+    @cached_property
+    def token_bytes(self) -> TokenBytes:
+        """Exact bytes per token."""
+        return TokenBytes(self.tokenizer)
+
+    def encode(self, prompt: str, chat: bool = False) -> list[int]:
+        """Token ids of a prompt, at least one.
+
+        Args:
+            prompt: text; empty becomes BOS.
+            chat: apply the tokenizer's chat template, the prompt being the user's turn.
+
+        Raises:
+            PromptError: not a text, not encodable, or empty without a BOS token; no chat template.
+        """
+        if not isinstance(prompt, str):
+            raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
+        try:
+            prompt.encode()
+        except UnicodeEncodeError as error:
+            raise PromptError(f"prompt is not valid Unicode at character {error.start}; remove it") from None
+        if chat:
+            if not getattr(self.tokenizer, "chat_template", None):
+                raise PromptError(f"{self.target.id} has no chat template; leave chat off")
+            turns = [{"role": "user", "content": prompt}]
+            return list(self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
+        ids = list(self.tokenizer(prompt).input_ids)
+        if not ids and self.tokenizer.bos_token_id is None:
+            raise PromptError(f"prompt is empty and {self.target.id} has no BOS token; give some text")
+        return ids or [self.tokenizer.bos_token_id]
+
+    def decode(self, token_ids: Sequence[int]) -> str:
+        """Text of generated tokens, special tokens left out."""
+        text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return text
+
+    def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
+        """Raises: PromptError where prompt and new tokens exceed a model's context."""
+        for model in (self.target, self.draft):
+            limit = model.context_size if model is not None else None
+            if limit is not None and model is not None and prompt_size + max_new_tokens > limit:
+                raise PromptError(
+                    f"prompt of {prompt_size} tokens plus max_new_tokens {max_new_tokens} exceeds the context of "
+                    f"{limit} tokens of {model.id}; shorten the prompt or lower max_new_tokens"
+                )
+
+
+def load_pair(
+    target: str | Path | None = None, draft: str | Path | None = None, device: str = "auto", dtype: str = "auto"
+) -> Pair:
+    """Load a pair and check that each model can see a forest in one cache row.
+
+    Args:
+        target: folder or hub id of a causal language model; None, with ``draft`` None, is the bundled pair.
+        draft: a smaller one with the same vocabulary; None beside a given target leaves only methods
+            that draft nothing.
+        device: ``auto`` (CUDA where there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
+        dtype: ``auto`` (bfloat16 where the processor computes it natively, else float32) or a name of
+            :data:`DTYPES`.
+
+    Raises:
+        PairError: a model cannot be found or loaded, is no causal language model, the vocabularies
+            differ, or device or dtype is unknown.
+    """
+    if target is None and draft is not None:
+        raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
+    if target is None:
+        target, draft = asset_path("models/target"), asset_path("models/draft")
+    place = resolve_device(device)
+    kind = resolve_dtype(dtype, place)
+    target_model, tokenizer = _load(target, place, kind), _load_tokenizer(target)
+    draft_model = None
+    if draft is not None:
+        draft_model = _load(draft, place, kind)
+        _require_same_vocabulary(tokenizer, _load_tokenizer(draft), target_model, draft_model)
+        limit = min(target_model.vocabulary_size, draft_model.vocabulary_size)
+        target_model, draft_model = _limited(target_model, limit), _limited(draft_model, limit)
+    return make_pair(target_model, draft_model, tokenizer)
+
+
+def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any) -> Pair:
+    """A pair of loaded models; each falls back to one row per path where the forest check fails."""
+    checks, models = dict[str, ForestCheck](), dict[str, LanguageModel]()
+    for role, model in (("target", target), ("draft", draft)):
+        if model is not None:
+            checks[role] = check_forest(model)
+            models[role] = model if checks[role].passed else replace(model, attention="paths")
+    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(target, tokenizer), checks)
+
+
+def resolve_device(device: str) -> torch.device:
+    """Raises: PairError for a device that is unknown or not there."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        place = torch.device(device)
+        torch.empty(0, device=place)
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0][:120]
+        raise PairError(f"device {device!r} cannot be used ({reason}); use auto, cpu or cuda") from None
+    return place
+
+
+def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
+    """Raises: PairError for an unknown name."""
+    if dtype == "auto":
+        return torch.bfloat16 if device.type == "cuda" or computes_bfloat16() else torch.float32
+    if dtype not in DTYPES:
+        raise PairError(f"dtype is {dtype!r}; choose auto, {', '.join(DTYPES)}")
+    return DTYPES[dtype]
+
+
+def computes_bfloat16() -> bool:
+    """True where this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
+    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    return any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)
+
+
+def _load(source: str | Path, device: torch.device, dtype: torch.dtype) -> LanguageModel:
+    name = str(source)
+    transformers_logging.disable_progress_bar()
+    try:
+        config = AutoConfig.from_pretrained(name)
+        if getattr(config, "is_encoder_decoder", False):
+            raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
+        attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
+        model = _from_pretrained(name, dtype, attention)
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        raise PairError(f"cannot load {name!r}: {reason}; give a folder or hub id of a causal language model") from None
+    return LanguageModel(model.to(device).eval(), _display_name(source), _revision(model))
+
+
+def _from_pretrained(name: str, dtype: torch.dtype, attention: str) -> Any:
+    try:
+        return AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation=attention)
+    except ValueError:
+        if attention == "eager":
+            raise
+        return AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation="eager")
+
+
+def _load_tokenizer(source: str | Path) -> Any:
+    try:
+        return AutoTokenizer.from_pretrained(str(source))
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise PairError(f"cannot load the tokenizer of {str(source)!r}: {reason}; save it beside the model") from None
+
+
+def _require_same_vocabulary(tokenizer: Any, other: Any, target: LanguageModel, draft: LanguageModel) -> None:
+    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
+    if ours != theirs:
+        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        raise PairError(
+            f"vocabularies differ: {target.id} has {len(ours)} entries, {draft.id} has {len(theirs)}, {shared} agree; "
+            f"use a draft model of the same family"
+        )
+
+
+def _limited(model: LanguageModel, limit: int) -> LanguageModel:
+    return model if model.vocabulary_size == limit else replace(model, vocabulary_limit=limit)
+
+
+def _display_name(source: str | Path) -> str:
+    path = Path(source)
+    if path.is_dir() and path.parent == asset_path("models"):
+        return f"{BUNDLED}/{path.name}"
+    return path.name if path.is_dir() else str(source)
+
+
+def _revision(model: Any) -> str | None:
+    commit: str | None = getattr(model.config, "_commit_hash", None)
+    return commit
+
+
+def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
+    """Every id in the generation config; the tokenizer's where it names none."""
+    named = model.model.generation_config.eos_token_id if model.model.generation_config is not None else None
+    if named is None:
+        named = tokenizer.eos_token_id
+    return frozenset(named if isinstance(named, (list, tuple)) else [] if named is None else [named])

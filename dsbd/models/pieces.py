@@ -1,0 +1,62 @@
+"""The exact bytes of each token, which no tokenizer of the field hands out directly."""
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+_BYTE_TOKEN = re.compile(r"<0x([0-9A-F]{2})>")
+_WORD_START = "\u2581"
+
+
+class TokenBytes:
+    """Bytes of single tokens for byte-level and byte-fallback vocabularies; decoded text for others."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._special = {token.content for token in getattr(tokenizer, "added_tokens_decoder", {}).values()}
+        self._kind = _decoder_kind(tokenizer)
+
+    def of(self, token_id: int) -> bytes:
+        """Bytes of one token; empty for ids outside the vocabulary."""
+        token = self._tokenizer.convert_ids_to_tokens(token_id)
+        if token is None:
+            return b""
+        if token in self._special:
+            return str(token).encode()
+        if self._kind == "bytes":
+            table = _byte_of_character()
+            if all(character in table for character in token):
+                return bytes(table[character] for character in token)
+        if self._kind == "fallback":
+            match = _BYTE_TOKEN.fullmatch(token)
+            return bytes([int(match[1], 16)]) if match else token.replace(_WORD_START, " ").encode()
+        return str(self._tokenizer.decode([token_id])).encode()
+
+    def piece(self, token_id: int) -> tuple[str, str | None]:
+        """Text with U+FFFD for bytes that are not UTF-8 on their own, and then also the bytes in hex."""
+        content = self.of(token_id)
+        try:
+            return content.decode(), None
+        except UnicodeDecodeError:
+            return content.decode(errors="replace"), content.hex()
+
+
+def _decoder_kind(tokenizer: Any) -> str:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        return "text"
+    decoder = json.dumps(json.loads(backend.to_str()).get("decoder"))
+    if '"ByteLevel"' in decoder:
+        return "bytes"
+    return "fallback" if '"ByteFallback"' in decoder else "text"
+
+
+@lru_cache(maxsize=1)
+def _byte_of_character() -> dict[str, int]:
+    """The printable stand-ins of byte-level vocabularies: printable Latin-1 bytes stand for themselves, the
+    others for the characters from U+0100 on."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in printable]
+    table = {chr(byte): byte for byte in printable}
+    return table | {chr(0x100 + place): byte for place, byte in enumerate(others)}

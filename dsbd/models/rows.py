@@ -1,0 +1,260 @@
+"""Where a model keeps the beams of one decode between forwards.
+
+Both kinds answer the same calls. :class:`ForestRow` holds all beams in one cache row and lets a 4-D
+mask show each token the prompt and its own ancestors. :class:`PathRows` is its slow obvious twin, one
+row per path and no cache, for models that the mask fails on.
+
+An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits out), ``register``
+(which nodes the fed slots are), ``commit`` (which beams go on).
+
+What must not be mixed up
+    *settled* slots: the prompt (less its last token) and the nodes that all beams share; always seen.
+    *live* slots: the rest of the trie, ancestors of the beams. The beams' own last nodes are never
+    kept: each iteration feeds them again, so that their logits are at hand.
+    *pending* nodes: on a beam's path but not in the row; fed first in an iteration, the beams last.
+    *forest* slots: what is fed after them, counted from 0 in the order it is fed.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import torch
+
+from dsbd.beams import Node, common_prefix
+from dsbd.models.language_model import LanguageModel
+
+PATHS_PER_FORWARD = 16
+
+
+class Row(Protocol):
+    """What drafting and scoring ask of a model's memory."""
+
+    forwards: int
+    """Forwards of the model so far, the prompt's included."""
+
+    @property
+    def slots(self) -> int:
+        """Cache slots in use."""
+        ...
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of keys and values at the fullest moment."""
+        ...
+
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        """Take in the prompt; ``root`` stands for its last token."""
+        ...
+
+    def open(self, beams: Sequence[Node]) -> None:
+        """Begin an iteration from these distinct beams of equal length."""
+        ...
+
+    def feed(
+        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
+    ) -> torch.Tensor:
+        """Feed forest tokens; the first call of an iteration feeds the pending nodes before them.
+
+        Args:
+            tokens: [n] ids; n may be 0 in the first call.
+            roots: [n] place of each token's input beam.
+            sees: [n, fed + n] bool: forest slots each token attends to, itself included.
+            depths: [n] layer of each token, from 1.
+
+        Returns:
+            [n, vocabulary] logits; in the first call [beams + n, vocabulary], the beams' first.
+        """
+        ...
+
+    def register(self, nodes: Sequence[Node | None]) -> None:
+        """Say which node each forest slot is, in the order fed; None for slots that are no node."""
+        ...
+
+    def commit(self, beams: Sequence[Node]) -> list[Node]:
+        """Keep what the next iteration's beams stand on; returns the nodes that stay and are not settled."""
+        ...
+
+
+class ForestRow:
+    """One cache row for all beams of one decode. *Source:* DESIGN.md section 6."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.cache = model.new_cache()
+        self.forwards = 0
+        self.peak_slots = 0
+        self._unseen = torch.finfo(model.dtype).min
+
+    @property
+    def slots(self) -> int:
+        return self.cache.length
+
+    @property
+    def peak_bytes(self) -> int:
+        return self.peak_slots * self.cache.slot_bytes
+
+    @torch.inference_mode()
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        if len(prompt) > 1:
+            tokens = torch.tensor([prompt[:-1]], device=self.model.device)
+            self.model.forward(tokens, cache=self.cache, last_only=True)
+            self.forwards += 1
+        self._last_prompt_token = prompt[-1]
+        self._first_position = len(prompt) - 1  # of the root
+        self._settled = len(prompt) - 1  # slots
+        self._settled_nodes = 0  # nodes among them: those with a length below this
+        self._slot_of: dict[Node, int] = {}  # of every node that is live, counted behind the settled slots
+
+    def open(self, beams: Sequence[Node]) -> None:
+        self._beam_count = len(beams)
+        self._pending = [*self._unfed(beams), *beams]
+        live = self.cache.length - self._settled
+        places = self._slot_of | {node: live + place for place, node in enumerate(self._pending)}
+        sees = torch.zeros(len(self._pending), len(places), dtype=torch.bool)
+        for place, node in enumerate(self._pending):
+            ancestor: Node | None = node
+            while ancestor is not None and ancestor.length >= self._settled_nodes:
+                sees[place, places[ancestor]] = True
+                ancestor = ancestor.parent
+        lengths = [node.length for node in places]
+        self._slot_of = places
+        self._trie_sees = sees.to(self.model.device)  # [pending, live + pending]
+        self._positions = torch.tensor(lengths, device=self.model.device) + self._first_position
+        self._depth = beams[0].length
+        self._forest_start = len(places)
+        self._first_feed = True
+
+    def feed(
+        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
+    ) -> torch.Tensor:
+        beam_sees = self._trie_sees[-self._beam_count :]
+        visible = torch.cat([beam_sees[roots], sees], dim=1)
+        positions = depths + (self._first_position + self._depth)
+        self._positions = torch.cat([self._positions, positions])
+        if self._first_feed:
+            padding = visible.new_zeros(len(self._pending), tokens.numel())
+            visible = torch.cat([torch.cat([self._trie_sees, padding], dim=1), visible])
+            tokens = torch.cat([self._pending_tokens(), tokens])
+            positions = self._positions[-tokens.numel() :]
+        mask = self._mask(visible, positions)
+        logits = self.model.forward(tokens[None], positions=positions[None], mask=mask, cache=self.cache)[0]
+        self.forwards += 1
+        self.peak_slots = max(self.peak_slots, self.cache.length)
+        if self._first_feed:
+            logits = logits[len(self._pending) - self._beam_count :]
+            self._first_feed = False
+        return logits
+
+    def register(self, nodes: Sequence[Node | None]) -> None:
+        slots = enumerate(nodes, self._forest_start)
+        self._slot_of.update((node, slot) for slot, node in slots if node is not None)
+
+    @torch.inference_mode()
+    def commit(self, beams: Sequence[Node]) -> list[Node]:
+        kept = dict[Node, None]()
+        for beam in beams:
+            node = beam.parent
+            while node is not None and node.length >= self._settled_nodes and node not in kept:
+                if node in self._slot_of:
+                    kept[node] = None
+                node = node.parent
+        order = sorted(kept, key=lambda node: node.length)
+        self.cache.move(self._settled, [self._settled + self._slot_of[node] for node in order])
+        settle = self._settle_count(order, beams)
+        self._settled += settle
+        self._settled_nodes += settle
+        self._slot_of = {node: slot for slot, node in enumerate(order[settle:])}
+        return order
+
+    def _unfed(self, beams: Sequence[Node]) -> list[Node]:
+        """Nodes above the beams that are not in the row, parents first."""
+        found = dict[Node, None]()
+        for beam in beams:
+            node = beam.parent
+            while node is not None and node.length >= self._settled_nodes and node not in found:
+                if node not in self._slot_of:
+                    found[node] = None
+                node = node.parent
+        return sorted(found, key=lambda node: node.length)
+
+    def _settle_count(self, order: Sequence[Node], beams: Sequence[Node]) -> int:
+        """How many of the kept nodes, from the first, are shared by all beams with no gap."""
+        shared = common_prefix(beam.parent for beam in beams if beam.parent is not None).length
+        count = 0
+        while count < len(order) and order[count].length == self._settled_nodes + count <= shared:
+            count += 1
+        return count
+
+    def _pending_tokens(self) -> torch.Tensor:
+        tokens = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
+        return torch.tensor(tokens, device=self.model.device)
+
+    def _mask(self, visible: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
+        """Additive masks from who sees whom behind the settled slots [n, slots]; one per attention window.
+
+        Floats, for eager attention silently ignores a boolean mask.
+        """
+        full = torch.zeros(visible.shape[0], self._settled + visible.shape[1], dtype=self.model.dtype)
+        full = full.to(self.model.device)
+        full[:, self._settled :].masked_fill_(~visible, self._unseen)
+        windows = self.model.windows
+        masks = {
+            kind: full if window is None else self._windowed(full, positions, window)
+            for kind, window in windows.items()
+        }
+        four = {kind: mask[None, None] for kind, mask in masks.items()}
+        return four if len(four) > 1 else next(iter(four.values()))
+
+    def _windowed(self, full: torch.Tensor, positions: torch.Tensor, window: int) -> torch.Tensor:
+        keys = torch.cat([torch.arange(self._settled, device=positions.device), self._positions])
+        return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
+
+
+class PathRows:
+    """Every path a row of its own, computed anew: slow, obvious, and right for any causal model."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self.model = model
+        self.forwards = 0
+
+    slots = 0
+    peak_bytes = 0
+
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        self._prompt = list(prompt)
+
+    def open(self, beams: Sequence[Node]) -> None:
+        self._beams = [self._prompt + beam.token_ids() for beam in beams]
+        self._forest: list[int] = []
+        self._first_feed = True
+
+    def feed(
+        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
+    ) -> torch.Tensor:
+        self._forest += tokens.tolist()
+        paths = list(self._beams) if self._first_feed else []
+        for root, seen in zip(roots.tolist(), sees.tolist(), strict=True):
+            path = [token for token, is_seen in zip(self._forest, seen, strict=True) if is_seen]
+            paths.append(self._beams[root] + path)
+        self._first_feed = False
+        starts = range(0, len(paths), PATHS_PER_FORWARD)
+        return torch.cat([self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts])
+
+    def register(self, nodes: Sequence[Node | None]) -> None:
+        """Nothing is kept, so nothing needs a name."""
+
+    def commit(self, beams: Sequence[Node]) -> list[Node]:
+        return []
+
+    def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
+        """Logits after each path [n, vocabulary]. Rows are padded on the right, which no earlier token sees."""
+        longest = max(len(path) for path in paths)
+        rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
+        last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
+        self.forwards += 1
+        return self.model.forward(rows)[torch.arange(len(paths), device=last.device), last]
+
+
+def new_row(model: LanguageModel) -> Row:
+    """The kind of row that ``model.attention`` names."""
+    return ForestRow(model) if model.attention == "forest" else PathRows(model)

@@ -1,0 +1,79 @@
+"""What a decode returns. All figures mean what DESIGN.md section 10 says."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dsbd.settings import DecodingSettings
+    from dsbd.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class DecodedBeam:
+    """A hypothesis. ``score = log_weight / length**length_penalty``."""
+
+    text: str
+    token_ids: list[int]
+    log_weight: float
+    """Sum of the target's raw token log-probabilities, nats."""
+    score: float
+    finished: bool
+    """True where it ended by EOS, False where it was alive at the limit."""
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Counts and wall-clock times of one decode."""
+
+    new_tokens: int
+    """Tokens of the returned hypothesis, EOS included."""
+    layers: int
+    """Layers that became final: the length the beams were decoded to."""
+    iterations: int
+    target_calls: int
+    """Forwards of the target, the prompt's included."""
+    draft_calls: int
+    seconds: float
+    """All phases, prefill included."""
+    prefill_seconds: float
+    draft_seconds: float
+    score_seconds: float
+    verify_seconds: float
+    commit_seconds: float
+    tokens_per_second: float
+    """layers / (seconds - prefill_seconds)."""
+    layers_per_iteration: float
+    acceptance_rate: float | None
+    """accepted / (accepted + rejected); None where nothing was tried."""
+    accepted: int
+    rejected: int
+    orphaned: int
+    unneeded: int
+    recovered: int
+    fresh: int
+    bonus: int
+    landed: int
+    """Recovered and fresh beams that are nodes of the forest."""
+    mean_width: float
+    """Mean number of beams a layer yielded, duplicates counted."""
+    kv_peak_slots: int
+    """Cache slots of the target in use at the fullest moment."""
+    kv_peak_bytes: int
+    """Bytes of keys and values in use at the fullest moment, target and draft together."""
+
+
+@dataclass(frozen=True)
+class DecodingResult:
+    """The returned hypothesis, all hypotheses, and what it took."""
+
+    text: str
+    """Without special tokens."""
+    token_ids: list[int]
+    """Generated ids of the returned hypothesis, EOS included if drawn."""
+    beams: list[DecodedBeam]
+    """All hypotheses, best score first."""
+    stats: Stats
+    settings: "DecodingSettings"
+    """As resolved for the method."""
+    trace: "Trace | None"
+    """None unless recorded."""

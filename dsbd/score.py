@@ -1,0 +1,206 @@
+"""Scoring: one target forward over the whole forest. The only caller of the target model.
+
+What verification needs comes to the host in one copy: the laws and draws of the draft stage, the
+target's next-token rows of every node, and the uniforms of the iteration.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from dsbd.beams import Beam, Node
+from dsbd.draft import DraftedForest, DraftedLayer
+from dsbd.forest import DraftLaw, Forest, ForestLayer
+from dsbd.laws import Row as NextTokens
+from dsbd.models.rows import Row
+from dsbd.settings import DecodingSettings
+
+_SIGN = 0x7FFFFFFF
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A forest on the host, ready to be verified."""
+
+    forest: Forest
+    rows: dict[Node, NextTokens]
+    uniforms: list[float]
+    log_probs: dict[Node, tuple[float, float]]
+    """Raw log-probability of each forest node given its parent: under the target, under the draft."""
+    slots: list[Node | None]
+    """The node of each slot fed to the target; None where a slot is a duplicate or inert."""
+
+
+@torch.inference_mode()
+def score(
+    row: Row,
+    beams: Sequence[Beam],
+    drafted: DraftedForest,
+    settings: DecodingSettings,
+    generator: torch.Generator,
+) -> Scored:
+    """Run the target over the input beams' last tokens and all forest slots, and copy the outcome once.
+
+    Slots are fed drafts first, layer by layer, then cover nodes, layer by layer.
+    """
+    device = generator.device
+    row.open([beam.node for beam in beams])
+    layers, width = drafted.layers, settings.draft_width
+    tokens, roots, sees, depths = _feed_of(drafted, width, device)
+    logits = row.feed(tokens, roots=roots, sees=sees, depths=depths)
+    top_tokens, top_log_probs, normalisers = next_token_rows(logits, settings.top_k)
+    parents = _parent_rows(layers, width, len(beams), device)
+    own = logits[parents, tokens].to(normalisers.dtype) - normalisers[parents]
+    trials = len(layers) * width
+    uniforms = torch.rand(
+        trials + (len(layers) + 1) * settings.widest, dtype=torch.float64, device=device, generator=generator
+    )
+    host = _Host([top_tokens, top_log_probs, own, uniforms, *(part for layer in layers for part in _parts(layer))])
+    builder = _ForestBuilder(beams, width, host)
+    return builder.build(len(layers), settings)
+
+
+def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
+
+    Returns:
+        tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
+    """
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    normalisers = wide.logsumexp(dim=-1)
+    vocabulary = wide.shape[1]
+    if top_k == 0 or top_k >= vocabulary:
+        tokens = torch.arange(vocabulary, device=logits.device).expand(wide.shape)
+    elif wide.dtype == torch.float64:
+        tokens = wide.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
+    else:
+        bits = wide.view(torch.int32)
+        ordered = (bits ^ ((bits >> 31) & _SIGN)).to(torch.int64)  # integers that sort like the floats
+        lowest_first = torch.arange(vocabulary - 1, -1, -1, device=logits.device)
+        keys = ((ordered << 32) | lowest_first).topk(top_k, dim=-1).values
+        tokens = vocabulary - 1 - (keys & 0xFFFFFFFF)
+    return tokens, wide.gather(1, tokens) - normalisers[:, None], normalisers
+
+
+def _feed_of(
+    drafted: DraftedForest, width: int, device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Tokens [N], roots [N], sees [N, N] and depths [N] of all slots, drafts before covers."""
+    layers = drafted.layers
+    counts = [layer.tokens.numel() - width for layer in layers]
+    total, drafts = sum(counts) + width * len(layers), width * len(layers)
+    sees = torch.zeros(total, total, dtype=torch.bool, device=device)
+    tokens = [layer.tokens[:width] for layer in layers] + [layer.tokens[width:] for layer in layers]
+    roots, depths, place = (
+        list(drafted.roots),
+        [number for number in range(1, len(layers) + 1) for _ in range(width)],
+        drafts,
+    )
+    for number, (layer, seen) in enumerate(zip(layers, drafted.sees, strict=True)):
+        sees[number * width : (number + 1) * width, : seen.shape[1]] = seen
+    for number, (layer, count) in enumerate(zip(layers, counts, strict=True)):
+        above = layer.parents[width:]
+        if number:
+            sees[place : place + count, : number * width] = drafted.sees[number - 1][above]
+        roots.append(drafted.roots[number - 1][above] if number else above)
+        depths += [number + 1] * count
+        place += count
+    sees.fill_diagonal_(True)
+    none = torch.empty(0, dtype=torch.int64, device=device)
+    return (
+        torch.cat([none, *tokens]),
+        torch.cat([none, *roots]),
+        sees,
+        torch.tensor(depths, dtype=torch.int64, device=device),
+    )
+
+
+def _parent_rows(layers: Sequence[DraftedLayer], width: int, beams: int, device: torch.device) -> torch.Tensor:
+    """Row of the logits that each slot's own probability stands in [N]."""
+    starts = [0] + [beams + number * width for number in range(len(layers))]
+    drafts = [layer.parents[:width] + start for layer, start in zip(layers, starts, strict=False)]
+    covers = [layer.parents[width:] + start for layer, start in zip(layers, starts, strict=False)]
+    return torch.cat([torch.empty(0, dtype=torch.int64, device=device), *drafts, *covers])
+
+
+def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
+    yield from (layer.law_parents, layer.law_tokens, layer.law_probs)
+    yield from (layer.parents, layer.tokens, layer.probs, layer.log_probs, layer.valid, layer.represents)
+
+
+class _Host:
+    """Several tensors brought over in one copy, then handed out in order as float64 arrays."""
+
+    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
+        tensors = list(tensors)
+        flat = torch.cat([tensor.reshape(-1).to(torch.float64) for tensor in tensors]).cpu().numpy()
+        ends = np.cumsum([tensor.numel() for tensor in tensors])
+        pieces = np.split(flat, ends[:-1])
+        self._next = iter([piece.reshape(tuple(t.shape)) for piece, t in zip(pieces, tensors, strict=True)])
+
+    def floats(self) -> np.ndarray:
+        return next(self._next)
+
+    def ints(self) -> np.ndarray:
+        return next(self._next).astype(np.int64)
+
+
+class _ForestBuilder:
+    """Turns slots into nodes: one object per content, duplicates and inert slots left out."""
+
+    def __init__(self, beams: Sequence[Beam], width: int, host: _Host) -> None:
+        self.beams, self.width, self.host = beams, width, host
+        self.top_tokens, self.top_log_probs = host.ints(), host.floats()
+        self.target_log_probs, self.uniforms = host.floats(), host.floats().tolist()
+        self.log_probs: dict[Node, tuple[float, float]] = {}
+
+    def build(self, depth: int, settings: DecodingSettings) -> Scored:
+        ranked = settings.temperature == 0 and not settings.replacement
+        layers, draft_slots, cover_slots = list[ForestLayer](), list[Node | None](), list[Node | None]()
+        above: list[Node | None] = [beam.node for beam in self.beams]
+        first_cover = depth * self.width
+        for number in range(depth):
+            start = (number * self.width, first_cover + len(cover_slots))
+            layer, drafts, covers = self._layer(above, start, ranked)
+            layers.append(layer)
+            draft_slots += drafts
+            cover_slots += covers
+            above = drafts
+        slots = draft_slots + cover_slots
+        return Scored(Forest(self.beams, layers), self._rows(slots), self.uniforms, self.log_probs, slots)
+
+    def _layer(
+        self, above: Sequence[Node | None], start: tuple[int, int], ranked: bool
+    ) -> tuple[ForestLayer, list[Node | None], list[Node | None]]:
+        """One layer, the node of each draft slot (None unless it represents one) and of each cover slot."""
+        law_parents, law_tokens, law_probs = self.host.ints(), self.host.ints(), self.host.floats()
+        parents, tokens, probs = self.host.ints().tolist(), self.host.ints().tolist(), self.host.floats().tolist()
+        log_probs, valid = self.host.floats().tolist(), self.host.ints().tolist()
+        represents = self.host.ints().tolist()
+        slots: list[Node | None] = []
+        for slot, (place, token) in enumerate(zip(parents, tokens, strict=True)):
+            parent = above[place]
+            is_new = valid[slot] and (slot >= self.width or represents[slot] == slot)
+            slots.append(parent.child(token) if is_new and parent is not None else None)
+            if slots[-1] is not None:
+                own = start[0] + slot if slot < self.width else start[1] + slot - self.width
+                self.log_probs[slots[-1]] = (float(self.target_log_probs[own]), log_probs[slot])
+        drawn = [slot for slot in range(self.width) if valid[slot]]
+        drafts = [slots[represents[slot]] for slot in drawn]
+        covers = [node for node in slots[self.width :] if node is not None]
+        kept = law_probs > 0
+        nodes = [node for node in above if node is not None]
+        place_of = np.cumsum([node is not None for node in above]) - 1
+        law_probs = law_probs[kept]
+        if ranked:
+            law_probs[1:] = 0.0
+        law = DraftLaw(nodes, place_of[law_parents[kept]], law_tokens[kept], law_probs, ranked)
+        layer = ForestLayer([node for node in drafts if node is not None], [probs[slot] for slot in drawn], covers, law)
+        return layer, slots[: self.width], slots[self.width :]
+
+    def _rows(self, slots: Sequence[Node | None]) -> dict[Node, NextTokens]:
+        nodes = [*(beam.node for beam in self.beams), *slots]
+        rows = zip(nodes, self.top_tokens, self.top_log_probs, strict=True)
+        return {node: NextTokens(tokens, log_probs) for node, tokens, log_probs in rows if node is not None}

@@ -1,0 +1,166 @@
+"""The state of one decode between iterations: beams, finished hypotheses, counts, and the two cache rows."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dsbd.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.measure.clock import PhaseClock
+from dsbd.models.pair import Pair
+from dsbd.models.rows import Row, new_row
+from dsbd.results import DecodedBeam, DecodingResult, Stats
+from dsbd.score import Scored
+from dsbd.tracing.observer import IterationEnd, RunStart
+from dsbd.tracing.recorder import Recorder
+from dsbd.tracing.trace import Iteration
+from dsbd.verify import VerifiedLayer
+
+
+@dataclass(frozen=True)
+class Update:
+    """What stands after an iteration."""
+
+    pair: Pair
+    candidates: Sequence[Hypothesis]
+    """What the result can still descend from or be, best score first."""
+    recorder: Recorder | None
+    result: DecodingResult | None
+    """Set in the last update."""
+
+    @property
+    def text(self) -> str:
+        """Text of the hypothesis that is best so far; may change."""
+        return self.pair.decode(self.candidates[0].node.token_ids()) if self.result is None else self.result.text
+
+    @property
+    def settled_text(self) -> str:
+        """The beginning common to every possible result; only grows."""
+        if self.result is not None:
+            return self.result.text
+        settled = common_prefix(hypothesis.node for hypothesis in self.candidates)
+        return self.pair.decode(settled.token_ids()).rstrip("\ufffd")
+
+    @property
+    def iteration(self) -> Iteration | None:
+        """The trace's record of the iteration; None unless recording."""
+        return None if self.recorder is None else self.recorder.latest()
+
+
+class Session:
+    """One decode in progress."""
+
+    def __init__(self, start: RunStart, clock: PhaseClock) -> None:
+        self._start = start
+        self._clock = clock
+        self.settings = start.settings
+        self.beams = [Beam(start.root, 0.0)]
+        self.target_row = new_row(start.pair.target)
+        self.draft_row: Row | None = None
+        if self.settings.draft_depth > 0 and start.pair.draft is not None:
+            self.draft_row = new_row(start.pair.draft)
+        self._finished: list[Hypothesis] = []
+        self._length = 0
+        self._iterations = 0
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def room(self) -> int:
+        """Tokens that may still be generated."""
+        return self.settings.max_new_tokens - self._length
+
+    @property
+    def done(self) -> bool:
+        """No beam is alive, or the limit is reached."""
+        return not self.beams or self.room == 0
+
+    def prefill(self) -> None:
+        """Both models take in the prompt."""
+        for row in (self.target_row, self.draft_row):
+            if row is not None:
+                row.prefill(self._start.prompt_ids, self._start.root)
+
+    def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
+        """Finish what ended, keep the last layer's beams, and free the cache slots that none of them stands on."""
+        before, slots_scored = self.beams, self.target_row.slots
+        self.target_row.register(scored.slots)
+        if self.draft_row is not None:
+            fed = max(len(scored.forest.layers) - 1, 0) * self.settings.draft_width
+            self.draft_row.register(scored.slots[:fed])
+        for layer in layers:
+            self._count(layer)
+            ended = [beam for beam in layer.beams if beam.node.token in self._start.pair.eos]
+            self._finished += [score_hypothesis(beam, self.settings.length_penalty, True) for beam in ended]
+        self.beams = keep_best(layers[-1].living, self.settings.input_beams)
+        self._length += len(layers)
+        self._iterations += 1
+        kept = self._free_slots([beam.node for beam in self.beams])
+        return IterationEnd(
+            index=self._iterations - 1,
+            input_beams=before,
+            scored=scored,
+            layers=layers,
+            output_beams=self.beams,
+            kept=kept,
+            prompt_slots=len(self._start.prompt_ids) - 1 if self._start.pair.target.attention == "forest" else 0,
+            slots_scored=slots_scored,
+            slots_kept=self.target_row.slots,
+            seconds=self._clock.iteration_seconds,
+        )
+
+    def update(self, recorder: Recorder | None, result: DecodingResult | None = None) -> Update:
+        """What stands now. Of the finished hypotheses only the best can still be returned."""
+        alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
+        best = sorted(self._finished, key=lambda hypothesis: -hypothesis.score)[:1]
+        candidates = sorted(best + alive, key=lambda hypothesis: -hypothesis.score)
+        if result is not None and recorder is not None:
+            result = replace(result, trace=recorder.trace())
+        return Update(self._start.pair, candidates, recorder, result)
+
+    def result(self) -> DecodingResult:
+        """All hypotheses, ranked; ties keep the order in which they came."""
+        alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
+        ranked = sorted(self._finished + alive, key=lambda hypothesis: -hypothesis.score)
+        beams = [self._decoded(hypothesis) for hypothesis in ranked]
+        return DecodingResult(beams[0].text, beams[0].token_ids, beams, self._stats(beams[0]), self.settings, None)
+
+    def _free_slots(self, nodes: Sequence[Node]) -> list[Node]:
+        if not nodes:
+            return []
+        if self.draft_row is not None:
+            self.draft_row.commit(nodes)
+        return self.target_row.commit(nodes)
+
+    def _decoded(self, hypothesis: Hypothesis) -> DecodedBeam:
+        ids = hypothesis.node.token_ids()
+        text = self._start.pair.decode(ids)
+        return DecodedBeam(text, ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished)
+
+    def _count(self, layer: VerifiedLayer) -> None:
+        self._counts.update(trial.verdict for trial in layer.trials)
+        self._counts.update(draw.kind for draw in layer.draws)
+        self._counts["landed"] += sum(draw.landed for draw in layer.draws)
+        self._counts["beams"] += sum(beam.multiplicity for beam in layer.beams)
+
+    def _stats(self, returned: DecodedBeam) -> Stats:
+        counts, total, seconds = self._counts, self._clock.total_seconds, self._clock.seconds
+        tried = counts["accepted"] + counts["rejected"]
+        rows = [row for row in (self.target_row, self.draft_row) if row is not None]
+        return Stats(
+            new_tokens=len(returned.token_ids),
+            layers=self._length,
+            iterations=self._iterations,
+            target_calls=self.target_row.forwards,
+            draft_calls=self.draft_row.forwards if self.draft_row is not None else 0,
+            seconds=seconds,
+            **{f"{phase}_seconds": spent for phase, spent in total.items()},
+            tokens_per_second=self._length / (seconds - total["prefill"]),
+            layers_per_iteration=self._length / self._iterations,
+            acceptance_rate=counts["accepted"] / tried if tried else None,
+            **{
+                name: counts[name]
+                for name in ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
+            },
+            mean_width=counts["beams"] / self._length,
+            kv_peak_slots=self.target_row.peak_slots,
+            kv_peak_bytes=sum(row.peak_bytes for row in rows),
+        )

@@ -1,0 +1,288 @@
+"""Turns a decode into a trace. Iterations are kept as they come and written out only when asked for."""
+
+import platform
+from dataclasses import asdict, replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dsbd.beams import Node as BeamNode
+from dsbd.tracing.observer import IterationEnd, Observer, RunStart
+from dsbd.tracing.trace import (
+    FORMAT,
+    ROOT,
+    Alternative,
+    BeamRecord,
+    Draw,
+    InputBeam,
+    Iteration,
+    KeptSlots,
+    Layer,
+    ModelRecord,
+    Models,
+    Node,
+    NodeKind,
+    Phases,
+    Piece,
+    Prompt,
+    Result,
+    Trace,
+    Trial,
+    canonical_digest,
+)
+from dsbd.verify import VerifiedLayer
+
+if TYPE_CHECKING:
+    from dsbd.forest import DraftLaw
+    from dsbd.models.language_model import LanguageModel
+    from dsbd.results import DecodingResult
+
+ALTERNATIVES = 5
+REASONS = {
+    "accepted": "the uniform is below P'/Q",
+    "rejected": "the uniform is not below P'/Q",
+    "orphaned": "its parent is not alive",
+    "unneeded": "the layer already had its width",
+}
+PairProbs = dict[tuple[BeamNode, int], float]
+
+
+class Recorder(Observer):
+    """Collects iterations; ``trace()`` is the whole, ``latest()`` the newest iteration alone."""
+
+    def on_start(self, start: RunStart) -> None:
+        self._start = start
+        self._raw: list[IterationEnd] = []
+        self._written: list[Iteration] = []
+        self._ids: dict[BeamNode, int] = {start.root: ROOT}
+        self._finish: DecodingResult | None = None
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        self._raw.append(replace(iteration, seconds=dict(iteration.seconds)))
+
+    def on_finish(self, result: "DecodingResult") -> None:
+        self._finish = result
+
+    def latest(self) -> Iteration | None:
+        """The newest iteration; None before the first."""
+        iterations = self._iterations()
+        return iterations[-1] if iterations else None
+
+    def trace(self) -> Trace:
+        """What was recorded so far; without a result where the decode was cancelled."""
+        start, pair = self._start, self._start.pair
+        trace = Trace(
+            format=FORMAT,
+            software=_software(),
+            models=Models(_model_record(pair.target), None if pair.draft is None else _model_record(pair.draft)),
+            settings=start.settings,
+            seed=start.settings.seed,
+            prompt=self.prompt(),
+            iterations=self._iterations(),
+            result=None if self._finish is None else self._result(self._finish),
+        )
+        return replace(trace, digest=canonical_digest(trace))
+
+    def prompt(self) -> Prompt:
+        """The prompt as the models saw it."""
+        pieces = [Piece(token, *self._piece(token)) for token in self._start.prompt_ids]
+        return Prompt(self._start.prompt, pieces)
+
+    def _iterations(self) -> list[Iteration]:
+        for raw in self._raw[len(self._written) :]:
+            self._written.append(_IterationWriter(self, raw).write())
+        return self._written
+
+    def _piece(self, token: int) -> tuple[str, str | None]:
+        return self._start.pair.token_bytes.piece(token)
+
+    def _result(self, result: "DecodingResult") -> Result:
+        ids = {tuple(node.token_ids()): place for node, place in self._ids.items()}
+        beams = [BeamRecord(node=ids[tuple(beam.token_ids)], **asdict(beam)) for beam in result.beams]
+        return Result(result.text, result.token_ids, beams, asdict(result.stats))
+
+
+class _IterationWriter:
+    """One iteration as plain data; gives new nodes their ids."""
+
+    def __init__(self, recorder: Recorder, raw: IterationEnd) -> None:
+        self.raw = raw
+        self.ids = recorder._ids
+        self.piece = recorder._piece
+        self.eos = recorder._start.pair.eos
+        self.nodes: list[Node] = []
+        self.draft_probs = [_pair_probs(layer.law) for layer in raw.scored.forest.layers]
+
+    def write(self) -> Iteration:
+        raw = self.raw
+        input_beams = self._beams(raw.input_beams)
+        self._forest_nodes()
+        for number, layer in enumerate(raw.layers, 1):
+            self._drawn_nodes(number, layer)
+        return Iteration(
+            index=raw.index,
+            input_beams=input_beams,
+            draft_depth=len(raw.scored.forest.layers),
+            nodes=self.nodes,
+            layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
+            trials=[trial for number, layer in enumerate(raw.layers, 1) for trial in self._trials(number, layer)],
+            draws=[draw for number, layer in enumerate(raw.layers, 1) for draw in self._draws(number, layer)],
+            output_beams=self._beams(raw.output_beams),
+            kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
+            phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ("draft", "score", "verify", "commit")}),
+        )
+
+    def _beams(self, beams: object) -> list[InputBeam]:
+        assert isinstance(beams, (list, tuple))
+        return [InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
+
+    def _forest_nodes(self) -> None:
+        for number, layer in enumerate(self.raw.scored.forest.layers, 1):
+            drafts = dict.fromkeys(layer.drafts)
+            for node in (*drafts, *layer.covers):
+                kind: NodeKind = "drafted" if node in drafts else "cover"
+                target, draft = self.raw.scored.log_probs[node]
+                probs = self._target_prob(number, node), self.draft_probs[number - 1].get(_content(node), 0.0)
+                self._add(node, number, kind, (_finite(target), _finite(draft)), probs)
+
+    def _drawn_nodes(self, number: int, layer: VerifiedLayer) -> None:
+        for draw in layer.draws:
+            if draw.node not in self.ids:
+                assert draw.node.parent is not None
+                row = self.raw.scored.rows[draw.node.parent]
+                target = float(row.log_probs[row.tokens == draw.node.token][0])
+                self._add(draw.node, number, "drawn", (target, None), (draw.target_prob, None))
+
+    def _add(
+        self,
+        node: BeamNode,
+        layer: int,
+        kind: NodeKind,
+        log_probs: tuple[float | None, float | None],
+        probs: tuple[float | None, float | None],
+    ) -> None:
+        assert node.parent is not None
+        text, content = self.piece(node.token)
+        self.ids[node] = len(self.ids)
+        self.nodes.append(
+            Node(
+                id=self.ids[node],
+                parent=self.ids[node.parent],
+                layer=layer,
+                token_id=node.token,
+                text=text,
+                kind=kind,
+                ends=node.token in self.eos,
+                target_log_prob=log_probs[0],
+                draft_log_prob=log_probs[1],
+                target_prob=probs[0],
+                draft_prob=probs[1],
+                bytes=content,
+            )
+        )
+
+    def _target_prob(self, number: int, node: BeamNode) -> float | None:
+        """P at a forest node; None where its layer was not reached."""
+        if number > len(self.raw.layers):
+            return None
+        layer = self.raw.layers[number - 1]
+        for place, beam in enumerate(layer.alive):
+            if beam.node is node.parent:
+                index = layer.law.find(place, node.token)
+                return 0.0 if index is None else float(layer.law.probs[index])
+        return 0.0
+
+    def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
+        width = layer.width
+        return Layer(
+            layer=number,
+            kind="bonus" if width is None else "draft",
+            alive=[self.ids[beam.node] for beam in layer.alive],
+            draws_planned=0 if width is None else len(width.acceptance),
+            chain_c=[] if width is None else width.chain.c,
+            chain_S=[] if width is None else width.chain.S,
+            acceptance_chain=[] if width is None else width.acceptance,
+            accepted_distribution=[] if width is None else width.distribution,
+            target_support=layer.law.support,
+            width=len(layer.draws) if width is None else width.width,
+            width_reason="bonus" if width is None else width.reason,
+            accepted=sum(trial.verdict == "accepted" for trial in layer.trials),
+            outcome=layer.outcome,
+            beams=self._beams(layer.beams),
+            finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
+            alternatives=self._alternatives(number, layer),
+        )
+
+    def _alternatives(self, number: int, layer: VerifiedLayer) -> list[Alternative]:
+        best = np.lexsort((layer.law.keys, -layer.law.probs))[:ALTERNATIVES]
+        rows = []
+        for index in best.tolist():
+            place, token = layer.law.pair(index)
+            parent = layer.alive[place].node
+            node = self.raw.scored.forest.find(parent, token)
+            rows.append(
+                Alternative(
+                    parent=self.ids[parent],
+                    token_id=token,
+                    text=self.piece(token)[0],
+                    target_prob=float(layer.law.probs[index]),
+                    draft_prob=float(layer.draft_probs[index]),
+                    node=None if node is None else self.ids[node],
+                )
+            )
+        return rows
+
+    def _trials(self, number: int, layer: VerifiedLayer) -> list[Trial]:
+        return [
+            Trial(number, trial.order, self.ids[trial.node], trial.verdict, REASONS[trial.verdict], *trial[3:])
+            for trial in layer.trials
+        ]
+
+    def _draws(self, number: int, layer: VerifiedLayer) -> list[Draw]:
+        return [
+            Draw(
+                layer=number,
+                order=order,
+                kind=draw.kind,
+                node=self.ids[draw.node],
+                landed=draw.landed,
+                target_prob=draw.target_prob,
+                draft_prob=draw.draft_prob,
+                c=draw.c,
+                S=draw.S,
+                uniform=draw.drawn.uniform,
+                cdf_low=draw.drawn.low,
+                cdf_high=draw.drawn.high,
+            )
+            for order, draw in enumerate(layer.draws)
+        ]
+
+
+def _content(node: BeamNode) -> tuple[BeamNode, int]:
+    assert node.parent is not None
+    return node.parent, node.token
+
+
+def _pair_probs(law: "DraftLaw") -> PairProbs:
+    pairs = zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
+    return {(law.parents[place], token): prob for place, token, prob in pairs}
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+def _model_record(model: "LanguageModel") -> ModelRecord:
+    dtype = str(model.dtype).removeprefix("torch.")
+    return ModelRecord(model.id, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
+
+
+def _software() -> dict[str, str]:
+    names = {"python": platform.python_version()}
+    for package in ("dsbd", "torch", "transformers"):
+        try:
+            names[package] = version(package)
+        except PackageNotFoundError:
+            names[package] = "source"
+    return names
