@@ -1,0 +1,50 @@
+"""Drawings of a trace: figures, text, SVG, a stand-alone page, and the viewer they share.
+
+Data flows one way: trace -> scene -> figure. Nothing here needs torch, a model or a page; names are
+loaded when they are first used, so that ``import visualize`` costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from visualize.assets import viewer_assets as viewer_assets
+    from visualize.builder import SceneBuilder as SceneBuilder
+    from visualize.builder import build_scene as build_scene
+    from visualize.charts import timeline_figure as timeline_figure
+    from visualize.charts import tokens_figure as tokens_figure
+    from visualize.charts import width_figure as width_figure
+    from visualize.compare import compare_figure as compare_figure
+    from visualize.forest import forest_figure as forest_figure
+    from visualize.html import export_html as export_html
+    from visualize.svg import export_svg as export_svg
+    from visualize.svg import forest_svg as forest_svg
+    from visualize.text import export_text as export_text
+    from visualize.text import forest_text as forest_text
+
+_HOMES = {
+    "SceneBuilder": "builder",
+    "build_scene": "builder",
+    "compare_figure": "compare",
+    "export_html": "html",
+    "export_svg": "svg",
+    "export_text": "text",
+    "forest_figure": "forest",
+    "forest_svg": "svg",
+    "forest_text": "text",
+    "timeline_figure": "charts",
+    "tokens_figure": "charts",
+    "viewer_assets": "assets",
+    "width_figure": "charts",
+}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'visualize' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

@@ -13,6 +13,7 @@ from visualize.steps import StepList
 from visualize.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words import Words
 
+PHASES = ("draft", "score", "verify", "commit")
 PATH_CHARACTERS = 48
 """How much of a beam's text the card of a node shows."""
 
@@ -78,7 +79,7 @@ class SceneBuilder:
             told.scored_step,
             self._beams(iteration.input_beams, finished=False),
             after,
-            {name.removesuffix("_seconds"): value for name, value in vars(iteration.phases).items() if "seconds" in name},
+            {phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
         )  # fmt: skip
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)
@@ -91,7 +92,7 @@ class SceneBuilder:
             result: the result once there is one.
             last: only this many iterations, the newest; the text is whole all the same.
         """
-        iterations = self.iterations if last is None else self.iterations[len(self.iterations) - last :]
+        iterations = self.iterations if last is None else self.iterations[max(0, len(self.iterations) - last) :]
         beams = () if result is None else tuple(
             ResultBeam(beam.node, flowing(beam.text), beam.log_weight, beam.score, beam.finished)
             for beam in result.beams

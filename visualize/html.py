@@ -64,7 +64,9 @@ _START = """(() => {
 """
 
 
-def export_html(source: Trace | str | Path, path: str | Path, *, plotly: Literal["inline", "beside"] = "inline") -> None:
+def export_html(
+    source: Trace | str | Path, path: str | Path, *, plotly: Literal["inline", "beside"] = "inline"
+) -> None:
     """Write the viewer with this trace as one HTML file.
 
     Args:

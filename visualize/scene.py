@@ -79,7 +79,8 @@ class LayerScene:
     title: str
     width: int
     reason: str
-    short_reason: str
+    caption: str
+    """The width and why, in a few characters."""
     accepted: int
     outcome: str
     outcome_sentence: str

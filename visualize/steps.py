@@ -77,11 +77,12 @@ class StepList:
 
     def _layer(self, layer: Layer) -> None:
         reason, short_reason = self.words.width(layer, self.settings)
+        caption = " · ".join(part for part in (self.words("width.given", width=layer.width), short_reason) if part)
         bonus = layer.kind == "bonus"
         title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
         self.layers.append(
             LayerScene(
-                layer.layer, layer.kind, title, layer.width, reason, short_reason, layer.accepted, layer.outcome,
+                layer.layer, layer.kind, title, layer.width, reason, caption, layer.accepted, layer.outcome,
                 self.words.outcome(layer), tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1)),
                 self.settings.width_threshold if self.settings and not bonus else None, len(self.steps),
             )

@@ -77,14 +77,14 @@ class Words:
         reason can be given.
         """
         width = layer.width
-        if settings is None or not 0 < width:
+        if settings is None:
             return layer.width_reason or self("width.given", width=width), ""
         if layer.kind == "bonus":
             return self("width.bonus", width=width), self("width.short_bonus")
         reached, missed = at_least(layer, width), at_least(layer, width + 1)
         threshold = settings.width_threshold
-        values = {"width": width, "next": width + 1}
-        values["reached"], values["missed"], values["threshold"] = tell_apart(reached, missed, threshold)
+        shown = dict(zip(("reached", "missed", "threshold"), tell_apart(reached, missed, threshold), strict=True))
+        values = {"width": width, "next": width + 1, **shown}
         if reached < threshold:
             reason = "min" if width == settings.min_width else "given"
         elif missed >= threshold and width < layer.draws_planned:
@@ -105,7 +105,7 @@ def at_least(layer: Layer, count: int) -> float:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``−2.07``, ``1``."""
+    """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
     if value == 0 or abs(value) >= _PLAIN_FROM:
         places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
         text = f"{value:.{places}f}"

@@ -4,14 +4,30 @@ The law is DESIGN.md sections 2 to 5 with replacement, written for reading. Its 
 awkward on purpose: markup, quotes, right-to-left text, a character split over two tokens, a NUL.
 """
 
+import itertools
 import math
 import random
 from collections import Counter, defaultdict
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import (
-    Alternative, BeamRecord, Draw, InputBeam, Iteration, KeptSlots, Layer, ModelRecord, Models, Node, Phases, Piece,
-    Prompt, Result, Trace, Trial, canonical_digest,
+    Alternative,
+    BeamRecord,
+    Draw,
+    InputBeam,
+    Iteration,
+    KeptSlots,
+    Layer,
+    ModelRecord,
+    Models,
+    Node,
+    Phases,
+    Piece,
+    Prompt,
+    Result,
+    Trace,
+    Trial,
+    canonical_digest,
 )  # fmt: skip
 
 STORY = (
@@ -40,7 +56,7 @@ def _pieces() -> tuple[list[tuple[str, str | None]], list[int]]:
 VOCABULARY, STORY_IDS = _pieces()
 END = len(VOCABULARY) - 1
 FOLLOWERS: dict[int, Counter[int]] = defaultdict(Counter)
-for _left, _right in zip(STORY_IDS, STORY_IDS[1:], strict=False):
+for _left, _right in itertools.pairwise(STORY_IDS):
     FOLLOWERS[_left][_right] += 1
 UNIGRAM = Counter(STORY_IDS)
 
@@ -110,9 +126,7 @@ class ToyDecode:
         return weights[entry.parent] + math.log(probabilities(self.last(entry.parent), smoothing)[entry.token_id])
 
     def beams(self, nodes: list[int], weights: dict[int, float], smoothing: float) -> list[InputBeam]:
-        return [
-            InputBeam(node, count, self.extend(node, weights, smoothing)) for node, count in Counter(nodes).items()
-        ]
+        return [InputBeam(node, count, self.extend(node, weights, smoothing)) for node, count in Counter(nodes).items()]
 
     def draft(self, beams: list[InputBeam], depth: int, new: dict[int, Node]) -> tuple[list[Law], list[list[int]]]:
         """The forest: per layer its law Q and the drafts in the order they were drawn."""
@@ -163,7 +177,7 @@ class ToyDecode:
         for _ in range(planned):
             chain_c.append(chain_c[-1] + chain_s[-1])
             chain_s.append(mass(chain_c[-1]))
-        alphas = [1 - (after / before if before else 1.0) for before, after in zip(chain_s, chain_s[1:], strict=False)]
+        alphas = [1 - (after / before if before else 1.0) for before, after in itertools.pairwise(chain_s)]
         distribution = _accepted(alphas)
         width = self.settings.widest if bonus else _width(distribution, self.settings)
         c, s, beams = 0.0, 1.0, []

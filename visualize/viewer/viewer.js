@@ -491,7 +491,7 @@ class Viewer {
       return row;
     });
     const head = [make("span", {class: "dsbd-token dsbd-plain", text: layer.title}), make("p", {text: layer.reason})];
-    if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: "P(accepted ≥ k)"}));
+    if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: this.say("layer.at_least")}));
     return [...head, ...rows];
   }
 
@@ -768,7 +768,7 @@ function layerTitles(viewer, step, ink, faint) {
     titles.push({x: column - 0.06, xref: "x", y: 1, yref: "paper", yshift: 12, xanchor: "left", yanchor: "bottom", showarrow: false, align: "left",
       text: `<b>${escaped(title)}</b>`, font: {size: 12.5, color: step.layer === column ? ink : faint}});
     if (!chosen) continue;
-    const below = `${viewer.say("width.given", {width: layer.width})}${layer.short_reason ? ` · ${layer.short_reason}` : ""}`;
+    const below = viewer.geometry.pitch < PITCH ? viewer.say("width.given", {width: layer.width}) : layer.caption;
     titles.push({x: column - 0.06, xref: "x", y: 1, yref: "paper", yshift: -4, xanchor: "left", yanchor: "bottom", showarrow: false, align: "left",
       text: escaped(below), font: {size: 11, color: ink}});
   }

@@ -1,0 +1,123 @@
+"""Methods side by side, as ``python -m dsbd compare --json`` measured them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from visualize.dress import dress, empty_figure
+from visualize.styles import Theme
+from visualize.theme import Palette, palette
+from visualize.words import Words, number
+
+PANELS = ("tokens_per_second", "seconds", "target_calls", "layers_per_iteration", "perplexity", "best_log_weight")
+COLUMNS = 3
+OURS = "dsbd"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One figure of one method; ``value`` None where it was not measured. ``runs`` are the single runs."""
+
+    method: str
+    label: str
+    value: float | None
+    runs: tuple[float, ...]
+    ratio: float | None
+
+
+@dataclass(frozen=True)
+class CompareInfo:
+    """Bars by panel, in the order of the methods."""
+
+    panels: dict[str, tuple[Bar, ...]]
+
+
+def compare_figure(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, theme: Theme = "light") -> go.Figure:
+    """Measured figures of several methods.
+
+    Args:
+        rows: ``{"methods": [...], "ratios": {...}}``, or the list of methods alone. A missing or null figure
+            is drawn as "not measured". A figure may be a number, or a list with one number per run: then the
+            bar is their mean. ``<figure>_runs`` holds the runs beside a number.
+
+    Raises:
+        ValueError: a method has no name, or a figure is no number.
+    """
+    info = compare_info(rows)
+    if not info.panels:
+        return empty_figure(Words()("figure.compare"), theme)
+    return plot_compare(info, theme)
+
+
+def compare_info(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> CompareInfo:
+    """The data of :func:`compare_figure`. Raises: ValueError."""
+    methods: Sequence[Mapping[str, Any]] = (rows.get("methods") or []) if isinstance(rows, Mapping) else rows
+    ratios: Mapping[str, Any] = (rows.get("ratios") or {}) if isinstance(rows, Mapping) else {}
+    if not methods:
+        return CompareInfo({})
+    return CompareInfo({panel: tuple(_bar(method, panel, ratios) for method in methods) for panel in PANELS})
+
+
+def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any]) -> Bar:
+    if not isinstance(row.get("method"), str):
+        raise ValueError(f"a compared method has no name: {str(row)[:60]!r}; each needs 'method'")
+    method = row["method"]
+    value, runs = row.get(panel), list(row.get(f"{panel}_runs") or [])
+    if isinstance(value, (list, tuple)):
+        value, runs = None, [run for run in value if run is not None]
+    for found in (value, *runs):
+        if found is not None and (isinstance(found, bool) or not isinstance(found, (int, float))):
+            raise ValueError(f"{panel} of {method} is {found!r}; expected a number, a list of numbers, or null")
+    if value is None and runs:
+        value = sum(runs) / len(runs)
+    ratio = ratios.get(method) if panel == "tokens_per_second" else None
+    return Bar(method, str(row.get("label") or method), value, tuple(runs), ratio)
+
+
+def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
+    """Draw a :class:`CompareInfo`."""
+    words, colors = Words(), palette(theme)
+    names = [words(f"figure.{panel}") for panel in info.panels]
+    rows = -(-len(info.panels) // COLUMNS)
+    figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=names, horizontal_spacing=0.09, vertical_spacing=0.2)
+    for place, bars in enumerate(info.panels.values()):
+        cell = {"row": place // COLUMNS + 1, "col": place % COLUMNS + 1}
+        _draw_panel(figure, bars, cell, words, colors)
+    dress(figure, words("figure.compare"), theme)
+    return figure.update_layout(height=330 * rows + 60, bargap=0.35, margin={"t": 96})
+
+
+def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], words: Words, colors: Palette) -> None:
+    labels = [escape(bar.label, quote=False) for bar in bars]
+    figure.add_bar(
+        x=labels,
+        y=[bar.value for bar in bars],
+        text=[_text(bar, words) for bar in bars],
+        textposition="outside",
+        cliponaxis=False,
+        showlegend=False,
+        marker={"color": [colors.accent if bar.method == OURS else colors.faint for bar in bars]},
+        opacity=0.8,
+        hoverinfo="x+y",
+        **cell,
+    )
+    points = [(label, run) for label, bar in zip(labels, bars, strict=True) for run in bar.runs]
+    if points:
+        x, y = zip(*points, strict=True)
+        marker = {"symbol": "line-ew-open", "size": 13, "color": colors.ink, "line": {"width": 1.4}}
+        figure.add_scatter(x=x, y=y, mode="markers", marker=marker, showlegend=False, hoverinfo="y", **cell)
+    note = {"textangle": -90, "showarrow": False, "yanchor": "bottom", "font": {"color": colors.soft, "size": 11}}
+    for label, bar in zip(labels, bars, strict=True):
+        if bar.value is None:
+            figure.add_annotation(x=label, y=0, text=words("figure.not_measured"), **note, **cell)
+
+
+def _text(bar: Bar, words: Words) -> str:
+    if bar.value is None:
+        return ""
+    shown = number(bar.value, 1) if abs(bar.value) >= 10 else number(bar.value)
+    return shown if bar.ratio is None else f"{shown}<br>{words('figure.ratio', ratio=number(bar.ratio))}"

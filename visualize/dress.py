@@ -1,0 +1,29 @@
+"""The common dress of the Plotly charts."""
+
+import plotly.graph_objects as go
+
+from visualize.styles import Theme
+from visualize.theme import FONT, palette
+
+
+def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
+    """Title, fonts and quiet axes of the charts."""
+    colors = palette(theme)
+    figure.update_layout(
+        title={"text": title, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
+        font=FONT, font_color=colors.ink,
+        paper_bgcolor=colors.paper, plot_bgcolor=colors.paper, margin={"l": 56, "r": 16, "t": 72, "b": 52},
+        legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
+    )  # fmt: skip
+    figure.update_xaxes(showgrid=False, zeroline=False, linecolor=colors.faint, ticks="")
+    figure.update_yaxes(gridcolor=colors.band, zeroline=False, rangemode="tozero")
+    return figure
+
+
+def empty_figure(title: str, theme: Theme, note: str = "nothing recorded") -> go.Figure:
+    """A titled figure that says it has nothing to show."""
+    figure = dress(go.Figure(), title, theme)
+    figure.add_annotation(text=note, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return figure
