@@ -68,6 +68,7 @@ def plot_tokens(info: TokensInfo, theme: Theme = "light") -> go.Figure:
         figure.add_bar(
             x=places,
             y=[info.probabilities[place] for place in places],
+            width=0.78,
             name=words(f"state.{origin}"),
             hovertext=[escape(text, quote=False) for text in texts],
             hoverinfo="text",
@@ -76,7 +77,7 @@ def plot_tokens(info: TokensInfo, theme: Theme = "light") -> go.Figure:
     ticks = [escape(isolated(label), quote=False) for label in info.labels]
     figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=ticks, tickangle=-60)
     dress(figure, words("figure.tokens"), theme)
-    return figure.update_layout(barmode="overlay", bargap=0.25, yaxis={"range": [0, 1], "title": words("ui.target")})
+    return figure.update_layout(barmode="overlay", yaxis={"range": [0, 1], "title": words("ui.target")})
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,8 @@ def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any]) -> Bar:
     if not isinstance(row.get("method"), str):
         raise ValueError(f"a compared method has no name: {str(row)[:60]!r}; each needs 'method'")
     method = row["method"]
-    value, runs = row.get(panel), list(row.get(f"{panel}_runs") or [])
+    value: Any = row.get(panel)
+    runs: list[Any] = list(row.get(f"{panel}_runs") or [])
     if isinstance(value, (list, tuple)):
         value, runs = None, [run for run in value if run is not None]
     for found in (value, *runs):

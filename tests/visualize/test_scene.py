@@ -1,0 +1,138 @@
+"""The scene of the toy decode: what it says is what the trace holds."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import path_to
+from tests.visualize.toy import toy_trace
+from visualize import SceneBuilder, build_scene
+from visualize.scene import Change, Fact, Gauge
+from visualize.styles import STATES, YIELDED
+
+TRACE = toy_trace()
+SCENE = build_scene(TRACE)
+
+
+def test_adding_iterations_one_by_one_gives_the_same_scene():
+    builder = SceneBuilder(TRACE.prompt, TRACE.settings, title="dsbd", models=["toy-target", "toy-draft"])
+    for iteration, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
+        assert builder.add(iteration) == scene
+    assert builder.scene(TRACE.result) == SCENE
+    newest = builder.scene(last=1)
+    assert [entry.index for entry in newest.iterations] == [TRACE.iterations[-1].index]
+    assert newest.tokens == SCENE.tokens
+    assert builder.scene(last=99).iterations == SCENE.iterations
+
+
+def test_the_steps_come_in_the_order_things_happened():
+    phases = [step.phase for step in SCENE.iterations[0].steps]
+    assert phases[:4] == ["draft", "draft", "draft", "score"]
+    assert phases[4] == "width"
+    assert phases[-2:] == ["layer", "commit"]
+    for record, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
+        counted = [step.phase for step in scene.steps]
+        assert counted.count("trial") == len(record.trials)
+        assert counted.count("draw") == len(record.draws)
+        assert counted.count("width") == counted.count("layer") == len(record.layers)
+
+
+def test_one_trial_step_whole():
+    scene = SCENE.iterations[0]
+    step = scene.steps[6]
+    node = scene.nodes[step.focus]
+    assert step.sentence == "Layer 1, draft 2 of 5, “␣the”: u = 0.63 ≥ 0.18 = P′/Q → rejected."
+    assert step.changes == (Change(step.focus, "rejected", 0, False),)
+    trial = TRACE.iterations[0].trials[1]
+    gauge = Gauge(0.0, trial.acceptance, trial.uniform)
+    sentence = "u = 0.63 ≥ 0.18 = P′/Q → rejected"
+    assert node.facts[0] == Fact(6, "rejected", "draft 2 of 5", sentence, "P′ = 0.016, Q = 0.088", gauge)
+
+
+def test_the_last_look_of_a_node_is_its_state():
+    for scene in SCENE.iterations:
+        looks = {}
+        for step in scene.steps:
+            looks.update((change.node, change) for change in step.changes)
+        for place, node in enumerate(scene.nodes):
+            assert (node.state, node.slots, node.landed) == (
+                looks[place].state,
+                looks[place].slots,
+                looks[place].landed,
+            )
+            assert node.state in STATES
+
+
+def test_slots_are_the_multiplicities_of_the_beams():
+    for record, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
+        slots = {node.id: node.slots for node in scene.nodes if node.column > 0 and node.slots}
+        assert slots == {beam.node: beam.multiplicity for layer in record.layers for beam in layer.beams}
+
+
+def test_edges_lead_one_column_on_and_labels_fit():
+    for scene in SCENE.iterations:
+        for node in scene.nodes:
+            assert node.column == (scene.nodes[node.parent].column + 1 if node.parent >= 0 else 0)
+            assert 0 <= node.row <= scene.rows
+            assert node.columns <= 14
+
+
+def test_the_text_of_the_best_beam_is_the_returned_text():
+    for seed in range(6):
+        trace = toy_trace(seed=seed)
+        scene = build_scene(trace)
+        tokens = {token.id: token for token in scene.tokens}
+        for beam in trace.result.beams:
+            path = [tokens[node.id] for node in path_to(beam.node, trace.node_index())]
+            assert {token.origin for token in path} <= set(YIELDED)
+            said = "".join(token.text for token in path) + path[-1].pending
+            end = " END" if beam.finished else ""
+            assert said.replace("⟨F0 9F⟩", "\ufffd") == beam.text + end
+
+
+def test_statistics_count_everything_once():
+    statistics = SCENE.statistics
+    trials = [trial.verdict for iteration in TRACE.iterations for trial in iteration.trials]
+    draws = [draw.kind for iteration in TRACE.iterations for draw in iteration.draws]
+    for name in ("accepted", "rejected", "orphaned", "unneeded"):
+        assert getattr(statistics, name) == trials.count(name)
+    for name in ("recovered", "fresh", "bonus"):
+        assert getattr(statistics, name) == draws.count(name)
+    assert statistics.layers_per_iteration == pytest.approx(24 / 7)
+
+
+def test_iterations_without_a_forest_have_a_scene():
+    scene = build_scene(toy_trace(draft_depth=0, max_new_tokens=4))
+    assert [step.phase for step in scene.iterations[1].steps][:2] == ["score", "width"]
+    assert {node.state for node in scene.iterations[1].nodes} == {"input", "bonus"}
+
+
+def test_a_scene_without_iterations_or_prompt_is_empty():
+    scene = SceneBuilder(None).scene()
+    assert scene.iterations == scene.tokens == scene.prompt == ()
+    assert scene.statistics.acceptance_rate is None
+
+
+def test_an_iteration_whose_past_is_missing_says_so():
+    naming = next(iteration for iteration in TRACE.iterations[1:] if iteration.trials)
+    trial = naming.trials[0]
+    lost = type(naming)(**{**vars(naming), "trials": [type(trial)(**{**vars(trial), "node": 10**6})]})
+    with pytest.raises(TraceError, match="add the earlier iterations first"):
+        SceneBuilder(None).add(lost)
+
+
+def test_the_scene_is_plain_json():
+    plain = json.loads(json.dumps(SCENE.to_dict(), allow_nan=False))
+    assert plain["format"] == "dsbd-scene/1"
+    assert plain["styles"]["accepted"]["symbol"] == "circle"
+
+
+def test_visualize_needs_neither_torch_nor_gradio():
+    names = "assets builder charts compare forest html layout scene svg text words".split()
+    code = "import sys, visualize\n" + "".join(f"import visualize.{name}\n" for name in names)
+    code += "print([name for name in ('torch', 'gradio', 'transformers') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

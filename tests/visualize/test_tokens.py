@@ -1,0 +1,51 @@
+"""Token text as a reader sees it."""
+
+import pytest
+
+from dsbd.tracing.trace import Piece
+from visualize.tokens import columns, flowing, joined, piece_label, running_text, shorten, visible
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [(" cat", "␣cat"), ("a\nb\t", "a⏎b⇥"), ("\x00", "⟨U+0000⟩"), ("\r", "⟨U+000D⟩"), ("\u202e", "⟨U+202E⟩"),
+     ("\u200b", "⟨U+200B⟩"), ("שלום", "שלום"), ("👨\u200d👩", "👨\u200d👩"), ("\ufffd", "\ufffd"),
+     ("</script>", "</script>"), ("\ud800", "⟨U+D800⟩")],
+)  # fmt: skip
+def test_what_would_not_print_is_marked(text, seen):
+    assert visible(text) == seen
+
+
+def test_running_text_keeps_spaces_and_marks_line_ends():
+    assert flowing("a b\n\tc\x07") == "a b⏎\n⇥\tc⟨U+0007⟩"
+
+
+def split(text, *cuts):
+    raw = text.encode()
+    bounds = [0, *cuts, len(raw)]
+    parts = [raw[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [Piece(index, "\ufffd", part.hex()) for index, part in enumerate(parts)]
+
+
+def test_a_character_split_over_tokens_stands_at_its_last_token():
+    shown = running_text([Piece(9, "a", None), *split("你", 1, 2), Piece(9, "b", None)])
+    assert [token.text for token in shown] == ["a", "", "", "你", "b"]
+    assert [token.pending for token in shown] == [b"", b"\xe4", b"\xe4\xbd", b"", b""]
+    assert joined(split("🦊", 2)) == "🦊"
+
+
+def test_a_lone_part_of_a_character_shows_its_bytes():
+    assert piece_label(split("你", 2)[0]) == "⟨E4 BD⟩"
+    assert piece_label(split("你", 2)[1]) == "⟨A0⟩"
+    assert joined(split("a你", 3)[:1]) == "a⟨E4 BD⟩"
+
+
+def test_bytes_that_never_become_a_character_stay_visible():
+    broken = [split("你", 2)[0], Piece(9, "x", None)]
+    assert joined(broken) == "⟨E4 BD⟩x"
+
+
+def test_labels_are_cut_by_columns_not_characters():
+    assert shorten("abcdefghijklmnopqrst", 6) == "abcde…"
+    assert shorten("漢字漢字漢字", 6) == "漢字…"
+    assert columns("漢字a") == 5

@@ -1,0 +1,114 @@
+"""Sentences say the numbers they are about, with digits enough to see which is larger."""
+
+import json
+import re
+from importlib import resources
+
+import pytest
+
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.trace import Draw, Layer, Trial
+from visualize.words import Words, number, tell_apart
+
+WORDS = Words()
+
+
+def trial(verdict="accepted", **changes):
+    fields = {"draft_prob": 0.5, "residual_prob": 0.305, "c": 0.0, "S": 1.0, "acceptance": 0.61, "uniform": 0.42}
+    return Trial(layer=1, order=0, node=1, verdict=verdict, reason="", **{**fields, **changes})
+
+
+@pytest.mark.parametrize(
+    ("made", "sentence"),
+    [
+        (trial(), "u = 0.42 < 0.61 = P′/Q → accepted"),
+        (trial("rejected", uniform=0.7), "u = 0.70 ≥ 0.61 = P′/Q → rejected"),
+        (trial("rejected", uniform=0.61003), "u = 0.61003 ≥ 0.61000 = P′/Q → rejected"),
+        (trial(acceptance=1.0, residual_prob=0.6), "P′ = 0.60 ≥ Q = 0.50: accepted whatever the random number"),
+        (
+            trial("rejected", acceptance=0.0, residual_prob=0.0),
+            "P′ = 0: the residual has nothing left for it → rejected",
+        ),
+        (trial(uniform=None), "accepted without a random number"),
+        (
+            trial("orphaned", acceptance=None, uniform=None, residual_prob=None),
+            "its parent is not alive: rejected without a trial of its own",
+        ),
+        (
+            trial("unneeded", acceptance=None, uniform=None, residual_prob=None),
+            "unneeded: the layer already had its 3",
+        ),
+    ],
+)
+def test_trials(made, sentence):
+    assert WORDS.trial(made, width=3) == sentence
+
+
+def test_draws():
+    draw = Draw(1, 0, "recovered", 1, False, 0.2, 0.1, 0.35, 0.7, 0.73, 0.7, 0.81)
+    said = "drawn from the residual max(P − 0.35·Q, 0): u = 0.73 falls in [0.70, 0.81) → recovered"
+    assert WORDS.draw(draw) == said
+    landed = Draw(1, 0, "fresh", 1, True, 0.2, 0.1, 0.0, 1.0, 0.5, 0.25, 1.0)
+    assert WORDS.draw(landed) == (
+        "drawn from the target's joint law P: u = 0.50 falls in [0.25, 1) → fresh; landed: it is a node of the forest"
+    )
+
+
+def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
+    planned = len(distribution) - 1 if kind == "draft" else 0
+    return Layer(1, kind, [0], planned, [], [], [], list(distribution) if planned else [], 9, width, "as recorded",
+                 0, "short", [], [])  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("made", "changes", "sentence"),
+    [
+        (layer(3), {}, "width 3: P(accepted ≥ 3) = 0.74 ≥ 0.70 > P(accepted ≥ 4) = 0.52"),
+        (layer(4), {"width_threshold": 0.5}, "width 4: P(accepted ≥ 4) = 0.52 ≥ 0.50, and there are no more drafts"),
+        (
+            layer(4),
+            {"min_width": 4},
+            "width 4, the least allowed (min_width): P(accepted ≥ 4) = 0.52 < 0.70",
+        ),
+        (
+            layer(2),
+            {"max_width": 2},
+            "width 2, the most allowed (max_width): even P(accepted ≥ 3) = 0.74 ≥ 0.70",
+        ),
+        (layer(2), {}, "width 2: only 2 pairs have positive probability under the target"),
+        (layer(6, kind="bonus"), {}, "width 6: the bonus layer has max_width beams"),
+    ],
+)
+def test_widths_are_found_again_from_the_distribution(made, changes, sentence):
+    assert WORDS.width(made, DecodingSettings(**changes))[0] == sentence
+
+
+def test_without_settings_the_recorded_reason_stands():
+    assert WORDS.width(layer(3), None) == ("as recorded", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (1.0, "1"), (0.42, "0.42"), (0.0312, "0.031"), (0.00051, "0.00051"), (3.1e-5, "3.1·10⁻⁵"),
+     (-2.0712, "−2.07"), (0.999, "1.00")],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_different_numbers_look_different():
+    assert tell_apart(0.30001, 0.3, 0.3) == ["0.30001", "0.30000", "0.30000"]
+
+
+def test_a_language_is_known_or_refused():
+    with pytest.raises(ValueError, match="no strings for language 'xx'; there are en"):
+        Words("xx")
+
+
+def test_the_viewer_names_only_strings_that_exist():
+    folder = resources.files("visualize") / "viewer"
+    table = json.loads((folder / "strings.en.json").read_text(encoding="utf-8"))
+    module = (folder / "viewer.js").read_text(encoding="utf-8")
+    named = set(re.findall(r'(?:say|fact|bar|fold)\("([a-z_]+\.[a-z_]+)"', module))
+    assert len(named) > 20
+    assert named <= set(table)
