@@ -1,5 +1,6 @@
 """The layout's rules, on random forests."""
 
+import itertools
 from collections import defaultdict
 
 import networkx as nx
@@ -47,7 +48,7 @@ def test_nodes_of_a_column_keep_their_distance_and_their_order(forest):
         for node in nx.dfs_preorder_nodes(graph, root):
             columns[graph.nodes[node]["column"]].append(node)
     for column in columns.values():
-        for above, below in zip(column, column[1:], strict=False):
+        for above, below in itertools.pairwise(column):
             same_parent = list(graph.predecessors(above)) == list(graph.predecessors(below)) != []
             least = SIBLINGS if same_parent else COUSINS if root_of(graph, above) == root_of(graph, below) else TREES
             assert rows[below] - rows[above] >= least - CLOSE

@@ -1,5 +1,7 @@
 """Token text as a reader sees it."""
 
+import itertools
+
 import pytest
 
 from dsbd.tracing.trace import Piece
@@ -23,7 +25,7 @@ def test_running_text_keeps_spaces_and_marks_line_ends():
 def split(text, *cuts):
     raw = text.encode()
     bounds = [0, *cuts, len(raw)]
-    parts = [raw[start:end] for start, end in zip(bounds, bounds[1:], strict=False)]
+    parts = [raw[start:end] for start, end in itertools.pairwise(bounds)]
     return [Piece(index, "\ufffd", part.hex()) for index, part in enumerate(parts)]
 
 

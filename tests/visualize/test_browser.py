@@ -1,0 +1,219 @@
+"""The viewer in a browser: steps, keys, themes, hostile tokens, and silence towards the network."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import visualize
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+from visualize.assets import plotly_js_path, viewer_assets
+from visualize.html import embedded_json
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--no-first-run"]  # fmt: skip
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="runs wherever chromium is installed")
+
+TRACE = toy_trace()
+SCENE = visualize.build_scene(TRACE)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class Opened:
+    """A page with what it asked for and what went wrong in it."""
+
+    def __init__(self, browser, path: Path, fragment: str = "", **context) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.asked: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
+        self.page.goto(path.as_uri() + fragment)
+        self.page.wait_for_selector(".dsbd .main-svg")
+
+    @property
+    def sentence(self) -> str:
+        return self.page.inner_text(".dsbd-sentence")
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "viewer.html"
+    visualize.export_html(TRACE, path)
+    return path
+
+
+@pytest.fixture
+def opened(browser, exported):
+    page = Opened(browser, exported)
+    yield page
+    page.context.close()
+
+
+def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_node(opened):
+    page, scene = opened.page, SCENE.iterations[0]
+    places = "() => document.querySelector('.dsbd-plot').data.find(trace => trace.mode === 'markers+text')"
+    seen = {}
+    page.focus(".dsbd")
+    for number, step in enumerate(scene.steps):
+        assert opened.sentence == step.sentence
+        drawn = page.evaluate(
+            f"() => {{ const t = ({places})(); return t.customdata.map((at, k) => [at, t.x[k], t.y[k]]); }}"
+        )
+        for at, x, y in drawn:
+            assert seen.setdefault(at, (x, y)) == (x, y)
+        if number + 1 < len(scene.steps):
+            page.keyboard.press("ArrowRight")
+    assert len(seen) == len(scene.nodes)
+    assert page.inner_text(".dsbd-origin-bonus") == " a"
+    page.keyboard.press("ArrowRight")
+    assert opened.sentence == SCENE.iterations[1].steps[0].sentence
+    assert opened.errors == []
+    assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
+
+
+def test_keys_and_buttons(opened):
+    page, steps = opened.page, SCENE.iterations[0].steps
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    assert opened.sentence == steps[-1].sentence
+    page.keyboard.press("Home")
+    assert opened.sentence == steps[0].sentence
+    page.keyboard.press("PageDown")
+    assert page.input_value("[aria-label=Iteration]") == "1"
+    page.keyboard.press("ArrowLeft")
+    assert opened.sentence == steps[-1].sentence
+    page.click("[aria-label='First step']")
+    page.click("[aria-label='Step forward']")
+    assert opened.sentence == steps[1].sentence
+    assert page.url.endswith("#it=0&step=1")
+    page.focus(".dsbd")
+    page.keyboard.press(" ")
+    page.wait_for_function(
+        "sentence => document.querySelector('.dsbd-sentence').textContent !== sentence", arg=steps[1].sentence
+    )
+    page.keyboard.press(" ")
+    assert page.get_attribute(".dsbd-play", "aria-label") == "Play"
+    assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
+
+
+def test_a_link_leads_to_its_step(browser, exported):
+    opened = Opened(browser, exported, "#it=2&step=6")
+    assert opened.sentence == SCENE.iterations[2].steps[6].sentence
+    opened.page.evaluate("() => postMessage({type: 'dsbd:goto', it: 1, step: 3}, '*')")
+    opened.page.wait_for_function(
+        "text => document.querySelector('.dsbd-sentence').textContent === text",
+        arg=SCENE.iterations[1].steps[3].sentence,
+    )
+    opened.context.close()
+
+
+def test_the_tree_of_words_says_what_the_drawing_shows(opened):
+    page, scene = opened.page, SCENE.iterations[0]
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    page.click("summary:has-text('The forest as a list')")
+    items = page.locator("[role=treeitem] > span").all_inner_texts()
+    assert len(items) == len(scene.nodes)
+    assert any(item.startswith("␣little, accepted, ×3, landed, P target 0.55") for item in items)
+    page.focus("[role=treeitem][tabindex='0']")
+    page.keyboard.press("ArrowDown")
+    focused = page.evaluate("() => document.activeElement.firstChild.textContent")
+    assert focused in items
+    assert focused != items[0]
+    assert page.inner_text(".dsbd-token") == focused.split(",")[0]
+    assert page.inner_text(".dsbd-sentence") == scene.steps[-1].sentence  # the arrow moved in the tree, not in time
+
+
+def test_controls_are_large_and_named(opened):
+    boxes = opened.page.evaluate(
+        """() => [...document.querySelectorAll('.dsbd button, .dsbd select, .dsbd input, .dsbd summary')].map(
+            node => [node.getAttribute('aria-label') || node.textContent, node.getBoundingClientRect().height])"""
+    )
+    assert len(boxes) >= 12
+    for name, height in boxes:
+        assert name
+        assert height >= 44, name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_theme_follows_the_page(browser, exported, scheme):
+    opened = Opened(browser, exported, color_scheme=scheme)
+    assert opened.page.get_attribute(".dsbd", "data-theme") == scheme
+    opened.page.evaluate("() => document.body.classList.add('dark')")
+    opened.page.wait_for_selector(".dsbd[data-theme=dark]")
+    opened.context.close()
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_the_page_never_scrolls_sideways(browser, exported, width):
+    opened = Opened(browser, exported)
+    opened.page.set_viewport_size({"width": width, "height": 800})
+    opened.page.wait_for_timeout(150)
+    assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    opened.context.close()
+
+
+def test_hostile_tokens_stay_text(browser, tmp_path):
+    path = tmp_path / "nasty.html"
+    visualize.export_html(nasty_trace(), path)
+    opened = Opened(browser, path)
+    opened.page.focus(".dsbd")
+    for _ in range(3):
+        opened.page.keyboard.press("End")
+        opened.page.keyboard.press("ArrowRight")
+    assert opened.page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script').length") == 0
+    labels = opened.page.evaluate(
+        "() => [...document.querySelectorAll('.dsbd-plot .scatterlayer text')].map(node => node.textContent)"
+    )
+    assert any("<script>alert" in label for label in labels)
+    assert opened.errors == []
+    opened.context.close()
+
+
+def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_path):
+    assets = viewer_assets()
+    (tmp_path / "viewer.js").write_text(assets["js"], encoding="utf-8")
+    page = tmp_path / "two.html"
+    page.write_text(
+        f"""<!doctype html><meta charset="utf-8"><style>{assets["css"]}</style><div id="a"></div><div id="b"></div>
+        <script src="{plotly_js_path().as_uri()}"></script>
+        <script id="scene" type="application/json">{embedded_json(SCENE.to_dict())}</script>
+        <script>{assets["js_classic"]}
+        const scene = JSON.parse(document.getElementById("scene").textContent);
+        const first = {{...scene, iterations: scene.iterations.slice(0, 1)}};
+        window.a = DsbdViewer.mount(document.getElementById("a"), first);
+        window.b = DsbdViewer.mount(document.getElementById("b"), scene);</script>""",
+        encoding="utf-8",
+    )
+    opened = Opened(browser, page)
+    run = opened.page.evaluate
+    run("() => a.goto({step: 5})")
+    assert run("() => [a.where(), b.where()]") == [{"it": 0, "step": 5}, {"it": 0, "step": 0}]
+    run("() => a.setScene(scene)")
+    assert run("() => a.where()") == {"it": 0, "step": 5}
+    run("() => a.setScene(scene, {follow: true})")
+    last = len(SCENE.iterations) - 1
+    assert run("() => a.where()") == {"it": last, "step": len(SCENE.iterations[last].steps) - 1}
+    run("() => a.destroy()")
+    assert run("() => document.querySelectorAll('.dsbd').length") == 1
+    run("() => b.setScene(null)")
+    empty = json.dumps(visualize.SceneBuilder(None).scene().to_dict())
+    run(f"() => b.setScene({empty})")
+    assert opened.page.inner_text(".dsbd-empty") == "This trace holds no iterations."
+    assert opened.errors == []
+    opened.context.close()

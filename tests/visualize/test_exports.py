@@ -1,0 +1,119 @@
+"""Text, SVG and HTML: whole, well-formed, and nothing of a token escapes into them."""
+
+import json
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import Iteration, Node, Trace
+from tests.visualize.toy import toy_trace
+from visualize.assets import classic, viewer_assets
+from visualize.html import embedded_json, html_page
+
+TRACE = toy_trace()
+NASTY = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "\"'`${x}",
+    "👨\u200d👩\u200d👧",
+    "\u202eabc",
+    "\x00",
+    "a\u2028b\u2029c",
+    "]]>",
+    "&amp;",
+    "<!--",
+    "\ud800",
+]
+
+
+def nasty_trace() -> Trace:
+    """The toy trace with the texts of its nodes and prompt replaced by the worst there are."""
+    iterations = []
+    for iteration in TRACE.iterations:
+        nodes = [Node(**{**vars(node), "text": NASTY[node.id % len(NASTY)], "bytes": None}) for node in iteration.nodes]
+        iterations.append(Iteration(**{**vars(iteration), "nodes": nodes}))
+    return Trace(**{**vars(TRACE), "iterations": iterations})
+
+
+@pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
+    path = tmp_path / "forest.svg"
+    visualize.export_svg(trace, path, 1, theme=theme)
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    texts = "".join(root.itertext())
+    for node in visualize.build_scene(trace).iterations[1].nodes:
+        assert node.label in texts
+    assert {element.tag.split("}")[1] for element in root.iter()} <= {
+        "svg",
+        "g",
+        "title",
+        "rect",
+        "path",
+        "text",
+        "circle",
+    }
+
+
+def test_text_names_every_node_with_its_verdict(tmp_path):
+    text = visualize.forest_text(TRACE, 1)
+    for node in visualize.build_scene(TRACE).iterations[1].nodes:
+        assert node.token in text
+    assert "├─ ␣owl | rejected | P target 0.0057 | Q draft 0.031 | u = 0.58 ≥ 0.18 = P′/Q → rejected" in text
+    visualize.export_text(TRACE, tmp_path / "all.txt")
+    assert (tmp_path / "all.txt").read_text(encoding="utf-8").count("Iteration ") == 7
+    assert "\x00" not in visualize.forest_text(nasty_trace())
+
+
+def test_embedded_json_cannot_end_its_script_and_reads_back():
+    data = {"texts": NASTY[:-1], "number": 0.5}
+    text = embedded_json(data)
+    assert not re.search("[<>&\u2028\u2029]", text)
+    assert json.loads(text) == data
+
+
+def test_the_page_asks_for_nothing(tmp_path):
+    page = html_page(visualize.build_scene(nasty_trace()), plotly="beside")
+    assert "alert(1)</script>" not in page
+    assert page.count("</script>") == page.count("<script")
+    assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["data:,", "plotly.min.js"]
+    assert "http://www.w3.org" in page  # the SVG namespace is a name, not an address
+    assert set(re.findall(r"https?://[^\"' )]+", page)) == {"http://www.w3.org/2000/svg"}
+    visualize.export_html(TRACE, tmp_path / "viewer.html", plotly="beside")
+    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
+    assert (tmp_path / "viewer.html").stat().st_size < 400_000
+
+
+def test_errors_of_the_page_say_what_to_do(tmp_path):
+    with pytest.raises(ValueError, match="choose 'inline' or 'beside'"):
+        visualize.export_html(TRACE, tmp_path / "x.html", plotly="cdn")
+    with pytest.raises(TraceError, match="cannot write"):
+        visualize.export_html(TRACE, tmp_path / "none" / "x.html")
+    with pytest.raises(TraceError, match="cannot write"):
+        visualize.export_svg(TRACE, tmp_path / "none" / "x.svg")
+
+
+def test_assets_come_from_one_source():
+    assets = viewer_assets()
+    assert assets["js"].count("export ") == 1
+    assert "export " not in assets["js_classic"]
+    assert assets["js_classic"] == classic(assets["js"])
+    assert "globalThis.DsbdViewer = {mount};" in assets["js_classic"]
+    assert assets["plotly_js_path"].endswith("plotly.min.js")
+    assert "innerHTML" not in assets["js"]
+    rules = re.sub(r"/\*.*?\*/", "", assets["css"], flags=re.S)
+    selectors = [one.strip() for rule in re.findall(r"([^{}]+)\{", rules) for one in rule.split(",")]
+    for selector in selectors:
+        assert selector.startswith((".dsbd", "@")) or selector.endswith(("reduce)", "active)")), selector
+
+
+def test_public_names_load_and_unknown_ones_do_not():
+    for name in visualize.__all__:
+        assert callable(getattr(visualize, name))
+    assert "forest_figure" in dir(visualize)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = visualize.nothing
