@@ -1,0 +1,79 @@
+"""The split must not depend on order, and a stream must be resumable anywhere."""
+
+import numpy as np
+
+from dsbd.training.corpus import (
+    DocumentStream,
+    MixedBatches,
+    is_held_out,
+    load_encoded,
+    read_part,
+    sections,
+    split,
+)
+
+from .conftest import STORIES
+
+
+def test_the_split_is_disjoint_complete_and_independent_of_order():
+    training, held_out = split(STORIES)
+    again_training, again_held_out = split(STORIES[::-1])
+    assert held_out, "the tiny corpus must hold something out, or this test sees nothing"
+    assert not set(training) & set(held_out)
+    assert set(training) | set(held_out) == set(STORIES)
+    assert set(again_training) == set(training)
+    assert set(again_held_out) == set(held_out)
+
+
+def test_about_one_document_in_a_hundred_is_held_out():
+    # Binomial(20000, 0.01): 200 +- 14; six deviations are a false alarm of 2e-9.
+    assert abs(sum(is_held_out(f"story {index}") for index in range(20000)) - 200) < 85
+
+
+def test_a_copy_with_other_spacing_lands_on_the_same_side():
+    for text in STORIES:
+        assert is_held_out(text) == is_held_out(f"  {text} \n".replace(" ", "\n\n"))
+
+
+def test_sections_lose_nothing_but_blank_lines():
+    paragraphs = [f"paragraph {index} " + "x" * 50 for index in range(40)]
+    cut = sections("\n\n".join(paragraphs), 300)
+    assert "\n\n".join(part for part in cut if part) == "\n\n".join(paragraphs)
+    assert len(cut) > 3
+
+
+def test_documents_are_read_once_each(corpus_folder):
+    assert read_part(corpus_folder, "stories") == STORIES
+
+
+def test_encoding_is_kept_and_has_a_bos_before_every_document(
+    corpus_folder, tmp_path, tiny_tokenizer
+):
+    first = load_encoded(corpus_folder, tmp_path / "work", tiny_tokenizer)["stories"]
+    second = load_encoded(corpus_folder, tmp_path / "work", None)["stories"]
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.ids, other.ids)
+        assert all(one.document(index)[0] == 0 for index in range(len(one)))
+    assert len(first[0]) + len(first[1]) == len(STORIES)
+
+
+def test_an_epoch_of_a_stream_holds_every_document_once(tiny_documents):
+    stream = DocumentStream(tiny_documents, seed=3)
+    epoch = stream.take(len(tiny_documents.ids))
+    assert sorted(epoch) == sorted(tiny_documents.ids)
+    assert stream.state == {"epoch": 1, "cursor": 0}
+    assert not np.array_equal(epoch, stream.take(len(tiny_documents.ids)))
+
+
+def test_restored_batches_continue_exactly(tiny_documents):
+    parts = {"stories": tiny_documents, "books": tiny_documents}
+    mix = {"stories": 0.7, "books": 0.3}
+    batches = MixedBatches(parts, mix, seed=1)
+    for _ in range(5):
+        batches.batch(3, 500)
+    state = batches.state
+    expected = [batches.batch(3, 500) for _ in range(30)]
+    other = MixedBatches(parts, mix, seed=1)
+    other.restore(state)
+    for batch in expected:
+        np.testing.assert_array_equal(batch, other.batch(3, 500))

@@ -1,0 +1,116 @@
+"""What is shipped must load with plain transformers and keep every file small."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from safetensors import safe_open
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from dsbd.training.__main__ import main
+from dsbd.training.corpus import encode_documents
+from dsbd.training.draft import new_draft
+from dsbd.training.evaluate import document_windows, mean_overlap, text_loss
+from dsbd.training.export import export_member
+from dsbd.training.llama import model_config, new_model
+from dsbd.training.samples import sample_documents, until_end
+
+from .conftest import STORIES, make_tiny_model
+
+LARGEST_FILE_BYTES = 9_000_000
+
+
+def test_a_large_member_is_cut_into_small_bfloat16_files(tiny_tokenizer, tmp_path):
+    model = new_model(model_config(6), seed=0)
+    export_member(model, tiny_tokenizer, tmp_path)
+    shards = sorted(tmp_path.glob("*.safetensors"))
+    assert len(shards) > 1
+    assert max(file.stat().st_size for file in tmp_path.iterdir()) < LARGEST_FILE_BYTES
+    with safe_open(shards[0], "pt") as shard:
+        assert {shard.get_tensor(name).dtype for name in shard.keys()} == {torch.bfloat16}  # noqa: SIM118
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
+    for name, weight in loaded.state_dict().items():
+        assert torch.equal(weight, model.state_dict()[name]), name
+    assert loaded.generation_config.eos_token_id == 0
+    assert loaded.lm_head.weight is loaded.model.embed_tokens.weight
+
+
+def test_exporting_again_leaves_no_old_shard(tiny_tokenizer, tmp_path):
+    export_member(new_model(model_config(6), seed=0), tiny_tokenizer, tmp_path)
+    export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)
+    assert [p.name for p in tmp_path.glob("*.safetensors*")] == ["model.safetensors"]
+
+
+def test_the_tokenizer_config_names_a_class_of_every_transformers_version(tiny_tokenizer, tmp_path):
+    export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    assert loaded("One day")["input_ids"] == tiny_tokenizer("One day")["input_ids"]
+
+
+def test_windows_score_every_token_but_bos_once(tiny_documents):
+    scored = [window[0, 1:].numpy() for window in document_windows(tiny_documents, 5)]
+    assert sum(map(len, scored)) == len(tiny_documents.ids) - len(tiny_documents)
+    assert 0 not in np.concatenate(scored)
+
+
+def test_a_uniform_model_loses_the_logarithm_of_the_vocabulary(tiny_tokenizer):
+    model = make_tiny_model(layers=1, seed=0)
+    model.model.embed_tokens.weight.data.zero_()
+    documents = encode_documents(tiny_tokenizer, STORIES[:3])
+    figures = text_loss(model, documents).figures()
+    assert figures["nats_per_token"] == pytest.approx(np.log(320), rel=1e-4)
+    size = sum(len(text.encode()) for text in STORIES[:3])
+    assert figures["bits_per_byte"] == pytest.approx(
+        figures["nats_per_token"] * figures["tokens"] / size / np.log(2)
+    )
+
+
+def test_a_model_overlaps_wholly_with_itself(tiny_model, tiny_documents, tiny_tokenizer):
+    documents = encode_documents(tiny_tokenizer, STORIES[:3])
+    assert mean_overlap(tiny_model, tiny_model, documents) == pytest.approx(1.0, abs=1e-5)
+    other = make_tiny_model(layers=1, seed=5)
+    assert 0 < mean_overlap(tiny_model, other, documents) < 0.99
+
+
+def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
+    draft = new_draft(tiny_model, seed=0)
+    assert draft.config.num_hidden_layers == 1
+    assert torch.equal(draft.model.embed_tokens.weight, tiny_model.model.embed_tokens.weight)
+    theirs, mine = (m.model.layers[0].self_attn.q_proj.weight for m in (tiny_model, draft))
+    assert torch.equal(theirs, mine)
+
+
+def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documents):
+    arguments = {"tokens": 200, "rows": 4, "new_tokens": 24, "seed": 0, "report": lambda _: None}
+    ids = sample_documents(tiny_model, tiny_documents, **arguments)
+    assert ids[0] == 0
+    assert len(ids) >= 200
+    assert ids.max() < 320
+    np.testing.assert_array_equal(ids, sample_documents(tiny_model, tiny_documents, **arguments))
+    np.testing.assert_array_equal(until_end(np.array([0, 4, 5, 0, 0])), [0, 4, 5])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["target", "--work", "w", "--data", "nowhere"], "holds no tinystories.txt.gz"),
+        (["target", "--work", "w", "--data", "d", "--mix", "poems=1"], "PART one of stories"),
+        (["target", "--work", "w", "--data", "d", "--mix", "stories=0"], "every part the weight 0"),
+        (["draft", "--work", "w", "--data", "d", "--seconds", "-3"], "not a positive number"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert said in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_a_stage_names_the_stage_it_needs(corpus_folder, tmp_path, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["draft", "--data", str(corpus_folder), "--work", str(tmp_path)])
+    assert stop.value.code == 2
+    assert "holds no tokenizer: run that stage first" in capsys.readouterr().err

@@ -1,0 +1,148 @@
+"""The fast forward is the model's own, gradients are autograd's, and resuming changes nothing."""
+
+import math
+
+import pytest
+import torch
+
+from dsbd.training.corpus import MixedBatches
+from dsbd.training.draft import DraftTrainer, PoolBatches, VariationSchedule, build_pool, windows
+from dsbd.training.llama import hidden_states, position_tables
+from dsbd.training.losses import cross_entropy_chunk, distillation_chunk
+from dsbd.training.optimizer import OptimizerSettings, orthogonalize
+from dsbd.training.schedule import Budget, Schedule
+from dsbd.training.target import TargetTrainer
+from dsbd.training.trainer import train
+
+from .conftest import make_tiny_model, random_ids
+
+SCHEDULE = Schedule(warmup_steps=2, short_length=32, long_length=64, batch_tokens=128)
+
+
+@pytest.mark.parametrize("length", [1, 7, 300])
+def test_the_fast_forward_is_the_models_own(tiny_model, length):
+    ids = random_ids(2, length)
+    fast = hidden_states(tiny_model, ids, position_tables(tiny_model, length))
+    torch.testing.assert_close(fast, tiny_model.model(ids).last_hidden_state)
+
+
+def test_cross_entropy_is_the_naive_formula():
+    hidden = torch.randn(9, 5, dtype=torch.float64, requires_grad=True)
+    head = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
+    targets = torch.randint(0, 7, (9,))
+    naive = torch.nn.functional.cross_entropy(hidden @ head.T, targets)
+    naive.backward()
+    summed, slope, head_slope = cross_entropy_chunk(hidden.detach(), head.detach(), targets, 1 / 9)
+    close = {"rtol": 1e-5, "atol": 1e-6}  # the chunk computes its softmax in float32
+    torch.testing.assert_close(summed.double() / 9, naive.detach(), **close)
+    torch.testing.assert_close(slope, hidden.grad, **close)
+    torch.testing.assert_close(head_slope, head.grad, **close)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+def test_distillation_is_the_naive_formula(share):
+    hidden = torch.randn(9, 5, dtype=torch.float64, requires_grad=True)
+    head = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
+    target = torch.randn(9, 7, dtype=torch.float64).log_softmax(-1)
+    draft = (hidden @ head.T).log_softmax(-1)
+    divergence = torch.nn.functional.kl_div(draft, target, log_target=True, reduction="sum")
+    distance = (draft.exp() - target.exp()).abs().sum() / 2
+    ((1 - share) * divergence / 9 + share * distance / 9).backward()
+    found = distillation_chunk(target.float(), hidden.detach(), head.detach(), share, 1 / 9)
+    close = {"rtol": 1e-4, "atol": 1e-6}
+    torch.testing.assert_close(found[0].double(), divergence.detach(), **close)
+    torch.testing.assert_close(found[1].double(), 9 - distance.detach(), **close)
+    torch.testing.assert_close(found[2], hidden.grad, **close)
+    torch.testing.assert_close(found[3], head.grad, **close)
+
+
+def test_orthogonalize_brings_singular_values_near_one():
+    matrices = torch.randn(3, 12, 40, generator=torch.Generator().manual_seed(0))
+    for stack in (matrices, matrices.mT):
+        values = torch.linalg.svdvals(orthogonalize(stack).float())
+        assert values.min() > 0.5
+        assert values.max() < 1.4
+
+
+def target_trainer(documents, budget_steps: int) -> TargetTrainer:
+    return TargetTrainer(
+        make_tiny_model(layers=2, seed=0),
+        MixedBatches({"stories": documents}, {"stories": 1.0}, seed=0),
+        Budget(budget_steps * 128),
+        SCHEDULE,
+        OptimizerSettings(),
+        held_out=documents,
+    )
+
+
+def draft_trainer(documents, budget_steps: int) -> DraftTrainer:
+    target = make_tiny_model(layers=2, seed=0)
+    target.model.embed_tokens.weight.data.mul_(20)  # a law with something to learn
+    pool = build_pool(target, windows(documents.ids[:2000], 32), 4)
+    return DraftTrainer(
+        make_tiny_model(layers=1, seed=1),
+        PoolBatches(pool, seed=0),
+        Budget(budget_steps * 128),
+        Schedule(warmup_steps=2, short_length=32, long_share=0.0, batch_tokens=128),
+        OptimizerSettings(),
+        head=pool.head,
+        held_out={"stories": pool},
+        variation=VariationSchedule(),
+    )
+
+
+@pytest.mark.parametrize("make", [target_trainer, draft_trainer])
+def test_a_resumed_run_is_the_uninterrupted_run(make, tiny_documents, tmp_path):
+    whole = make(tiny_documents, 4)
+    for _ in range(4):
+        whole.advance()
+    first = make(tiny_documents, 4)
+    for _ in range(2):
+        first.advance()
+    first.save(tmp_path / "run.pt")
+    second = make(tiny_documents, 4)
+    assert second.resume(tmp_path / "run.pt")
+    assert second.step == 2
+    for _ in range(2):
+        second.advance()
+    assert (second.step, second.tokens) == (whole.step, whole.tokens)
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, second.model.state_dict()[name]), name
+
+
+def test_training_the_target_lowers_its_loss_and_stops_at_the_budget(tiny_documents, tmp_path):
+    lines: list[str] = []
+    trainer = target_trainer(tiny_documents, 30)
+    before = float(trainer.check().split()[-2])
+    train(trainer, tmp_path / "run.pt", report=lines.append)
+    assert trainer.step == 30
+    assert (tmp_path / "run.pt").exists()
+    assert float(trainer.check().split()[-2]) < before - 1
+    assert lines[-1] == trainer.check()
+
+
+def test_distillation_raises_the_overlap(tiny_documents, tmp_path):
+    trainer = draft_trainer(tiny_documents, 30)
+    pool = trainer.held_out["stories"]
+    before = trainer.measure(pool)
+    train(trainer, tmp_path / "run.pt", report=lambda line: None)
+    after = trainer.measure(pool)
+    assert after[0] < before[0] - 1
+    assert after[1] > 1.5 * before[1]
+
+
+def test_the_schedule_warms_up_holds_and_ends_at_zero():
+    schedule = Schedule(warmup_steps=10, decay_share=0.4, long_share=0.2)
+    assert schedule.rate(0, 0.0) == pytest.approx(0.1)
+    assert schedule.rate(50, 0.6) == 1.0
+    assert schedule.rate(50, 0.7) == pytest.approx(0.5)
+    assert schedule.rate(50, 1.0) == 0.0
+    assert schedule.shape(0.79) == (32, 256)
+    assert schedule.shape(0.81) == (8, 1024)
+
+
+def test_seconds_count_as_well_as_tokens():
+    assert Budget(100, 50).progress(10, 25) == 0.5
+    assert Budget(100, 50).progress(80, 25) == 0.8
+    assert Budget(100).progress(10, 1e9) == 0.1
+    assert math.isclose(Budget(100, 50).progress(500, 0), 1.0)
