@@ -76,27 +76,36 @@ class Words:
         The reason is found again from ``accepted_distribution``; without settings only the recorded
         reason can be given.
         """
-        width = layer.width
         if settings is None:
-            return layer.width_reason or self("width.given", width=width), ""
-        if layer.kind == "bonus":
-            return self("width.bonus", width=width), self("width.short_bonus")
-        reached, missed = at_least(layer, width), at_least(layer, width + 1)
-        threshold = settings.width_threshold
-        shown = dict(zip(("reached", "missed", "threshold"), tell_apart(reached, missed, threshold), strict=True))
-        values = {"width": width, "next": width + 1, **shown}
-        if reached < threshold:
-            reason = "min" if width == settings.min_width else "given"
-        elif missed >= threshold and width < layer.draws_planned:
-            reason = "max" if width == settings.widest else "support"
-        else:
-            reason = "between" if width < layer.draws_planned else "all"
-        short = {"between": "width.short", "all": "width.short", "given": "width.given"}
-        return self(f"width.{reason}", **values), self(short.get(reason, f"width.short_{reason}"), **values)
+            return layer.width_reason or self("width.given", width=layer.width), ""
+        reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings)
+        values = {"width": layer.width, "next": layer.width + 1}
+        tails = (at_least(layer, layer.width), at_least(layer, layer.width + 1), settings.width_threshold)
+        shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
+        return self(f"width.{reason}", **values, **shown), self(f"width.short_{reason}", **values, **shown)
 
     def outcome(self, layer: Layer) -> str:
         """What the layer's verdicts led to."""
         return self(f"outcome.{layer.outcome}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
+
+
+def _draft_reason(layer: Layer, settings: DecodingSettings) -> str:
+    width, threshold = layer.width, settings.width_threshold
+    if width < settings.min_width:
+        return "support"
+    if at_least(layer, width) < threshold:
+        return "min" if width == settings.min_width else "given"
+    if width >= layer.draws_planned:
+        return "all"
+    if at_least(layer, width + 1) >= threshold:
+        return "max" if width == settings.widest else "support"
+    return "between"
+
+
+def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
+    if settings.draft_depth == 0:
+        return "bonus_plain"
+    return "bonus" if layer.width == settings.widest else "bonus_all"
 
 
 def at_least(layer: Layer, count: int) -> float:

@@ -354,6 +354,7 @@ class Viewer {
     const {plot, scroller} = this.parts;
     if (!this.Plotly) { plot.textContent = this.say("ui.no_plotly"); scroller.removeAttribute("aria-hidden"); return; }
     const figure = forestFigure(this);
+    this.root.style.setProperty("--dsbd-height", `${this.geometry.height}px`);
     const fine = globalThis.matchMedia("(pointer: fine)").matches;
     figure.layout.dragmode = fine ? "zoom" : false;  // a finger scrolls the page
     const drawn = this.Plotly.react(plot, figure.data, figure.layout,
@@ -416,6 +417,8 @@ class Viewer {
     else if (step.layer && step.phase !== "draft") card.replaceChildren(...this.layerCard(step.layer));
     else if (step.phase === "commit") card.replaceChildren(...this.commitCard());
     else card.replaceChildren(make("p", {class: "dsbd-hint", text: this.say("ui.node_hint")}));
+    const current = card.querySelector(".dsbd-current");
+    card.scrollTop = current ? Math.max(0, current.offsetTop + current.offsetHeight - card.clientHeight + 8) : 0;
   }
 
   nodeCard(place) {
