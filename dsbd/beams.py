@@ -60,9 +60,9 @@ def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypot
 
 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
-    """The ``count`` beams of largest log-weight in their given order (the paper's memory variant for 1); None keeps all.
+    """The ``count`` beams of largest log-weight, in their given order; None keeps all. Ties go to the earlier beam.
 
-    Ties go to the earlier beam.
+    *Source:* one beam is the paper's memory variant.
     """
     if count is None or len(beams) <= count:
         return list(beams)

@@ -88,27 +88,21 @@ def _feed_of(
     drafted: DraftedForest, width: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
     """Tokens [N], roots [N], sees [N, N] and depths [N] of all slots, drafts before covers."""
-    layers = drafted.layers
-    counts = [layer.tokens.numel() - width for layer in layers]
-    total, drafts = sum(counts) + width * len(layers), width * len(layers)
-    sees = torch.zeros(total, total, dtype=torch.bool, device=device)
-    tokens = [layer.tokens[:width] for layer in layers] + [layer.tokens[width:] for layer in layers]
-    roots, depths, place = (
-        list(drafted.roots),
-        [number for number in range(1, len(layers) + 1) for _ in range(width)],
-        drafts,
-    )
-    for number, (layer, seen) in enumerate(zip(layers, drafted.sees, strict=True)):
-        sees[number * width : (number + 1) * width, : seen.shape[1]] = seen
-    for number, (layer, count) in enumerate(zip(layers, counts, strict=True)):
-        above = layer.parents[width:]
-        if number:
-            sees[place : place + count, : number * width] = drafted.sees[number - 1][above]
-        roots.append(drafted.roots[number - 1][above] if number else above)
-        depths += [number + 1] * count
-        place += count
+    layers, none = drafted.layers, torch.empty(0, dtype=torch.int64, device=device)
+    covers = [layer.parents[width:] for layer in layers]
+    numbers = range(1, len(layers) + 1)
+    depths = [number for number in numbers for _ in range(width)]
+    depths += [number for number, above in zip(numbers, covers, strict=True) for _ in range(above.numel())]
+    sees = torch.zeros(len(depths), len(depths), dtype=torch.bool, device=device)
+    roots, end = list(drafted.roots), width * len(layers)
+    for place, (above, seen) in enumerate(zip(covers, drafted.sees, strict=True)):
+        sees[place * width : (place + 1) * width, : seen.shape[1]] = seen
+        if place:
+            sees[end : end + above.numel(), : place * width] = drafted.sees[place - 1][above]
+        roots.append(drafted.roots[place - 1][above] if place else above)
+        end += above.numel()
     sees.fill_diagonal_(True)
-    none = torch.empty(0, dtype=torch.int64, device=device)
+    tokens = [layer.tokens[:width] for layer in layers] + [layer.tokens[width:] for layer in layers]
     return (
         torch.cat([none, *tokens]),
         torch.cat([none, *roots]),

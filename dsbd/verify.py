@@ -22,7 +22,8 @@ from dsbd.settings import DecodingSettings
 from dsbd.width import Width, cap_width, choose_width
 
 
-class Drawn(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Drawn:
     """A pair drawn by inverse CDF: ``low <= uniform < high``."""
 
     index: int

@@ -18,6 +18,8 @@ class ForestCacheLayer(CacheLayerMixin):
     """
 
     is_sliding = False
+    keys: torch.Tensor
+    values: torch.Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,33 +71,34 @@ class ForestCacheLayer(CacheLayerMixin):
         """Bytes one slot takes in this layer, keys and values."""
         if not self.is_initialized:
             return 0
-        return sum(t.shape[1] * t.shape[3] * t.element_size() for t in (self.keys, self.values))
+        return sum(part.shape[1] * part.shape[3] * part.element_size() for part in (self.keys, self.values))
 
 
 class ForestCache(Cache):
     """All layers of one cache row."""
 
     def __init__(self, layer_count: int) -> None:
-        super().__init__(layers=[ForestCacheLayer() for _ in range(layer_count)])
+        self.rows = [ForestCacheLayer() for _ in range(layer_count)]
+        super().__init__(layers=list(self.rows))
 
     @property
     def length(self) -> int:
         """Slots in use."""
-        return self.layers[0].length
+        return self.rows[0].length
 
     @property
     def slot_bytes(self) -> int:
         """Bytes one slot takes over all layers."""
-        return sum(layer.slot_bytes for layer in self.layers)
+        return sum(layer.slot_bytes for layer in self.rows)
 
     def move(self, start: int, sources: list[int]) -> None:
         """Keep the slots ``sources`` behind ``start``, in this order, and free all others behind ``start``."""
         if sources == list(range(start, start + len(sources))):
-            for layer in self.layers:
+            for layer in self.rows:
                 layer.length = start + len(sources)
             return
-        index = torch.tensor(sources, device=self.layers[0].keys.device)
-        for layer in self.layers:
+        index = torch.tensor(sources, device=self.rows[0].keys.device)
+        for layer in self.rows:
             layer.move(start, index)
 
 

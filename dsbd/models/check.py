@@ -39,9 +39,10 @@ def check_forest(model: LanguageModel) -> ForestCheck:
     except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
         return ForestCheck(False, float("inf"), f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
     paths = _two_iterations(PathRows(model), model)
-    error = float((forest - paths).square().mean().sqrt() / (paths - paths.mean()).square().mean().sqrt())
-    passed = error <= TOLERANCE.get(model.dtype, 0.08)
-    return ForestCheck(passed, error, "forest and single paths agree" if passed else "forest and single paths differ")
+    distance = float((forest - paths).square().mean().sqrt() / (paths - paths.mean()).square().mean().sqrt())
+    passed = distance <= TOLERANCE.get(model.dtype, 0.08)
+    reason = "forest and single paths agree" if passed else "forest and single paths differ"
+    return ForestCheck(passed, distance, reason)
 
 
 def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:

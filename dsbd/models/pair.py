@@ -1,5 +1,7 @@
 """A target and a draft model that share a vocabulary, loaded and checked."""
 
+import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,6 +20,7 @@ from dsbd.models.pieces import TokenBytes
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 BUNDLED = "bundled"
+_HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,7 @@ def resolve_device(device: str) -> torch.device:
         place = torch.device(device)
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError) as error:
-        reason = str(error).splitlines()[0][:120]
-        raise PairError(f"device {device!r} cannot be used ({reason}); use auto, cpu or cuda") from None
+        raise PairError(f"device {device!r} cannot be used ({_first_line(error)}); use auto, cpu or cuda") from None
     return place
 
 
@@ -155,8 +157,9 @@ def computes_bfloat16() -> bool:
 
 
 def _load(source: str | Path, device: torch.device, dtype: torch.dtype) -> LanguageModel:
-    name = str(source)
+    name = _require_name(source)
     transformers_logging.disable_progress_bar()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # its retries are no news to a user
     try:
         config = AutoConfig.from_pretrained(name)
         if getattr(config, "is_encoder_decoder", False):
@@ -164,9 +167,26 @@ def _load(source: str | Path, device: torch.device, dtype: torch.dtype) -> Langu
         attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
         model = _from_pretrained(name, dtype, attention)
     except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
-        raise PairError(f"cannot load {name!r}: {reason}; give a folder or hub id of a causal language model") from None
+        raise PairError(
+            f"cannot load {name!r}: {_first_line(error)}; give a folder or hub id of a causal language model"
+        ) from None
     return LanguageModel(model.to(device).eval(), _display_name(source), _revision(model))
+
+
+def _require_name(source: str | Path) -> str:
+    """A folder that exists, or something that can be a hub id; found out before any network is asked."""
+    name = str(source)
+    if Path(name).is_dir():
+        if not (Path(name) / "config.json").is_file():
+            raise PairError(f"folder {name!r} has no config.json; give the folder that save_pretrained wrote")
+    elif not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
+        raise PairError(f"model {name[:100]!r} is neither a folder that exists nor a hub id like owner/name")
+    return name
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__
 
 
 def _from_pretrained(name: str, dtype: torch.dtype, attention: str) -> Any:
@@ -182,8 +202,9 @@ def _load_tokenizer(source: str | Path) -> Any:
     try:
         return AutoTokenizer.from_pretrained(str(source))
     except (OSError, ValueError, KeyError, ImportError) as error:
-        reason = str(error).strip().splitlines()[0][:200]
-        raise PairError(f"cannot load the tokenizer of {str(source)!r}: {reason}; save it beside the model") from None
+        raise PairError(
+            f"cannot load the tokenizer of {str(source)!r}: {_first_line(error)}; save it beside the model"
+        ) from None
 
 
 def _require_same_vocabulary(tokenizer: Any, other: Any, target: LanguageModel, draft: LanguageModel) -> None:

@@ -31,6 +31,8 @@ class Row(Protocol):
 
     forwards: int
     """Forwards of the model so far, the prompt's included."""
+    peak_slots: int
+    """Cache slots in use at the fullest moment."""
 
     @property
     def slots(self) -> int:
@@ -216,9 +218,15 @@ class PathRows:
     def __init__(self, model: LanguageModel) -> None:
         self.model = model
         self.forwards = 0
+        self.peak_slots = 0
 
-    slots = 0
-    peak_bytes = 0
+    @property
+    def slots(self) -> int:
+        return 0
+
+    @property
+    def peak_bytes(self) -> int:
+        return 0
 
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
         self._prompt = list(prompt)

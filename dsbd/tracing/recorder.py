@@ -75,7 +75,7 @@ class Recorder(Observer):
         trace = Trace(
             format=FORMAT,
             software=_software(),
-            models=Models(_model_record(pair.target), None if pair.draft is None else _model_record(pair.draft)),
+            models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
             prompt=self.prompt(),
@@ -273,7 +273,8 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _model_record(model: "LanguageModel") -> ModelRecord:
+def model_record(model: "LanguageModel") -> ModelRecord:
+    """A model as a trace names it."""
     dtype = str(model.dtype).removeprefix("torch.")
     return ModelRecord(model.id, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
 

@@ -29,7 +29,7 @@ from pydantic.dataclasses import dataclass
 from dsbd.errors import TraceError
 from dsbd.settings import DecodingSettings
 
-FORMAT = "dsbd-trace/1"
+FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 ROOT = 0
 MAX_FILE_BYTES = 256 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -41,10 +41,10 @@ LayerKind = Literal["draft", "bonus"]
 Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
 Probability = float
 
-_record = dataclass(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
+_STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class ModelRecord:
     """One model of the pair, as it was loaded."""
 
@@ -57,7 +57,7 @@ class ModelRecord:
     """``forest`` (one cache row for all beams) or ``paths`` (one row per path, the fallback)."""
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Models:
     """The pair; ``draft`` is None where the method drafts nothing."""
 
@@ -65,7 +65,7 @@ class Models:
     draft: ModelRecord | None
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Piece:
     """A token of the prompt."""
 
@@ -75,7 +75,7 @@ class Piece:
     """Hex of the token's bytes where they are not UTF-8 on their own (a character split over tokens), else None."""
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Prompt:
     """The prompt as typed, and as the models saw it."""
 
@@ -83,7 +83,7 @@ class Prompt:
     pieces: list[Piece]
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class InputBeam:
     """A beam that an iteration starts from, or leaves behind. Distinct beams; ``multiplicity`` counts duplicates."""
 
@@ -93,7 +93,7 @@ class InputBeam:
     """Sum of the target's raw log-probabilities after the prompt, nats."""
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Node:
     """One token below its parent. Its probabilities are those of its layer's joint laws."""
 
@@ -118,7 +118,7 @@ class Node:
     bytes: str | None = None
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Trial:
     """One draft put to the test. Duplicates of a node have a trial each.
 
@@ -143,7 +143,7 @@ class Trial:
     """The random number; accepted when it is below ``acceptance``. None where none was needed."""
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Draw:
     """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
 
@@ -164,7 +164,7 @@ class Draw:
     cdf_high: float
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Alternative:
     """One of the likeliest pairs of a layer's joint law, whether drafted or not."""
 
@@ -176,7 +176,7 @@ class Alternative:
     node: int | None
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Layer:
     """What one layer decided."""
 
@@ -185,7 +185,7 @@ class Layer:
     alive: list[int]
     """Node ids of the alive beams this layer extends, in the fixed order of its joint law."""
     draws_planned: int
-    """m: how many drafts can be tried (draft_width; without replacement at most the support of Q; 0 in a bonus layer)."""
+    """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus."""
     chain_c: list[float]
     """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty in a bonus layer."""
     chain_S: list[float]
@@ -211,7 +211,7 @@ class Layer:
     alternatives: list[Alternative] = Field(default_factory=list)
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Phases:
     """Wall-clock seconds of the phases of one iteration."""
 
@@ -221,7 +221,7 @@ class Phases:
     commit_seconds: float
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class KeptSlots:
     """The cache row of the target around the commit."""
 
@@ -234,7 +234,7 @@ class KeptSlots:
     """Ids of the nodes of this iteration's forest and input beams whose slots stay."""
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Iteration:
     """One target forward: draft, score, verify, commit."""
 
@@ -251,7 +251,7 @@ class Iteration:
     phases: Phases
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class BeamRecord:
     """A hypothesis of the result."""
 
@@ -263,7 +263,7 @@ class BeamRecord:
     finished: bool
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Result:
     """What was returned; ``beams`` are ranked, the first is the returned one."""
 
@@ -273,7 +273,7 @@ class Result:
     stats: dict[str, Any]
 
 
-@_record
+@dataclass(frozen=True, config=_STRICT)
 class Trace:
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
 
