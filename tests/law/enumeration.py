@@ -1,0 +1,317 @@
+"""Every run of the shipped ``dsbd.verify.verify`` on a table model, with its probability.
+
+Draft draws are enumerated under Q, verification by branching in the :class:`Choices` handed to it. Runs that
+reach the same beams by different verdicts are merged at the end of a layer (``merge=False`` does not).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+import dsbd.verify
+from dsbd.beams import Beam, Node
+from dsbd.forest import DraftLaw, Forest, ForestLayer
+from dsbd.laws import Row
+from dsbd.settings import DecodingSettings
+from dsbd.verify import Drawn, VerifiedLayer
+from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted, Widths, multiset, sequences, width_of
+
+ROOT = (Weighted((), 0.0, 1),)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table model, the beams an iteration starts from, and settings."""
+
+    tables: Tables
+    settings: DecodingSettings
+    inputs: tuple[Weighted, ...] = ROOT
+    firsts: tuple[tuple[int, ...], ...] | None = None
+    """Only these token sequences as the drafts of layer 1 (from the root); all where None."""
+
+    @property
+    def warp(self) -> Warp:
+        chosen = self.settings
+        return Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
+
+    @property
+    def widths(self) -> Widths:
+        chosen = self.settings
+        return Widths(chosen.draft_width, chosen.min_width, chosen.widest, chosen.width_threshold)
+
+    def process(self) -> Process:
+        return Process(self.tables, list(self.inputs), self.warp)
+
+
+class DraftedRun(NamedTuple):
+    """One forest, what verification needs beside it, and how it came about."""
+
+    probability: float
+    forest: Forest
+    rows: dict[Node, Row]
+    drafts: tuple[tuple[Path, ...], ...]
+    """Drawn pairs per layer, in order."""
+    draft_laws: tuple[list[tuple[Path, float]], ...]
+
+
+def path_of(node: Node) -> Path:
+    return tuple(node.token_ids())
+
+
+def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
+    """Every forest that the draft model can draw."""
+    alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
+    drafted: list[tuple[tuple[Path, ...], list[tuple[Path, float]], list[Path]]] = []
+
+    def grow(parents: Multiset, probability: float) -> Iterator[DraftedRun]:
+        if len(drafted) == case.settings.draft_depth:
+            yield _build(case, process, probability, drafted)
+            return
+        law = process.law(parents, "draft")
+        for drawn, mass in sequences(law, case.settings.draft_width if law else 0, case.warp).items():
+            if case.firsts is not None and not drafted and tuple(path[-1] for path in drawn) not in case.firsts:
+                continue
+            left = [path for path, _ in law if path not in drawn and not process.ends(path)]
+            drafted.append((drawn, law, left[: case.settings.cover_width]))
+            yield from grow(process.living(multiset(drawn)), probability * mass)
+            drafted.pop()
+
+    yield from grow(alive, 1.0)
+
+
+def _build(case: Case, process: Process, probability: float, drafted) -> DraftedRun:
+    root = Node(None, -1, 0)
+    nodes: dict[Path, Node] = {(): root}
+
+    def node_at(path: Path) -> Node:
+        if path not in nodes:
+            nodes[path] = node_at(path[:-1]).child(path[-1])
+        return nodes[path]
+
+    beams = [Beam(node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in case.inputs]
+    ranked = case.settings.temperature == 0 and not case.settings.replacement
+    layers, scored = [], [beam.node for beam in beams]
+    for drawn, law, covers in drafted:
+        parents = list(dict.fromkeys(path[:-1] for path, _ in law))
+        places = np.array([parents.index(path[:-1]) for path, _ in law], dtype=np.int64)
+        tokens = np.array([path[-1] for path, _ in law], dtype=np.int64)
+        probs = np.array([mass for _, mass in law], dtype=np.float64)
+        if ranked:
+            probs[1:] = 0.0
+        of_pair = dict(law)
+        layer = ForestLayer(
+            [node_at(path) for path in drawn],
+            [of_pair[path] for path in drawn],
+            [node_at(path) for path in covers],
+            DraftLaw([node_at(path) for path in parents], places, tokens, probs, ranked),
+        )
+        scored += [*layer.drafts, *layer.covers]
+        layers.append(layer)
+    rows = {node: _row(case, path_of(node)) for node in scored if not process.ends(path_of(node))}
+    drafts, laws = tuple(entry[0] for entry in drafted), tuple(entry[1] for entry in drafted)
+    return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
+
+
+def _row(case: Case, path: Path) -> Row:
+    probs = case.tables.next_token["target"](path)
+    order = sorted(range(len(probs)), key=lambda token: (-probs[token], token))[: case.settings.top_k or None]
+    return Row(np.array(order, dtype=np.int64), np.log(np.array([probs[token] for token in order])))
+
+
+class _StopError(Exception):
+    """A layer is complete, and what follows is explored from its beams."""
+
+
+class _Branching:
+    """Choices by a script of decisions; beyond its end the first possible one, the others being noted."""
+
+    def __init__(self, script: Sequence[int], stop_after: int | None) -> None:
+        self.script, self.stop_after = script, stop_after
+        self.taken: list[int] = []
+        self.probabilities: list[float] = []
+        self.others: list[list[int]] = []
+        self.layers: list[VerifiedLayer] = []
+
+    def _choose(self, options: dict[int, float]) -> int:
+        place = len(self.taken)
+        possible = [option for option, mass in options.items() if mass > 0]
+        chosen = self.script[place] if place < len(self.script) else possible[0]
+        self.taken.append(chosen)
+        self.probabilities.append(options[chosen])
+        self.others.append([option for option in possible if option != chosen] if place >= len(self.script) else [])
+        return chosen
+
+    def accept(self, probability: float) -> tuple[bool, float]:
+        return bool(self._choose({1: probability, 0: 1.0 - probability})), 0.0
+
+    def draw(self, masses) -> Drawn:
+        total = math.fsum(masses.tolist())
+        return Drawn(self._choose({i: mass / total for i, mass in enumerate(masses.tolist())}), 0.0, 0.0, 0.0)
+
+    def layer_done(self, layer: VerifiedLayer) -> None:
+        self.layers.append(layer)
+        if self.stop_after is not None and len(self.layers) == self.stop_after:
+            raise _StopError
+
+
+class _Reporting(dsbd.verify._Verifier):
+    """Tells the choices of every draft layer it has decided; decides nothing itself."""
+
+    def draft_layer(self, *args) -> VerifiedLayer:
+        layer = super().draft_layer(*args)
+        self.choices.layer_done(layer)
+        return layer
+
+
+class Step(NamedTuple):
+    """One way a layer can go, given the beams of the layers above."""
+
+    probability: float
+    history: tuple[Multiset, ...]
+    """Beams of the layers above."""
+    slots: tuple[Path, ...] | None
+    """What the layer drew, accepted drafts first; None where verification ended without this layer."""
+    beams: Multiset
+    living: Multiset
+    ended: bool
+    """Verification ends with this layer."""
+
+
+def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = None, merge: bool = True) -> list[Step]:
+    """Every way the first ``until`` layers of a forest's verification can go."""
+    verify = verify or dsbd.verify.verify
+    found: list[Step] = []
+    states: dict[tuple[Multiset, ...], tuple[float, list[int]]] = {(): (run.probability, [])}
+    shipped = dsbd.verify._Verifier
+    dsbd.verify._Verifier = _Reporting
+    try:
+        for number in range(1, until + 1):
+            following: dict[tuple[Multiset, ...], tuple[float, list[int]]] = {}
+            for history, (mass, prefix) in states.items():
+                for branch, stopped in _leaves(run, case, verify, prefix, number if merge else None):
+                    probability = mass * math.prod(branch.probabilities[len(prefix) :])
+                    if merge:
+                        step = _step(probability, history, branch.layers, stopped, number)
+                        found.append(step)
+                        if not step.ended and number < until:
+                            key = (*history, step.beams)
+                            known = following.get(key)
+                            following[key] = (probability + (known[0] if known else 0.0), branch.taken)
+                    else:
+                        found += _unmerged(probability, branch.layers, until)
+            states = following
+    finally:
+        dsbd.verify._Verifier = shipped
+    return found
+
+
+def _leaves(run: DraftedRun, case: Case, verify: Callable, prefix: list[int], stop_after: int | None):
+    scripts = [prefix]
+    while scripts:
+        script = scripts.pop()
+        branch = _Branching(script, stop_after)
+        try:
+            layers, stopped = verify(run.forest, run.rows, case.settings, case.tables.eos, branch), False
+        except _StopError:
+            layers, stopped = branch.layers, branch.layers[-1].continues
+        branch.layers = layers
+        yield branch, stopped
+        for place in range(len(script), len(branch.taken)):
+            scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
+
+
+def slots_of(layer: VerifiedLayer) -> tuple[Path, ...]:
+    """Beams of a layer, one per slot: accepted drafts in their order, then what was drawn."""
+    accepted = [path_of(trial.node) for trial in layer.trials if trial.verdict == "accepted"]
+    return (*accepted, *(path_of(draw.node) for draw in layer.draws))
+
+
+def _beams(beams: Sequence[Beam]) -> Multiset:
+    return tuple(sorted((path_of(beam.node), beam.multiplicity) for beam in beams))
+
+
+def _step(probability: float, history, layers: Sequence[VerifiedLayer], goes_on: bool, number: int) -> Step:
+    if len(layers) < number:
+        return Step(probability, history, None, (), _beams(layers[-1].living), True)
+    layer = layers[number - 1]
+    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not goes_on)
+
+
+def _unmerged(probability: float, layers: Sequence[VerifiedLayer], until: int) -> list[Step]:
+    last = min(len(layers), until)
+    history = tuple(_beams(layer.beams) for layer in layers[: last - 1])
+    final = layers[last - 1]
+    return [Step(probability, history, slots_of(final), _beams(final.beams), _beams(final.living), True)]
+
+
+def run_law(case: Case, layers: int, verify: Callable | None = None, merge: bool = True) -> dict:
+    """Law over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain draws."""
+    process, law = case.process(), defaultdict(float)
+    for run in forests(case, process):
+        for step in steps(run, case, layers, verify, merge):
+            decided = len(step.history) + (step.slots is not None)
+            if not step.ended and decided < layers:
+                continue
+            beams = [entry for layer in (*step.history, step.beams) for entry in layer]
+            ended = tuple(entry for entry in beams if process.ends(entry[0]))
+            for (finished, alive), mass in process.after(step.living, layers - decided, case.settings.widest).items():
+                law[tuple(sorted(ended + finished)), alive] += step.probability * mass
+    return dict(law)
+
+
+def plain_law(case: Case, layers: int) -> dict:
+    """What :func:`run_law` must equal: beam sampling of a fixed width from the input beams."""
+    alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
+    return case.process().after(alive, layers, case.settings.widest)
+
+
+def worst_layer(case: Case, number: int, verify: Callable | None = None) -> tuple[float, int, set[int]]:
+    """Largest distance of a layer's ordered slots from ``width`` draws of the target's law, given all that is above.
+
+    Given are the drafts and the beams of every layer above; where verification ended above, the layer is completed
+    by plain draws. Returns the distance, how many conditions were met, and the widths seen.
+    """
+    process = case.process()
+    laws: dict = defaultdict(lambda: defaultdict(float))
+    conditions: dict = {}
+    for run in forests(case, process):
+        above = run.drafts[: number - 1]
+        for step in steps(run, case, number, verify):
+            if step.slots is not None and len(step.history) == number - 1:
+                key = (above, step.history)
+                laws[key][step.slots] += step.probability
+                conditions[key] = run
+            elif step.ended and number > 1 and len(step.history) + (step.slots is not None) == number - 1:
+                history = step.history if step.slots is None else (*step.history, step.beams)
+                laws[above, history][None] += step.probability
+    return _compare(case, process, laws, conditions, number)
+
+
+def _compare(case: Case, process: Process, laws, conditions, number: int) -> tuple[float, int, set[int]]:
+    worst, widths = 0.0, set()
+    for key, law in laws.items():
+        if key not in conditions:
+            continue  # never reached: completed by plain draws alone
+        history = key[1]
+        inputs = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
+        alive = process.living(history[-1]) if history else inputs
+        target = process.target_law(alive)
+        run = conditions[key]
+        draft_law = list(run.draft_laws[number - 1]) if number <= len(run.draft_laws) else []
+        on_alive = [entry for entry in draft_law if entry[0][:-1] in dict(alive)]
+        width = width_of(target, draft_law, case.widths, case.warp) if on_alive else case.settings.widest
+        expected = sequences(target, width, case.warp)
+        total = math.fsum(law.values())
+        completed = {slots: mass / total for slots, mass in law.items() if slots is not None}
+        for slots, probability in expected.items():
+            completed[slots] = completed.get(slots, 0.0) + law.get(None, 0.0) / total * probability
+        distance = 0.5 * math.fsum(
+            abs(completed.get(slots, 0.0) - expected.get(slots, 0.0)) for slots in completed.keys() | expected.keys()
+        )
+        worst = max(worst, distance)
+        widths.add(width)
+    return worst, len(conditions), widths

@@ -1,0 +1,154 @@
+"""The shipped verification, every run of it enumerated, against plain beam sampling by the oracle.
+
+Equality is to 1e-12 in total variation; what is seen is near 1e-15. Whole runs are completed to a fixed number
+of layers, never conditioned on having reached a layer. Layers are compared in the order of their slots.
+"""
+
+import math
+from itertools import product
+
+import pytest
+
+from dsbd.settings import DecodingSettings
+from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer
+from tests.law.oracle import Tables, Weighted, acceptance_chain, sequences, total_variation
+
+EXACT = 1e-12
+
+
+def settings(**changes) -> DecodingSettings:
+    """Two draft layers, fixed width 2, the four likeliest pairs."""
+    width = changes.pop("width", 2)
+    values = {"draft_depth": 2, "draft_width": 2, "min_width": width, "max_width": width, "top_k": 4, **changes}
+    return DecodingSettings(**values)
+
+
+SEEN = Tables(1, 3)
+ENDING = Tables(2, 3, eos=2)
+TWO_TOKENS = Tables(3, 2)
+UNRELATED = Tables(4, 3, likeness=0.0)
+EQUAL = Tables(5, 3, likeness=1.0)
+TWO_INPUTS = (Weighted((0,), -0.7, 2), Weighted((1,), -0.9, 1))
+TWO_SINGLE_INPUTS = tuple(beam._replace(multiplicity=1) for beam in TWO_INPUTS)
+FIRSTS = ((0, 1, 2), (1, 0, 0), (2, 2, 2), (2, 1, 2))
+
+RUNS = {
+    "three layers": (SEEN, {"landing": False}, 3),
+    "three layers, landing": (SEEN, {}, 3),
+    "three layers, landing, covers": (SEEN, {"cover_width": 2}, 3),
+    "all pairs": (SEEN, {"top_k": 0, "cover_width": 1}, 2),
+    "four tokens, one draft layer, bonus": (Tables(6, 4), {"top_k": 0, "draft_depth": 1, "cover_width": 1}, 2),
+    "EOS": (ENDING, {"cover_width": 1}, 3),
+    "EOS, landing off": (ENDING, {"landing": False}, 3),
+    "top-p": (SEEN, {"top_k": 0, "top_p": 0.8, "cover_width": 1}, 2),
+    "top-k then top-p": (SEEN, {"top_k": 5, "top_p": 0.9, "temperature": 1.5}, 2),
+    "width three, cool": (SEEN, {"width": 3, "temperature": 0.7}, 2),
+    "width three, hot, three drafts": (TWO_TOKENS, {"width": 3, "draft_width": 3, "temperature": 1.6, "top_k": 0}, 2),
+    "width three, covers, one draft": (SEEN, {"width": 3, "draft_width": 1, "cover_width": 3, "temperature": 0.6}, 3),
+    "width one": (SEEN, {"width": 1, "draft_width": 1, "top_k": 0}, 3),
+    "width one, three drafts": (SEEN, {"width": 1, "draft_width": 3}, 2),
+    "unrelated draft": (UNRELATED, {"cover_width": 1}, 3),
+    "draft is target": (EQUAL, {}, 3),
+    "temperature zero": (SEEN, {"temperature": 0.0, "cover_width": 1, "width": 3, "draft_width": 3}, 3),
+    "no drafts": (SEEN, {"draft_depth": 0, "width": 3}, 1),
+}
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("name", RUNS)
+def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
+    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
+    tables, changes, layers = RUNS[name]
+    case = Case(tables, settings(replacement=replacement, **changes))
+    law = run_law(case, layers)
+    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(law, plain_law(case, layers)) <= EXACT
+
+
+@pytest.mark.parametrize(
+    ("replacement", "inputs"), [(True, TWO_INPUTS), (False, TWO_SINGLE_INPUTS)], ids=["independent", "distinct"]
+)
+def test_input_beams_of_unequal_weight(replacement: bool, inputs: tuple[Weighted, ...]) -> None:
+    """Catches input multiplicities or log-weights that are lost, or warped twice, on the way into the first layer."""
+    case = Case(SEEN, settings(replacement=replacement, temperature=0.7, cover_width=1), inputs)
+    assert total_variation(run_law(case, 2), plain_law(case, 2)) <= EXACT
+    assert worst_layer(case, 2)[0] <= EXACT
+
+
+def test_merged_enumeration_is_the_full_one() -> None:
+    """Catches an enumeration that owes its exactness to merging runs which the verifier keeps apart."""
+    for replacement in (True, False):
+        case = Case(SEEN, settings(replacement=replacement, top_k=3, cover_width=1))
+        assert total_variation(run_law(case, 3), run_law(case, 3, merge=False)) <= EXACT
+
+
+LAYERS = {
+    "dynamic": (SEEN, {"cover_width": 1}, (1, 2, 3)),
+    "dynamic, landing off": (SEEN, {"landing": False}, (2, 3)),
+    "dynamic, EOS": (ENDING, {"cover_width": 1}, (2, 3)),
+    "dynamic, all pairs": (SEEN, {"top_k": 0}, (1, 2)),
+    "dynamic, top-p, cool": (SEEN, {"top_k": 0, "top_p": 0.85, "temperature": 0.7}, (2,)),
+    "three drafts": (SEEN, {"draft_width": 3, "temperature": 1.3, "top_k": 3}, (1, 2)),
+    "threshold zero": (SEEN, {"width_threshold": 0.0}, (1, 2, 3)),
+    "threshold one": (SEEN, {"width_threshold": 1.0}, (1, 2, 3)),
+    "unrelated draft": (UNRELATED, {"cover_width": 2}, (2, 3)),
+    "draft is target": (EQUAL, {"width_threshold": 0.9}, (1, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("name", LAYERS)
+def test_given_all_above_a_layer_is_width_draws_from_the_target(name: str, replacement: bool) -> None:
+    """Catches a width, or a decision to go on, that looks at drafts or uniforms it must not see."""
+    tables, changes, layers = LAYERS[name]
+    changes = {"min_width": 1, "max_width": 3, "width_threshold": 0.5, "replacement": replacement, **changes}
+    for number in layers:
+        distance, conditions, _ = worst_layer(Case(tables, settings(**changes)), number)
+        assert distance <= EXACT
+        assert conditions >= 1
+
+
+def test_widths_vary_in_the_dynamic_cases() -> None:
+    """Catches a dynamic case that exercises one width only, and a threshold that does not steer it."""
+    changes = {"min_width": 1, "max_width": 3, "draft_width": 3, "top_k": 3}
+    for threshold, expected in ((0.0, {3}), (0.4, {1, 2, 3}), (1.0, {1, 3})):
+        case = Case(SEEN, settings(**changes, width_threshold=threshold), firsts=FIRSTS)
+        distance, _, widths = worst_layer(case, 2)
+        assert distance <= EXACT
+        assert widths == expected  # 3 also where nothing of Q is alive: a bonus layer
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_equal_models_accept_every_draft(replacement: bool) -> None:
+    """Catches a ratio below 1, or a wrong reset, where draft and target agree."""
+    case = Case(EQUAL, settings(replacement=replacement))
+    process, kept = case.process(), [0.0, 0.0]
+    for run in forests(case, process):
+        for step in steps(run, case, 2):
+            number = len(step.history)
+            if step.slots == run.drafts[number]:
+                kept[number] += step.probability
+    assert kept == pytest.approx([1.0, 1.0], abs=EXACT)
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_width_one_is_speculative_sampling(replacement: bool) -> None:
+    """Catches a chain of width one that accepts more or less often than sum min(P, Q)."""
+    case = Case(SEEN, settings(width=1, draft_width=1, draft_depth=1, top_k=0, replacement=replacement, landing=False))
+    process, accepted = case.process(), 0.0
+    for run in forests(case, process):
+        accepted += sum(step.probability for step in steps(run, case, 1) if not step.ended)
+    target, draft = case.tables.next_token["target"](()), case.tables.next_token["draft"](())
+    assert accepted == pytest.approx(acceptance_chain(list(target), list(draft), 1)[0], abs=EXACT)
+
+
+def test_oracle_against_brute_force() -> None:
+    """Catches an oracle that is wrong itself: three layers of single paths, multiplied out."""
+    case = Case(SEEN, settings(width=1, draft_depth=0, top_k=0))
+    law = plain_law(case, 3)
+    for path in product(range(3), repeat=3):
+        expected = math.prod(case.tables.next_token["target"](path[:place])[path[place]] for place in range(3))
+        assert law[(), ((path, 1),)] == pytest.approx(expected, abs=EXACT)
+    two = sequences([((0,), 0.5), ((1,), 0.3), ((2,), 0.2)], 2, case.warp._replace(replacement=False))
+    assert two[(0,), (1,)] == pytest.approx(0.5 * 0.3 / 0.5)
+    assert two[(2,), (0,)] == pytest.approx(0.2 * 0.5 / 0.8)

@@ -1,0 +1,97 @@
+"""The law where floating point runs out: peaked laws, underflow, thresholds and temperatures at their ends."""
+
+import numpy as np
+import pytest
+import torch
+
+from dsbd.laws import Row, joint_law
+from dsbd.score import next_token_rows
+from dsbd.settings import DecodingSettings
+from dsbd.verify import Uniforms, verify
+from dsbd.width import choose_width
+from tests.law.enumeration import Case, forests, slots_of, worst_layer
+from tests.law.oracle import Tables
+from tests.law.test_enumeration import EXACT, settings
+
+
+class Fixed(Tables):
+    """The same next-token table on every path."""
+
+    def __init__(self, target: list[float], draft: list[float]) -> None:
+        self._both = {"target": target, "draft": draft}
+        super().__init__(0, len(target))
+
+    def _target(self, path: tuple[int, ...]) -> list[float]:
+        return self._both["target"]
+
+    def _draft(self, path: tuple[int, ...]) -> list[float]:
+        return self._both["draft"]
+
+
+@pytest.mark.parametrize("rest", [1e-3, 1e-6, 1e-10, 1e-13, 1e-16, 1e-30])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_peaked_laws(rest: float, replacement: bool) -> None:
+    """Catches Q less the earlier drafts computed as 1 minus their mass: nothing is left of it at 1e-16."""
+    tables = Fixed([1 - rest, 0.9 * rest, 0.1 * rest], [1 - rest, 0.5 * rest, 0.5 * rest])
+    case = Case(tables, settings(draft_depth=1, top_k=0, replacement=replacement))
+    assert worst_layer(case, 1)[0] <= EXACT
+
+
+def test_pairs_whose_probability_underflows_cannot_be_drawn() -> None:
+    """Catches a law that counts pairs of probability 0 in its support."""
+    chosen = DecodingSettings(temperature=0.01, top_k=0, replacement=False)
+    law = joint_law([Row(np.arange(3), np.log([0.999, 9e-4, 1e-4]))], [0.0], [1], chosen)
+    assert law.support == 2
+    assert (law.probs > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("depth", [0, 1])
+def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: int) -> None:
+    """Catches a width above the number of pairs with positive probability: 0/0, and the same beam again and again."""
+    tables = Fixed([0.999, 9e-4, 1e-4], [0.999, 5e-4, 5e-4])
+    low = settings(draft_depth=depth, draft_width=3, width=3, top_k=0, replacement=False, temperature=0.001)
+    case = Case(tables, low)
+    for run in forests(case, case.process()):
+        layer = verify(run.forest, run.rows, low, frozenset(), Uniforms([0.5] * 20))[0]
+        slots = slots_of(layer)
+        assert len(set(slots)) == len(slots)
+        assert all(beam.multiplicity == 1 for beam in layer.beams)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("temperature", [100.0, 1e-3, 1e-100, 1e-310])
+def test_every_temperature_settings_allow_gives_a_law(temperature: float) -> None:
+    """Catches a temperature so small that all scores become minus infinity and the law not a number."""
+    chosen = DecodingSettings(temperature=temperature, top_k=0)
+    law = joint_law([Row(np.arange(3), np.log([0.5, 0.3, 0.2]))], [-2.0], [1], chosen)
+    assert law.probs.sum() == pytest.approx(1.0)
+
+
+def test_threshold_zero_always_widens_to_all_drafts() -> None:
+    """Catches acceptance probabilities a rounding below 0: the tail of the distribution falls below threshold 0."""
+    zero = DecodingSettings(width_threshold=0.0, draft_width=3)
+    random = np.random.default_rng(0)
+    for _ in range(100):
+        target = random.random(5)
+        target /= target.sum()
+        assert choose_width(target, np.zeros(5), 3, 5, zero).width == 3
+
+
+def test_acceptance_chain_and_distribution_are_probabilities() -> None:
+    """Catches values below 0 or above 1 by a rounding, which a trace would have to refuse."""
+    random = np.random.default_rng(1)
+    for _ in range(200):
+        target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
+        chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, DecodingSettings())
+        assert min(chosen.acceptance) >= 0
+        assert min(chosen.distribution) >= 0
+        assert max(chosen.acceptance) <= 1
+        assert max(chosen.distribution) <= 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_zeros_of_either_sign_tie(dtype: torch.dtype) -> None:
+    """Catches an integer order of floats that puts -0.0 below 0.0: ties go to the lowest token."""
+    tokens, _, _ = next_token_rows(torch.tensor([[-0.0, 0.0, -1.0]], dtype=dtype), 1)
+    assert tokens.tolist() == [[0]]
