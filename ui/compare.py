@@ -1,0 +1,153 @@
+"""Handlers of the Compare tab."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from dsbd.errors import DsbdError, SettingsError
+from dsbd.measure.compare import Progress
+from dsbd.settings import METHODS, DecodingSettings
+from ui import messages
+from ui.decode import KEEP, sentence
+from ui.engine import Engine
+from ui.form import FIELDS, METHOD_LABELS, check_prompt
+from visualize import compare_figure
+
+MAX_RUNS = 5
+BASELINE = "beam_sampling"
+NOT_MEASURED = "not measured"
+COLUMNS = (
+    ("tokens_per_second", "Tokens/s", 1),
+    ("ratio", "× beam sampling", 2),
+    ("target_calls", "Target calls", 1),
+    ("layers_per_iteration", "Layers per iteration", 2),
+    ("perplexity", "Perplexity", 2),
+    ("best_log_weight", "Best log-weight", 2),
+)
+
+
+class Frame(NamedTuple):
+    """The next state of the tab, in the order of its outputs."""
+
+    table: Any = KEEP
+    charts: Any = KEEP
+    note: Any = KEEP
+    problem: Any = ""
+    run: Any = KEEP
+    stop: Any = KEEP
+
+
+def begin() -> Frame:
+    """The comparison waits for its turn."""
+    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+
+
+def ready(note: Any = KEEP, problem: str = "") -> Frame:
+    """The tab as it is, ready for the next comparison."""
+    return Frame(note=note, problem=problem, run=gr.update(visible=True), stop=gr.update(visible=False))
+
+
+def stopped() -> Frame:
+    """The visitor stopped the comparison; a part of it would be no comparison."""
+    return ready("Stopped. The figures of an unfinished comparison are not shown.")
+
+
+def broke_off() -> Frame:
+    """The comparison ended by an error that nobody foresaw."""
+    return ready("", "The comparison broke off on the server. The page is ready for another one.")
+
+
+def run(
+    engine: Engine, prompt: Any, methods: Sequence[str], runs: Any, max_new_tokens: Any, *values: Any
+) -> Iterator[Frame]:
+    """Measure; one frame per piece of progress, the last with table and charts."""
+    try:
+        settings = shared_settings(values, max_new_tokens)
+        chosen, times = check_choice(methods, runs)
+        for progress in engine.compare(check_prompt(prompt), settings, chosen, times):
+            yield done(progress.result) if progress.result is not None else Frame(note=said(progress))
+    except DsbdError as error:
+        yield ready("", sentence(error))
+
+
+def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSettings:
+    """The settings of the Decode tab, every field of it: each method reads its own. Raises: SettingsError."""
+    given = {
+        field.name: None if field.zero_is_none and value in (0, None) else value
+        for field, value in zip(FIELDS, values, strict=True)
+    }
+    return DecodingSettings(**{**given, "max_new_tokens": max_new_tokens})
+
+
+def check_choice(methods: Any, runs: Any) -> tuple[list[str], int]:
+    """Methods in the house's order, and how many runs. Raises: SettingsError."""
+    chosen = [method for method in METHODS if method in (methods or ())]
+    if not chosen:
+        raise SettingsError("no method is chosen; choose one or more")
+    if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MAX_RUNS:
+        raise SettingsError(f"runs is {runs!r}; allowed are whole numbers from 1 to {MAX_RUNS}")
+    return chosen, runs
+
+
+def said(progress: Progress) -> str:
+    """Progress in words."""
+    label = METHOD_LABELS.get(progress.method, progress.method)
+    return f"Run {progress.done} of {progress.total}, warm-up included: {escape(label)}"
+
+
+def done(result: Mapping[str, Any]) -> Frame:
+    """Table and charts."""
+    drawn = [(compare_figure(result, theme="light"), compare_figure(result, theme="dark"))]
+    frame = ready("Done. Every figure is measured here, now, on this machine.")
+    return frame._replace(table=table(result), charts=messages.figures(drawn))
+
+
+def table(result: Mapping[str, Any]) -> str:
+    """HTML of the figures, one row per method."""
+    ratios = result.get("ratios") or {}
+    heads = "".join(f'<th scope="col">{escape(title)}</th>' for _, title, _ in COLUMNS)
+    rows = "".join(_row(row, ratios) for row in result["methods"])
+    return (
+        '<div class="table-holder"><table class="figures-table">'
+        f'<thead><tr><th scope="col">Method</th>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
+    )
+
+
+def _row(row: Mapping[str, Any], ratios: Mapping[str, Any]) -> str:
+    method = str(row["method"])
+    values = {**row, "ratio": ratios.get(method)}
+    cells = "".join(f"<td>{_figure(values.get(name), digits)}</td>" for name, _, digits in COLUMNS)
+    label = row.get("label") or METHOD_LABELS.get(method, method)
+    return f'<tr{" class=ours" if method == "dsbd" else ""}><th scope="row">{escape(str(label))}</th>{cells}</tr>'
+
+
+def _figure(value: Any, digits: int) -> str:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return f"<small>{NOT_MEASURED}</small>"
+    return escape(f"{value:,.{digits}f}").replace("-", "−")
+
+
+def compare(
+    engine: Engine, prompt: str, methods: list[str], runs: int = 1, settings: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Measure methods side by side: the endpoint for programs.
+
+    Args:
+        prompt: text.
+        methods: names of methods.
+        runs: runs per method, 1 to 5.
+        settings: fields of DecodingSettings by name.
+
+    Returns:
+        ``methods`` (one entry each; null = not measured) and ``ratios`` over beam sampling.
+    """
+    try:
+        chosen, times = check_choice(methods, runs)
+        asked = DecodingSettings.from_dict(settings or {})
+        *_, last = engine.compare(check_prompt(prompt), asked, chosen, times)
+    except DsbdError as error:
+        raise gr.Error(sentence(error), print_exception=False) from None
+    assert last.result is not None, "a comparison ends with its result"
+    return last.result

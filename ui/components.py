@@ -1,0 +1,41 @@
+"""The parts of the page that draw themselves in the browser.
+
+Each has a fixed template: nothing of a value is ever read as markup. The value is a message of
+:mod:`ui.messages`, and the script beside this file draws it.
+"""
+
+import gradio as gr
+
+from ui.serving import read, script_tags
+
+
+def forest_viewer(value: str) -> gr.HTML:
+    """The forest, step by step. Value: ``whole_scene`` or ``more_scene``."""
+    return _drawing(value, '<div class="forest-mount"></div>', "forest.js", "forest")
+
+
+def running_line(value: str) -> gr.HTML:
+    """The text, token by token. Value: ``messages.text``."""
+    template = '<p class="running-line" dir="auto" aria-label="Prompt and generated text"></p>'
+    return _drawing(value, template, "text.js", "text")
+
+
+def chart_list(value: str, elem_id: str) -> gr.HTML:
+    """Charts below each other. Value: ``messages.figures``."""
+    return _drawing(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
+
+
+def _drawing(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
+    return gr.HTML(
+        value,
+        html_template=template,
+        js_on_load=f"(() => {{\n{read(script)}}})();",
+        head=script_tags(),
+        apply_default_css=False,
+        elem_id=elem_id,
+    )
+
+
+def markup(value: str = "", elem_id: str | None = None, elem_classes: str | None = None) -> gr.HTML:
+    """Fixed or escaped markup without behaviour."""
+    return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id, elem_classes=elem_classes)

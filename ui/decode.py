@@ -1,0 +1,196 @@
+"""Handlers of the Decode tab: plain functions from values to what the page shows next."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from dsbd.errors import DsbdError, PromptError
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.trace import Iteration, Trace
+from ui import messages, traces
+from ui.engine import Engine
+from ui.form import MAX_NEW_TOKENS, check_prompt, settings_of
+from ui.recording import Recording
+from ui.stat_strip import stat_strip
+from visualize import timeline_figure, tokens_figure, width_figure
+
+FRAME_SECONDS = 0.08
+"""A browser is told of news at most this often; a fast model decides more often."""
+KEEP = gr.skip()
+
+
+class Frame(NamedTuple):
+    """The next state of the page, in the order of the tab's outputs; ``KEEP`` leaves a part as it is."""
+
+    forest: Any = KEEP
+    text: Any = KEEP
+    stats: Any = KEEP
+    charts: Any = KEEP
+    note: Any = KEEP
+    problem: Any = ""
+    run: Any = KEEP
+    stop: Any = KEEP
+    recording: Any = KEEP
+
+
+def begin() -> Frame:
+    """The run waits for its turn."""
+    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+
+
+def run(engine: Engine, prompt: Any, method: str, *values: Any) -> Iterator[Frame]:
+    """Decode, one frame per few iterations; what went wrong is said in the last frame."""
+    try:
+        settings = settings_of(method, values)
+        yield from _frames(engine.events(check_prompt(prompt), settings))
+    except DsbdError as error:
+        yield failed(error)
+
+
+def _frames(events: Iterator[Trace | Iteration]) -> Iterator[Frame]:
+    recording, sent, shown_at = None, 0, 0.0
+    for event in events:
+        if recording is None:
+            assert isinstance(event, Trace), "a decode begins with a trace"
+            recording = Recording(event)
+        elif isinstance(event, Trace):
+            recording.finish(event)
+        else:
+            recording.add(event)
+        if recording.result is not None:
+            yield finished(recording, live=sent > 0)
+        elif time.monotonic() - shown_at >= FRAME_SECONDS:
+            forest = messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True)
+            yield _live(recording, forest)
+            sent, shown_at = len(recording), time.monotonic()
+
+
+def _live(recording: Recording, forest: str) -> Frame:
+    return Frame(
+        forest=forest,
+        text=messages.text(recording, live=True),
+        stats=stat_strip(recording),
+        note=f"Decoding, iteration {len(recording)} …",
+        recording=recording,
+    )
+
+
+def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
+    """A whole recording on the page, and the page ready for the next run."""
+    return Frame(
+        forest=messages.whole_scene(recording, live=live),
+        text=messages.text(recording),
+        stats=stat_strip(recording),
+        charts=charts(recording),
+        note=note,
+        run=gr.update(visible=True),
+        stop=gr.update(visible=False),
+        recording=recording,
+    )
+
+
+def finished(recording: Recording, *, live: bool) -> Frame:
+    """The decode came to its end."""
+    return shown(recording, f"Decoded in {len(recording)} iterations. Step through them below.", live=live)
+
+
+def stopped(recording: Recording | None) -> Frame:
+    """The visitor stopped the decode; what was recorded so far stays."""
+    if recording is None:
+        return ready()._replace(note="Stopped before the first iteration.")
+    if recording.result is not None:
+        return ready()._replace(note="Stopped.")
+    return shown(recording, f"Stopped after {len(recording)} iterations; what was recorded stays.", live=True)
+
+
+def ready(note: Any = KEEP) -> Frame:
+    """The page as it is, ready for the next run."""
+    return Frame(note=note, run=gr.update(visible=True), stop=gr.update(visible=False))
+
+
+def failed(error: DsbdError) -> Frame:
+    """Say what went wrong and leave everything else."""
+    return ready(note="")._replace(problem=sentence(error))
+
+
+def broke_off() -> Frame:
+    """The run ended by an error that nobody foresaw."""
+    return ready(note="")._replace(problem="The decode broke off on the server. The page is ready for another run.")
+
+
+def sentence(error: DsbdError) -> str:
+    """An error as a visitor reads it: a sentence, its first letter large."""
+    words = str(error)
+    return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def choose_recorded(name: str | None) -> Frame:
+    """Show a recorded trace."""
+    if not name:
+        return Frame()
+    try:
+        return shown(traces.open_recorded(name), "A recorded decode. Step through it below.")
+    except DsbdError as error:
+        return failed(error)
+
+
+def bring_file(path: str | None) -> Frame:
+    """Show a trace file of the visitor's own; a bad one leaves the page as it is."""
+    if path is None:
+        return Frame()
+    try:
+        return shown(traces.open_file(path), "Your trace. Step through it below.")
+    except DsbdError as error:
+        return failed(error)
+
+
+def verify(recording: Recording | None) -> str:
+    """Decide the whole trace again."""
+    recording = recording or traces.opening_recording()
+    return traces.verdict(recording) if recording is not None else "There is no trace yet."
+
+
+def take_away(recording: Recording | None) -> str | None:
+    """The path of a file with the trace; None where there is none."""
+    recording = recording or traces.opening_recording()
+    return traces.save(recording) if recording is not None else None
+
+
+def charts(recording: Recording) -> str:
+    """Width, origin and time of the whole decode."""
+    trace = recording.trace
+    drawn = [
+        (draw(trace, theme="light"), draw(trace, theme="dark"))
+        for draw in (width_figure, tokens_figure, timeline_figure)
+    ]
+    return messages.figures(drawn)
+
+
+def decode(engine: Engine, prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Decode a prompt: the endpoint for programs.
+
+    Args:
+        prompt: text.
+        settings: fields of DecodingSettings by name; left out ones have their defaults.
+
+    Returns:
+        ``text``, ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
+    """
+    try:
+        asked = DecodingSettings.from_dict(settings or {})
+        if asked.max_new_tokens > MAX_NEW_TOKENS:
+            raise PromptError(f"max_new_tokens is {asked.max_new_tokens}; this page allows {MAX_NEW_TOKENS}")
+        *_, last = engine.events(check_prompt(prompt), asked)
+    except DsbdError as error:
+        raise gr.Error(sentence(error), print_exception=False) from None
+    assert isinstance(last, Trace), "a decode ends with its trace"
+    assert last.result is not None, "a decode ends with its result"
+    return {**asdict(last.result), "settings": asdict(last.settings)}
+
+
+def fields_shown(flags: Sequence[bool]) -> list[dict[str, Any]]:
+    """Updates that show or hide fields."""
+    return [gr.update(visible=flag) for flag in flags]

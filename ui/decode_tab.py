@@ -1,0 +1,198 @@
+"""The Decode tab: its parts and how they are wired."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from ui import decode as handlers
+from ui import messages, traces
+from ui.components import chart_list, forest_viewer, markup, running_line
+from ui.engine import Engine
+from ui.examples import EXAMPLES, FIRST
+from ui.form import FIELDS, MAX_PROMPT_CHARACTERS, Field, is_read, method_choices, shown_value
+from ui.serving import read
+from ui.stat_strip import stat_strip
+
+PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
+CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file a, a#trace-file')?.click(), 120)"
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a run is asked to do."""
+
+    prompt: gr.Textbox
+    method: gr.Dropdown
+    fields: list[gr.components.Component]
+    run: gr.Button
+    stop: gr.Button
+
+    @property
+    def inputs(self) -> list[gr.components.Component]:
+        """In the order of the handlers' arguments."""
+        return [self.prompt, self.method, *self.fields]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What a run shows."""
+
+    forest: gr.HTML
+    text: gr.HTML
+    stats: gr.HTML
+    charts: gr.HTML
+    note: gr.HTML
+    problem: gr.HTML
+
+
+@dataclass(frozen=True)
+class TraceTools:
+    """What visitors do with traces."""
+
+    recorded: gr.Dropdown
+    upload: gr.UploadButton
+    download: gr.Button
+    file: gr.DownloadButton
+    verify: gr.Button
+    verdict: gr.HTML
+
+
+def build_decode_tab(engine: Engine) -> Form:
+    """The whole tab; returns the form, whose settings the Compare tab shares."""
+    recording = gr.State(None, time_to_live=3600)
+    with gr.Row(elem_classes="workbench", equal_height=False):
+        with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
+            form = _form()
+            tools = _trace_tools()
+        with gr.Column(elem_classes="main", scale=1, min_width=320):
+            stage = _stage()
+    outputs = _outputs(form, stage, recording)
+    _wire_run(engine, form, tools, outputs)
+    _wire_traces(tools, outputs)
+    _offer(engine)
+    return form
+
+
+def _form() -> Form:
+    opening = traces.opening_recording()
+    with gr.Column(elem_classes="group ask"):
+        prompt = gr.Textbox(
+            opening.trace.prompt.text if opening else FIRST,
+            label="Prompt",
+            lines=4,
+            max_lines=10,
+            max_length=MAX_PROMPT_CHARACTERS,
+            elem_id="prompt",
+        )
+        with gr.Row(elem_classes="chips"):
+            for word, example in EXAMPLES.items():
+                chip = gr.Button(word, size="sm", elem_classes="chip", min_width=0)
+                chip.click(partial(_same, example), outputs=prompt, queue=False, **PRIVATE)
+        with gr.Row(elem_classes="actions"):
+            run = gr.Button("Run", variant="primary", elem_id="run")
+            stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop")
+    with gr.Column(elem_classes="group settings"):
+        method = gr.Dropdown(method_choices(), value="dsbd", label="Method", filterable=False, elem_id="method")
+        controls = {field.name: _control(field) for field in FIELDS if field.main}
+        with gr.Accordion("More settings", open=False, elem_classes="fold"):
+            controls |= {field.name: _control(field) for field in FIELDS if not field.main}
+    fields = [controls[field.name] for field in FIELDS]
+    method.change(_fields_of, method, fields, queue=False, **PRIVATE)
+    return Form(prompt, method, fields, run, stop)
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _fields_of(method: str) -> list[dict[str, Any]]:
+    return handlers.fields_shown([is_read(method, field.name) for field in FIELDS])
+
+
+def _control(field: Field) -> gr.components.Component:
+    common: dict[str, Any] = {"label": field.label, "info": field.info, "elem_id": f"field-{field.name}"}
+    common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
+    if field.low is None or field.high is None:
+        return gr.Checkbox(**common)
+    if field.step is None:
+        return gr.Number(minimum=field.low, maximum=field.high, precision=0, **common)
+    return gr.Slider(field.low, field.high, step=field.step, buttons=[], **common)
+
+
+def _stage() -> Stage:
+    opening = traces.opening_recording()
+    note = "A recorded decode; nothing has run yet. Step through it below, or press Run." if opening else "Press Run."
+    note_part = markup(note, elem_id="note")
+    problem = markup("", elem_id="problem")
+    text = running_line(messages.text(opening) if opening else "")
+    markup(read("marks.html"))
+    stats = markup(stat_strip(opening) if opening else "", elem_id="stats")
+    forest = forest_viewer(messages.whole_scene(opening) if opening else "")
+    with gr.Accordion("Charts of the whole decode", open=False, elem_classes="fold"):
+        charts = chart_list(handlers.charts(opening) if opening else "", "decode-charts")
+    return Stage(forest, text, stats, charts, note_part, problem)
+
+
+def _trace_tools() -> TraceTools:
+    known = traces.recorded_traces()
+    with gr.Column(elem_classes="group trace-tools"):
+        recorded = gr.Dropdown(
+            known,
+            value=known[0][1] if known else None,
+            label="Recorded decodes",
+            filterable=False,
+            visible=bool(known),
+            elem_id="recorded",
+        )
+        with gr.Row(elem_classes="tools"):
+            upload = gr.UploadButton(
+                "Open a trace", file_types=[".gz", ".json"], size="sm", elem_id="upload", min_width=0
+            )
+            download = gr.Button("Download", size="sm", elem_id="download", min_width=0)
+            verify = gr.Button("Verify", size="sm", elem_id="verify", min_width=0)
+        verdict = markup("", elem_id="verdict")
+        file = gr.DownloadButton("Trace file", visible="hidden", elem_id="trace-file")
+    return TraceTools(recorded, upload, download, file, verify, verdict)
+
+
+def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
+    """In the order of :class:`ui.decode.Frame`."""
+    parts = [stage.forest, stage.text, stage.stats, stage.charts, stage.note, stage.problem]
+    return [*parts, form.run, form.stop, recording]
+
+
+def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
+    recording = outputs[-1]
+    begun = gr.on([form.run.click, form.prompt.submit], handlers.begin, outputs=outputs, queue=False, **PRIVATE)
+    begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
+    running = begun.then(partial(handlers.run, engine), form.inputs, outputs, **PRIVATE, **ON_GPU)
+    running.failure(handlers.broke_off, outputs=outputs, queue=False, **PRIVATE)
+    form.stop.click(handlers.stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
+
+
+def _wire_traces(tools: TraceTools, outputs: list[Any]) -> None:
+    recording = outputs[-1]
+    for event, handler, given in (
+        (tools.recorded.input, handlers.choose_recorded, tools.recorded),
+        (tools.upload.upload, handlers.bring_file, tools.upload),
+    ):
+        event(handler, given, outputs, **PRIVATE).then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
+    tools.verify.click(handlers.verify, recording, tools.verdict, **PRIVATE)
+    taken = tools.download.click(handlers.take_away, recording, tools.file, **PRIVATE)
+    taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+
+
+def _forget() -> str:
+    """A verdict belongs to the trace it was about."""
+    return ""
+
+
+def _offer(engine: Engine) -> None:
+    def decode(prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+        return handlers.decode(engine, prompt, settings)
+
+    decode.__doc__ = handlers.decode.__doc__
+    gr.api(decode, api_name="decode", **ON_GPU)

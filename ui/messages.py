@@ -1,0 +1,57 @@
+"""What Python tells the parts of the page that draw: numbered JSON, its bulk packed.
+
+A scene is five to ten times smaller packed, and a number makes every message new, so that the same
+trace can be shown twice. The scripts beside this file are the readers.
+"""
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import count
+from typing import Any
+
+import plotly.graph_objects as go
+
+from ui.recording import Recording
+from ui.running_text import running_text
+
+_NUMBERS = count(1)
+
+
+def whole_scene(recording: Recording, *, live: bool = False) -> str:
+    """The viewer shows this recording from now on; ``live``: from its newest iteration, as it grows."""
+    return _message(kind="whole", live=live, packed=_packed(recording.scene().to_dict()))
+
+
+def more_scene(recording: Recording, since: int) -> str:
+    """The iterations from ``since`` on, for a viewer that has the earlier ones."""
+    scene = recording.scene(last=len(recording) - since).to_dict()
+    news = {name: scene[name] for name in ("tokens", "iterations", "statistics")}
+    return _message(kind="more", live=True, since=since, packed=_packed(news))
+
+
+def text(recording: Recording, *, live: bool = False) -> str:
+    """The running text."""
+    return _message(live=live, packed=_packed(asdict(running_text(recording))))
+
+
+def figures(drawn: Sequence[tuple[go.Figure, go.Figure]]) -> str:
+    """Charts, each drawn for light and for dark."""
+    plain = [{"light": json.loads(light.to_json()), "dark": json.loads(dark.to_json())} for light, dark in drawn]
+    return _message(packed=_packed(plain))
+
+
+def unpacked(message: str) -> Any:
+    """The bulk of a message again."""
+    return json.loads(gzip.decompress(base64.b64decode(json.loads(message)["packed"])))
+
+
+def _message(**content: Any) -> str:
+    return json.dumps({"number": next(_NUMBERS), **content}, separators=(",", ":"))
+
+
+def _packed(content: Any) -> str:
+    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(plain.encode("utf-8", "surrogatepass"), 5, mtime=0)).decode("ascii")

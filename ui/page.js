@@ -1,0 +1,39 @@
+/* What the drawing parts of the page share. Served after the viewer's own source (see ui/serving.py). */
+globalThis.DsbdPage = (() => {
+  "use strict";
+
+  /* The bulk of a message: base64 of gzip of JSON. */
+  async function unpack(packed) {
+    const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).json();
+  }
+
+  /* Calls show(message, bulk) for every new value, one after the other, in order; unpacking is not instant. */
+  function follow(props, watch, show) {
+    let last = 0, turn = Promise.resolve();
+    const take = () => {
+      const message = props.value ? JSON.parse(props.value) : null;
+      if (!message || message.number === last) return;
+      last = message.number;
+      turn = turn.then(async () => show(message, await unpack(message.packed))).catch((error) => console.error(error));
+    };
+    watch("value", take);
+    take();
+  }
+
+  const isDark = () => document.body.classList.contains("dark");
+
+  function onTheme(act) {
+    new MutationObserver(act).observe(document.body, {attributeFilter: ["class"]});
+  }
+
+  function make(tag, className, text) {
+    const node = document.createElement(tag);
+    if (className) node.className = className;
+    if (text !== undefined) node.textContent = text;
+    return node;
+  }
+
+  return {follow, isDark, onTheme, make};
+})();

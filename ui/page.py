@@ -1,0 +1,32 @@
+"""The page: a masthead and three tabs."""
+
+import gradio as gr
+
+from ui.compare_tab import build_compare_tab
+from ui.components import markup
+from ui.decode_tab import build_decode_tab
+from ui.engine import Engine
+from ui.serving import MAX_WAITING, read
+
+TITLE = "DSBD: speculative beams, made visible"
+CLEAN_EVERY_SECONDS = 3600
+
+
+def build_page(engine: Engine) -> gr.Blocks:
+    """The page with its queue; launch it with ``ui.launch_options()``.
+
+    Args:
+        engine: shared by all visitors; one decode runs at a time.
+    """
+    with gr.Blocks(
+        title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(CLEAN_EVERY_SECONDS, CLEAN_EVERY_SECONDS)
+    ) as page:
+        gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")
+        with gr.Tabs(elem_id="tabs"):
+            with gr.Tab("Decode", id="decode"):
+                form = build_decode_tab(engine)
+            with gr.Tab("Compare", id="compare"):
+                build_compare_tab(engine, form)
+            with gr.Tab("About", id="about"):
+                markup(read("about.html"), elem_id="about")
+    return page.queue(max_size=MAX_WAITING)

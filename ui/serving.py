@@ -1,0 +1,74 @@
+"""Files the page needs beside Gradio's own, from this machine only, and how the page is launched."""
+
+import hashlib
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+
+from ui.theme import page_theme
+from visualize import viewer_assets
+
+FOLDER = "dsbd"
+MAX_UPLOAD_BYTES = 8 * 1024 * 1024
+MAX_WAITING = 16
+VISITORS_KEPT = 200
+_CACHED = {"Cache-Control": "public, max-age=604800"}
+
+
+def read(name: str) -> str:
+    """A text file beside this one."""
+    return (resources.files("ui") / name).read_text(encoding="utf-8")
+
+
+@lru_cache
+def page_script() -> str:
+    """The viewer and what the drawing parts share, one classic script."""
+    return viewer_assets()["js_classic"] + read("page.js")
+
+
+@lru_cache
+def script_tags() -> str:
+    """The scripts the drawing parts wait for; a changed file has a changed address, so that caches never lie."""
+    plotly = Path(viewer_assets()["plotly_js_path"]).stat()
+    own = hashlib.sha256(page_script().encode()).hexdigest()[:12]
+    return (
+        f'<script src="{FOLDER}/page.js?{own}"></script>'
+        f'<script src="{FOLDER}/plotly.min.js?{plotly.st_size:x}-{int(plotly.st_mtime):x}"></script>'
+    )
+
+
+def head() -> str:
+    """The style sheets of viewer and page. They stand in the head because Gradio rewrites ``css=``."""
+    return f"<style>{viewer_assets()['css']}{read('page.css')}</style>"
+
+
+def launch_options() -> dict[str, Any]:
+    """Arguments of ``Blocks.launch`` that belong to this page."""
+    return {
+        "theme": page_theme(),
+        "head": head(),
+        "app_kwargs": {"routes": _routes()},
+        "footer_links": [],
+        "max_file_size": MAX_UPLOAD_BYTES,
+        "state_session_capacity": VISITORS_KEPT,
+        "ssr_mode": False,  # a Node server in front would not know the routes of this page
+        "run_history": False,
+        "show_error": False,  # what visitors should know is said on the page; traces of the program are not
+    }
+
+
+def _routes() -> list[Route]:
+    return [Route(f"/{FOLDER}/page.js", _page_script), Route(f"/{FOLDER}/plotly.min.js", _plotly)]
+
+
+def _page_script(request: Request) -> Response:
+    return Response(page_script(), media_type="text/javascript", headers=_CACHED)
+
+
+def _plotly(request: Request) -> Response:
+    return FileResponse(viewer_assets()["plotly_js_path"], media_type="text/javascript", headers=_CACHED)

@@ -1,0 +1,29 @@
+/* The running text. Tokens are untrusted: they enter the page through textContent only. */
+const {follow, make} = globalThis.DsbdPage;
+const line = element.querySelector(".running-line");
+const WORDS = {accepted: "accepted", recovered: "recovered", fresh: "fresh", bonus: "bonus"};
+
+follow(props, watch, (message, text) => {
+  const parts = [make("span", "text-prompt", text.prompt)];
+  let settled = true;
+  for (const token of text.tokens) {
+    if (settled && !token.settled) parts.push(edge());
+    settled = token.settled;
+    const span = make("span", `mark mark-${token.origin}${settled ? "" : " mark-open"}`, token.text);
+    span.title = `${WORDS[token.origin]}${settled ? "" : ", may still change"}`;
+    parts.push(span);
+  }
+  if (text.ended) {
+    const end = make("span", "text-end", " ∎");
+    end.title = "the text ended by itself";
+    parts.push(end);
+  }
+  if (message.live) parts.push(make("span", "text-caret"));
+  line.replaceChildren(...parts);
+});
+
+function edge() {
+  const mark = make("span", "text-edge");
+  mark.title = "settled up to here";
+  return mark;
+}
