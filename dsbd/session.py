@@ -83,9 +83,8 @@ class Session:
         """Finish what ended, keep the last layer's beams, and free the cache slots that none of them stands on."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
-        if self.draft_row is not None:
-            fed = max(len(scored.forest.layers) - 1, 0) * self.settings.draft_width
-            self.draft_row.register(scored.slots[:fed])
+        if self.draft_row is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
+            self.draft_row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
         for layer in layers:
             self._count(layer)
             ended = [beam for beam in layer.beams if beam.node.token in self._start.pair.eos]

@@ -60,6 +60,7 @@ def _fixed_width(settings: DecodingSettings, width: int) -> DecodingSettings:
         draft_width=1,
         min_width=width,
         max_width=width,
+        width_threshold=1.0,
         replacement=True,
         input_beams=None,
         landing=False,

@@ -175,7 +175,9 @@ class _IterationAudit:
         if layer.kind == "draft":
             self._width(layer)
         else:
-            self.same("trials of a bonus layer", len(trials), 0)
+            held = (len(trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
+            self.same("drafts of the bonus layer", held, (0, 0, [], [], []))
+            self.same("reason of the width", layer.width_reason, "bonus")
             self.same("width of the bonus layer", layer.width, self._bonus_width(layer))
         state = _LayerState()
         for order, trial in enumerate(trials):

@@ -1,0 +1,175 @@
+"""The decoder from the outside: limits, streams, observers, cancelling, every method."""
+
+import itertools
+
+import pytest
+
+import dsbd
+from dsbd.errors import PairError, PromptError
+from dsbd.models.pair import make_pair
+from tests.toy_pair import EOS, toy_pair
+
+PROMPT = "Once upon"
+
+
+def decode(**settings):
+    return dsbd.decode(toy_pair(), PROMPT, dsbd.DecodingSettings(**settings))
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+@pytest.mark.parametrize("new_tokens", [1, 2, 3, 7, 16])
+def test_the_limit_is_exact(method, new_tokens):
+    """A forest at the end of the budget must not overshoot it, nor stop short of it with beams alive."""
+    result = decode(method=method, max_new_tokens=new_tokens)
+    assert all(len(beam.token_ids) <= new_tokens for beam in result.beams)
+    assert all(len(beam.token_ids) == new_tokens for beam in result.beams if not beam.finished)
+    assert result.stats.layers <= new_tokens
+    assert result.stats.new_tokens == len(result.token_ids)
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_same_seed_same_output_and_no_global_randomness(method):
+    import torch
+
+    torch.manual_seed(1)
+    first = decode(method=method, seed=5)
+    torch.manual_seed(2)
+    assert decode(method=method, seed=5).beams == first.beams
+    assert torch.initial_seed() == 2
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(zip(("replacement", "temperature", "landing", "cover_width"), values, strict=True))
+        for values in itertools.product((True, False), (0.0, 0.7, 1.0), (True, False), (0, 5))
+    ],
+    ids=str,
+)
+def test_beams_carry_their_true_log_weight(settings):
+    """The log-weight of each beam is the sum of the target's raw log-probabilities, computed afresh."""
+    from dsbd.measure.quality import log_likelihood
+
+    pair = toy_pair()
+    result = decode(max_new_tokens=9, draft_depth=3, draft_width=4, **settings)
+    for beam in result.beams:
+        again = log_likelihood(pair.target, pair.encode(PROMPT), beam.token_ids)
+        assert beam.log_weight == pytest.approx(again, abs=1e-5 if pair.target.dtype.itemsize < 8 else 1e-9)
+        assert beam.score == pytest.approx(beam.log_weight / len(beam.token_ids))
+        assert beam.finished == (beam.token_ids[-1] == EOS)
+        assert EOS not in beam.token_ids[:-1]
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_temperature_zero_is_the_argmax_whatever_is_drafted(replacement):
+    """At temperature 0 the forest may only change the speed."""
+    plain = decode(method="beam_sampling", temperature=0.0, num_beams=3, replacement=replacement, max_new_tokens=12)
+    for cover in (0, 6):
+        speculative = decode(
+            temperature=0.0, min_width=3, max_width=3, draft_width=4, replacement=replacement, max_new_tokens=12,
+            cover_width=cover,
+        )  # fmt: skip
+        assert [beam.token_ids for beam in speculative.beams] == [beam.token_ids for beam in plain.beams]
+    greedy = decode(method="greedy", max_new_tokens=12)
+    if replacement:
+        assert plain.token_ids == greedy.token_ids
+
+
+def test_draft_equal_to_target_accepts_every_draft():
+    """With one law on both sides nothing is ever rejected."""
+    pair = toy_pair()
+    twins = make_pair(pair.target, pair.target, pair.tokenizer)
+    settings = dsbd.DecodingSettings(max_new_tokens=15, draft_depth=4, draft_width=4, min_width=4, max_width=4)
+    stats = dsbd.decode(twins, PROMPT, settings).stats
+    assert stats.rejected == 0
+    assert stats.layers_per_iteration == 5
+
+
+def test_stream_settles_monotonically_and_ends_with_the_result():
+    """Settled text is a promise: it only grows, and the result begins with it."""
+    settled = ""
+    updates = list(dsbd.stream(toy_pair(), PROMPT, dsbd.DecodingSettings(max_new_tokens=24, seed=3)))
+    for update in updates[:-1]:
+        assert update.result is None
+        assert update.settled_text.startswith(settled)
+        settled = update.settled_text
+    assert updates[-1].result is not None
+    assert updates[-1].text == updates[-1].result.text
+    assert updates[-1].result.text.startswith(settled)
+    assert updates[-1].iteration is None
+
+
+def test_closing_the_stream_cancels():
+    """After closing, no observer hears of another iteration."""
+    heard = []
+
+    class Listener(dsbd.Observer):
+        def on_iteration(self, iteration):
+            heard.append(iteration.index)
+
+        def on_finish(self, result):
+            heard.append("finish")
+
+    updates = dsbd.stream(toy_pair(), PROMPT, dsbd.DecodingSettings(max_new_tokens=64), observers=[Listener()])
+    next(updates)
+    updates.close()
+    assert heard == [0]
+
+
+def test_recording_changes_nothing_but_the_trace():
+    settings = dsbd.DecodingSettings(max_new_tokens=10)
+    plain = dsbd.decode(toy_pair(), PROMPT, settings)
+    recorded = dsbd.decode(toy_pair(), PROMPT, settings, record=True)
+    assert plain.beams == recorded.beams
+    assert plain.trace is None
+    assert recorded.trace is not None
+    assert recorded.trace.result.token_ids == recorded.token_ids
+
+
+def test_one_target_forward_per_iteration():
+    """A second forward would be a hidden cost."""
+    for method in dsbd.METHODS:
+        stats = decode(method=method, max_new_tokens=12).stats
+        assert stats.target_calls == stats.iterations + 1  # and the prompt's
+
+
+def test_empty_prompt_is_bos():
+    result = dsbd.decode(toy_pair(), "", dsbd.DecodingSettings(max_new_tokens=3))
+    assert result.stats.target_calls == result.stats.iterations  # a prompt of one token has nothing to store
+
+
+@pytest.mark.parametrize("prompt", ["<script>alert(1)</script>", "\x00\x01", "é🙂漢字", "‮rtl", "a" * 90])
+def test_prompts_of_all_kinds(prompt):
+    assert dsbd.decode(toy_pair(), prompt, dsbd.DecodingSettings(max_new_tokens=3)).token_ids
+
+
+def test_bad_prompts_are_refused():
+    with pytest.raises(PromptError, match=r"exceeds the context of 128 tokens of toy/target"):
+        dsbd.decode(toy_pair(), "a" * 100)
+    with pytest.raises(PromptError, match="give a text"):
+        dsbd.decode(toy_pair(), 5)
+    with pytest.raises(PromptError, match="not valid Unicode at character 1"):
+        dsbd.decode(toy_pair(), "a\ud800")
+    with pytest.raises(PromptError, match="no chat template"):
+        dsbd.decode(toy_pair(), "hi", chat=True)
+
+
+def test_a_method_that_drafts_needs_a_draft_model():
+    pair = toy_pair()
+    alone = make_pair(pair.target, None, pair.tokenizer)
+    with pytest.raises(PairError, match="needs a draft model"):
+        dsbd.decode(alone, PROMPT)
+    assert dsbd.decode(alone, PROMPT, dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=3)).token_ids
+
+
+def test_input_beams_one_keeps_one():
+    """The paper's memory variant starts each iteration from the best beam alone."""
+    settings = dsbd.DecodingSettings(max_new_tokens=12, input_beams=1, min_width=3)
+    trace = dsbd.decode(toy_pair(), PROMPT, settings, record=True).trace
+    assert {len(iteration.input_beams) for iteration in trace.iterations} == {1}
+
+
+def test_errors_surface_before_the_first_update():
+    """A stream with a bad prompt fails when it is made, not when it is read."""
+    with pytest.raises(PromptError):
+        dsbd.stream(toy_pair(), "a" * 200)

@@ -1,0 +1,110 @@
+"""Settings are checked once, at construction, and say what is allowed."""
+
+import math
+from dataclasses import fields
+
+import pytest
+
+from dsbd.baselines import DRAFTING_METHODS, READS, resolve
+from dsbd.errors import SettingsError
+from dsbd.settings import METHODS, DecodingSettings
+
+
+def test_defaults_are_the_public_ones():
+    """A changed default is a changed API."""
+    assert DecodingSettings() == DecodingSettings(
+        method="dsbd",
+        max_new_tokens=64,
+        draft_depth=4,
+        draft_width=6,
+        min_width=1,
+        max_width=None,
+        width_threshold=0.7,
+        replacement=True,
+        input_beams=None,
+        landing=True,
+        cover_width=0,
+        num_beams=4,
+        temperature=1.0,
+        top_k=50,
+        top_p=1.0,
+        length_penalty=1.0,
+        seed=0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("method", "magic"),
+        ("max_new_tokens", 0),
+        ("max_new_tokens", 1.5),
+        ("max_new_tokens", True),
+        ("draft_depth", -1),
+        ("draft_depth", 33),
+        ("draft_width", 0),
+        ("min_width", 65),
+        ("max_width", 0),
+        ("width_threshold", 1.01),
+        ("width_threshold", math.nan),
+        ("replacement", 1),
+        ("input_beams", 0),
+        ("landing", "yes"),
+        ("cover_width", -1),
+        ("num_beams", 0),
+        ("temperature", -0.1),
+        ("temperature", math.inf),
+        ("temperature", "hot"),
+        ("top_k", -1),
+        ("top_p", 0),
+        ("top_p", 1.1),
+        ("length_penalty", 11),
+        ("seed", -1),
+        ("seed", 2**63),
+    ],
+)
+def test_bad_values_are_named(name, value):
+    """A bad value is refused in one line that names the setting and the value."""
+    with pytest.raises(SettingsError) as error:
+        DecodingSettings(**{name: value})
+    message = str(error.value)
+    assert name in message
+    assert repr(value) in message
+    assert "\n" not in message
+
+
+def test_max_width_below_min_width_is_refused():
+    with pytest.raises(SettingsError, match="max_width is 2, below min_width 3"):
+        DecodingSettings(min_width=3, max_width=2)
+
+
+def test_unknown_field_is_refused():
+    with pytest.raises(SettingsError, match="unknown setting 'colour'"):
+        DecodingSettings.from_dict({"colour": 1})
+
+
+def test_every_method_resolves_to_itself_again():
+    """A resolved plan replays exactly: resolving it changes nothing."""
+    for method in METHODS:
+        plan = resolve(DecodingSettings(method=method, num_beams=3, draft_width=5, min_width=2))
+        assert resolve(plan) == plan
+        assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS)
+
+
+def test_the_table_of_fields_names_real_fields():
+    names = {field.name for field in fields(DecodingSettings)}
+    assert set(READS) == set(METHODS)
+    assert all(set(read) <= names for read in READS.values())
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fields_outside_the_table_do_not_change_the_plan(method):
+    """A field that a method claims not to read must not change what it does."""
+    other = dict(
+        draft_depth=2, draft_width=3, min_width=2, max_width=3, width_threshold=0.5, replacement=False, input_beams=2,
+        landing=False, cover_width=4, num_beams=3, temperature=0.5, top_k=7, top_p=0.5,
+    )  # fmt: skip
+    ignored = {name: value for name, value in other.items() if name not in READS[method]}
+    plain, changed = resolve(DecodingSettings(method=method)), resolve(DecodingSettings(method=method, **ignored))
+    differing = {field.name for field in fields(plain) if getattr(plain, field.name) != getattr(changed, field.name)}
+    assert differing <= {"num_beams"}

@@ -1,0 +1,55 @@
+"""A tiny random pair that needs no files: what tests decode with when the words do not matter."""
+
+from functools import lru_cache
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import Pair, make_pair
+
+VOCABULARY = 260  # 256 bytes, then EOS and three spare ids
+EOS = 256
+
+
+def toy_tokenizer() -> PreTrainedTokenizerFast:
+    """One token per byte."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    words = {character: place for place, character in enumerate(alphabet)}
+    tokenizer = Tokenizer(models.BPE(vocab=words, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, clean_up_tokenization_spaces=False)
+    fast.add_special_tokens({"eos_token": "<end>", "bos_token": "<end>"})
+    return fast
+
+
+def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:
+    """A random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=128,
+        initializer_range=spread,
+        bos_token_id=EOS,
+        eos_token_id=EOS,
+        tie_word_embeddings=False,
+    )
+    return LlamaForCausalLM(config).double().eval()
+
+
+@lru_cache(maxsize=1)
+def toy_pair() -> Pair:
+    """Target and draft share nothing but the vocabulary; the draft accepts some of the time."""
+    target = toy_model(1, 2)
+    draft = toy_model(1, 2)
+    with torch.no_grad():
+        for parameter in draft.parameters():
+            parameter.add_(0.05 * torch.randn(parameter.shape, dtype=parameter.dtype))
+    return make_pair(LanguageModel(target, "toy/target"), LanguageModel(draft, "toy/draft"), toy_tokenizer())

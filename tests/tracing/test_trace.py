@@ -1,0 +1,256 @@
+"""The trace: a round trip, a schema, clear errors, and an audit that nothing slips past."""
+
+import copy
+import gzip
+import itertools
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import dsbd
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import Trace, canonical_digest, json_schema
+from tests.toy_pair import toy_pair
+
+SCHEMA = Path(dsbd.__file__).parent / "tracing" / "schema.json"
+
+
+def record(**settings) -> Trace:
+    fields = {"max_new_tokens": 10, "draft_depth": 3, "draft_width": 4} | settings
+    trace = dsbd.decode(toy_pair(), "Once upon", dsbd.DecodingSettings(**fields), record=True).trace
+    assert trace is not None
+    return trace
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return record(seed=4)
+
+
+def sealed(data: dict) -> Trace:
+    """A changed trace with a digest that fits, as a careful forger would make it."""
+    data["digest"] = canonical_digest(Trace.from_dict(data))
+    return Trace.from_dict(data)
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz"])
+def test_round_trip(trace, tmp_path, name):
+    trace.save(tmp_path / name)
+    assert Trace.load(tmp_path / name) == trace
+    assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith("gz") else b'{"')
+
+
+def test_the_committed_schema_is_the_one_in_force(trace):
+    """Readers in other languages rely on the file."""
+    schema = json.loads(SCHEMA.read_text())
+    assert schema == json_schema()
+    jsonschema.validate(trace.to_dict(), schema)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(zip(("method", "replacement", "temperature", "seed"), values, strict=True))
+        for values in itertools.product(dsbd.METHODS, (True, False), (0.0, 0.8), (1, 2))
+    ]
+    + [
+        {"cover_width": 6, "min_width": 4, "max_width": 4},
+        {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
+        {"landing": False, "top_p": 0.8},
+        {"input_beams": 1, "top_k": 0},
+        {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
+        {"width_threshold": 0.0},
+        {"width_threshold": 1.0},
+        {"length_penalty": 0.0, "max_new_tokens": 24},
+    ],
+    ids=str,
+)
+def test_every_honest_trace_follows(settings):
+    """The audit was written apart from the decoder: it agrees with every method and mode."""
+    report = dsbd.verify_trace(record(**settings))
+    assert report.failure is None
+    assert report.passed
+    assert report.checks > 20
+
+
+def changes(trace: Trace):
+    """Every way to change one number, word or list of a recorded decision."""
+    data = trace.to_dict()
+
+    def walk(value, path):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield from walk(inner, (*path, key))
+        elif isinstance(value, list):
+            for place, inner in enumerate(value):
+                yield from walk(inner, (*path, place))
+        else:
+            yield path, value
+
+    for number, iteration in enumerate(data["iterations"][:2]):
+        for part in ("input_beams", "layers", "trials", "draws", "output_beams"):
+            yield from walk(iteration[part], ("iterations", number, part))
+
+
+def decides(path) -> bool:
+    """Fields that describe rather than decide: the digest alone guards them."""
+    return not {"alternatives", "reason"} & set(path)
+
+
+def changed(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value * 1.001 + 1e-4
+    return None
+
+
+def test_no_changed_decision_slips_past(trace):
+    """Each number of a decision, changed alone and re-sealed, is named; unneeded leftovers are the digest's."""
+    slipped, tried = [], 0
+    for path, value in changes(trace):
+        new = changed(value)
+        if new is None or not decides(path):
+            continue
+        data = copy.deepcopy(trace.to_dict())
+        place = data
+        for step in path[:-1]:
+            place = place[step]
+        place[path[-1]] = new
+        try:
+            report = dsbd.verify_trace(sealed(data))
+        except TraceError:
+            continue
+        tried += 1
+        if report.passed:
+            slipped.append(path)
+    assert tried > 100
+    # A uniform may move within its interval or on its side of the acceptance probability; Q at a fresh draw
+    # and, with replacement, the size of the target's support decide nothing.
+    assert {path[-1] for path in slipped} <= {"uniform", "target_support", "draft_prob"}
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("verdict", lambda data: flip_verdict(data)),
+        ("uniform", lambda data: first_trial(data).update(uniform=1.0 - first_trial(data)["uniform"] * 1e-9)),
+        ("chosen width", lambda data: data["iterations"][0]["layers"][0].update(width=5)),
+        ("tokens", lambda data: data["result"]["beams"][0]["token_ids"].reverse()),
+        ("returned text", lambda data: data["result"].update(text="something else")),
+        ("statistic", lambda data: data["result"]["stats"].update(rejected=10**6)),
+        ("node", lambda data: data["iterations"][0]["nodes"][0].update(target_prob=0.5)),
+        ("draw", lambda data: data["iterations"][0]["draws"][0].update(uniform=0.0, cdf_low=0.5)),
+    ],
+)
+def test_forgeries_are_named(trace, what, change):
+    """A forged decision is found although its digest fits."""
+    data = trace.to_dict()
+    change(data)
+    report = dsbd.verify_trace(sealed(data))
+    assert not report.passed
+    assert report.failure is not None
+
+
+def first_trial(data):
+    return next(t for i in data["iterations"] for t in i["trials"] if t["verdict"] == "accepted")
+
+
+def flip_verdict(data):
+    trial = first_trial(data)
+    trial["verdict"] = "rejected"
+
+
+def test_the_digest_catches_every_other_change(trace):
+    """Words that decide nothing are still sealed."""
+    for change in (
+        lambda data: data["prompt"].update(text="Another"),
+        lambda data: data["iterations"][0]["nodes"][0].update(text="x"),
+        lambda data: data["models"]["target"].update(id="other"),
+        lambda data: data["iterations"][0]["phases"].update(draft_seconds=0.0),
+    ):
+        data = trace.to_dict()
+        change(data)
+        report = dsbd.verify_trace(Trace.from_dict(data))
+        assert not report.passed
+        assert "digest" in report.failure
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "not readable"),
+        (b"{", "not readable"),
+        (b"[]", "not a trace"),
+        (b"[" * 100_000, "not readable"),
+        (b'{"format": "dsbd-trace/99"}', "dsbd-trace/99"),
+        (b'{"format": "dsbd-trace/1"}', "damaged"),
+        (b"\x1f\x8b broken", "not readable"),
+        (gzip.compress(b'{"format": 1}')[:-5], "not readable"),
+        (b"\xff\xfe\x00", "not readable"),
+    ],
+)
+def test_unreadable_files_give_one_clear_error(tmp_path, content, message):
+    (tmp_path / "t.json").write_bytes(content)
+    with pytest.raises(TraceError, match=message) as error:
+        Trace.load(tmp_path / "t.json")
+    assert "\n" not in str(error.value)
+
+
+def test_missing_file_and_unwritable_place(trace, tmp_path):
+    with pytest.raises(TraceError, match="cannot read"):
+        Trace.load(tmp_path / "none.json")
+    with pytest.raises(TraceError, match="cannot write"):
+        trace.save(tmp_path / "none" / "t.json")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: data["iterations"][0]["nodes"][0].update(parent=999_999),
+        lambda data: data["iterations"][0]["trials"][0].update(node=999_999),
+        lambda data: data["iterations"][0]["nodes"][1].update(id=data["iterations"][0]["nodes"][0]["id"]),
+        lambda data: data["iterations"][0]["nodes"][0].update(surprise=1),
+        lambda data: data["iterations"][0]["nodes"][0].update(target_prob="high"),
+        lambda data: data["settings"].update(temperature=-1),
+        lambda data: data.pop("prompt"),
+    ],
+)
+def test_damaged_traces_are_refused(trace, change):
+    data = trace.to_dict()
+    change(data)
+    with pytest.raises(TraceError, match="damaged trace"):
+        Trace.from_dict(data)
+
+
+def test_beam_methods_trace_as_empty_forests():
+    trace = record(method="beam_sampling")
+    assert all(layer.kind == "bonus" for iteration in trace.iterations for layer in iteration.layers)
+    assert not any(iteration.trials for iteration in trace.iterations)
+
+
+def test_split_characters_keep_their_bytes():
+    """A character split over tokens must be shown whole, so its bytes are kept."""
+    settings = dsbd.DecodingSettings(max_new_tokens=2)
+    trace = dsbd.decode(toy_pair(), "é", settings, record=True).trace
+    assert [(piece.text, piece.bytes) for piece in trace.prompt.pieces] == [("\ufffd", "c3"), ("\ufffd", "a9")]
+
+
+def test_a_cancelled_decode_still_has_a_trace():
+    """What was recorded before Stop stays usable, and follows."""
+    from dsbd.tracing.recorder import Recorder
+
+    recorder = Recorder()
+    settings = dsbd.DecodingSettings(max_new_tokens=40)
+    updates = dsbd.stream(toy_pair(), "Once", settings, observers=[recorder])
+    next(updates)
+    next(updates)
+    updates.close()
+    trace = recorder.trace()
+    assert len(trace.iterations) == 2
+    assert trace.result is None
+    assert dsbd.verify_trace(trace).passed
