@@ -9,7 +9,7 @@ from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import ROOT, InputBeam, Iteration, Node, Prompt, Result, Trace
 from visualize.layout import forest_graph, tidy
 from visualize.scene import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
-from visualize.steps import StepList
+from visualize.steps import Look, StepList
 from visualize.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words import Words
 
@@ -59,28 +59,31 @@ class SceneBuilder:
         """
         members = self._members(iteration)
         graph = forest_graph(iteration, members.values())
-        rows = tidy(graph, [beam.node for beam in iteration.input_beams])
-        order = [beam.node for beam in iteration.input_beams] + list(members)
-        places = {node: place for place, node in enumerate(order)}
+        roots = [beam.node for beam in iteration.input_beams]
+        rows = tidy(graph, roots)
+        column = graph.nodes.data("column")
+        places = {node: place for place, node in enumerate([*roots, *members])}
         told = StepList(iteration, members, places, self.words, self.settings)
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
         after = self._beams_after(iteration)
         kept = self._kept(after, members)
+        inputs = [self._input_node(beam, rows[beam.node], told.looks[beam.node]) for beam in iteration.input_beams]
+        below = [
+            self._node(node, places[node.parent], column[node.id], rows[node.id], node.id in kept, told)
+            for node in members.values()
+        ]
         scene = IterationScene(
-            iteration.index,
-            max((graph.nodes[node]["column"] for node in order), default=0),
-            round(max(rows.values(), default=0.0), 3),
-            tuple(
-                self._node(node, graph.nodes[node]["column"], rows[node], places, told, kept, iteration)
-                for node in order
-            ),
-            tuple(told.layers),
-            tuple(told.steps),
-            told.scored_step,
-            self._beams(iteration.input_beams, finished=False),
-            after,
-            {phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
-        )  # fmt: skip
+            index=iteration.index,
+            columns=max((node.column for node in below), default=0),
+            rows=round(max(rows.values(), default=0.0), 3),
+            nodes=(*inputs, *below),
+            layers=tuple(told.layers),
+            steps=tuple(told.steps),
+            scored_step=told.scored_step,
+            beams_before=self._beams(iteration.input_beams, finished=False),
+            beams_after=after,
+            seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
+        )
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)
         return scene
@@ -137,30 +140,65 @@ class SceneBuilder:
             self._said[below] = (said, pending)
         return said, pending
 
-    def _node(self, node, column, row, places, told, kept, iteration) -> NodeScene:  # type: ignore[no-untyped-def]
-        said, pending = self._say(node)
-        path = said[-PATH_CHARACTERS:] + (hex_bytes(pending) if pending else "")
-        state, slots, landed = told.looks.get(node, ("drafted", 0, False))
-        if column == 0:
-            beam = next(beam for beam in iteration.input_beams if beam.node == node)
-            known = self._nodes.get(node)
-            label = piece_label(known) if known else self.words("node.prompt")
-            return NodeScene(
-                node, -1, 0, round(row, 3), shorten(label), columns(shorten(label)), label, path, None, "input",
-                state, slots, False, True, False, None, None, None, None, beam.log_weight, (),
-            )  # fmt: skip
-        entry = self._nodes[node]
-        label = piece_label(entry)
-        before = self._say(entry.parent)[1]
-        done = decode_piece(entry, before)[0] if before or entry.bytes else ""
-        if before and done:
-            label = f"{label} {self.words('node.completes', character=visible(done))}"
-        short = shorten(piece_label(entry))
+    def _input_node(self, beam: InputBeam, row: float, look: Look) -> NodeScene:
+        said, pending = self._say(beam.node)
+        known = self._nodes.get(beam.node)
+        token = piece_label(known) if known else self.words("node.prompt")
         return NodeScene(
-            node, places[entry.parent], column, round(row, 3), short, columns(short), label, path, entry.token_id,
-            entry.kind, state, slots, landed, node in kept, entry.ends, entry.target_prob, entry.draft_prob,
-            entry.target_log_prob, entry.draft_log_prob, None, tuple(told.facts[node]),
-        )  # fmt: skip
+            id=beam.node,
+            parent=-1,
+            column=0,
+            row=round(row, 3),
+            label=shorten(token),
+            columns=columns(shorten(token)),
+            token=token,
+            adds=said[-PATH_CHARACTERS:],
+            pending=hex_bytes(pending) if pending else "",
+            token_id=known.token_id if known else None,
+            kind="input",
+            state=look[0],
+            slots=look[1],
+            landed=False,
+            kept=True,
+            ends=False,
+            target_prob=None,
+            draft_prob=None,
+            target_log_prob=None,
+            draft_log_prob=None,
+            log_weight=beam.log_weight,
+            facts=(),
+        )
+
+    def _node(self, node: Node, parent: int, column: int, row: float, kept: bool, told: StepList) -> NodeScene:
+        before = self._say(node.parent)[1]
+        adds, pending = decode_piece(node, before)
+        token = piece_label(node)
+        completes = f" {self.words('node.completes', character=visible(adds))}" if before and adds else ""
+        state, slots, landed = told.looks.get(node.id, (node.kind, 0, False))
+        return NodeScene(
+            id=node.id,
+            parent=parent,
+            column=column,
+            row=round(row, 3),
+            label=shorten(token),
+            columns=columns(shorten(token)),
+            token=token + completes,
+            adds=flowing(adds),
+            pending=hex_bytes(pending) if pending else "",
+            token_id=node.token_id,
+            kind=node.kind,
+            state=state,
+            slots=slots,
+            landed=landed,
+            kept=kept,
+            ends=node.ends,
+            target_prob=node.target_prob,
+            draft_prob=node.draft_prob,
+            target_log_prob=node.target_log_prob,
+            draft_log_prob=node.draft_log_prob,
+            log_weight=None,
+            facts=tuple(told.facts[node.id]),
+        )
 
     def _beams(self, beams: Iterable[InputBeam], finished: bool) -> tuple[BeamScene, ...]:
         ranked = sorted(beams, key=lambda beam: -beam.log_weight)

@@ -153,7 +153,7 @@ def _draw_edges(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
     for edges in info.edges:
         style, strong = styles()[edges.state], edges.state in YIELDED
         line = {"color": style.color(theme), "width": 2.4 if strong else 1.2, "dash": style.dash}
-        opacity = 1 if strong else 0.7
+        opacity = 1 if strong else 0.4 if edges.state == "cover" else 0.7
         figure.add_scatter(
             x=edges.x, y=edges.y, mode="lines", line=line, hoverinfo="skip", showlegend=False, opacity=opacity
         )
@@ -179,7 +179,11 @@ def _draw_nodes(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
             marker={"symbol": style.symbol, "size": nodes.sizes, "color": color, "line": outline},
             text=nodes.labels,
             textposition="middle right",
-            textfont={"family": MONOSPACE, "size": 12.5, "color": ink if settled else color},
+            textfont={
+                "family": MONOSPACE,
+                "size": 10 if nodes.state == "cover" else 12.5,
+                "color": ink if settled else color,
+            },
             hovertext=nodes.hovers,
             hoverinfo="text",
             cliponaxis=False,

@@ -16,22 +16,26 @@ import networkx as nx
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Iteration, Node
 
-SIBLINGS = 1.0
-"""Rows between two children of one parent."""
-COUSINS = 1.3
-"""Rows between two nodes of one column that have different parents."""
-TREES = 1.9
-"""Rows between two nodes of one column that belong to different input beams."""
+SIBLINGS = 0.0
+"""Free rows between two children of one parent."""
+COUSINS = 0.3
+"""Free rows between two nodes of one column that have different parents."""
+TREES = 0.9
+"""Free rows between two nodes of one column that belong to different input beams."""
+HEIGHT = 1.0
+COVER_HEIGHT = 0.62
+"""Rows a node takes; cover nodes are many and small."""
 
 Key = TypeVar("Key", bound=Hashable)
 Contour = list[tuple[float, float]]
-"""Per column below and including the root: the first and last ``y``, relative to the root's."""
+"""Per column below and including the root: where its nodes begin and end, relative to the root's ``y``."""
 
 
 def forest_graph(iteration: Iteration, nodes: Iterable[Node] | None = None) -> nx.DiGraph:
     """The union tree of an iteration as a graph: input beams, then drafted, cover and drawn nodes.
 
-    Graph nodes are trace ids with attribute ``column`` (0 for input beams); edges run from parent to child.
+    Graph nodes are trace ids with attributes ``column`` (0 for input beams) and ``height`` (in rows); edges
+    run from parent to child.
 
     Args:
         iteration: the record; its input beams are the roots.
@@ -41,11 +45,12 @@ def forest_graph(iteration: Iteration, nodes: Iterable[Node] | None = None) -> n
         TraceError: a node does not hang below an input beam.
     """
     graph = nx.DiGraph()
-    graph.add_nodes_from((beam.node for beam in iteration.input_beams), column=0)
+    graph.add_nodes_from((beam.node for beam in iteration.input_beams), column=0, height=HEIGHT)
     for node in iteration.nodes if nodes is None else nodes:
         if node.parent not in graph:
             raise TraceError(f"damaged trace: iteration {iteration.index}: node {node.id} hangs below no input beam")
-        graph.add_node(node.id, column=graph.nodes[node.parent]["column"] + 1)
+        height = COVER_HEIGHT if node.kind == "cover" else HEIGHT
+        graph.add_node(node.id, column=graph.nodes[node.parent]["column"] + 1, height=height)
         graph.add_edge(node.parent, node.id)
     return graph
 
@@ -54,10 +59,11 @@ def tidy(graph: nx.DiGraph, roots: Iterable[Key]) -> dict[Key, float]:
     """The row ``y`` of every node below ``roots``; the smallest is 0.
 
     Args:
-        graph: a forest; children stand in the order of their edges.
+        graph: a forest; children stand in the order of their edges. A node takes ``height`` rows (1 where
+            the graph does not say), half of them above its ``y``.
         roots: its roots, from the top down.
 
-    Returns: rows by node; two nodes of a column are at least :data:`SIBLINGS` apart.
+    Returns: rows by node; no two nodes of a column overlap.
 
     Raises:
         ValueError: a node has two parents or there is a cycle.
@@ -66,15 +72,16 @@ def tidy(graph: nx.DiGraph, roots: Iterable[Key]) -> dict[Key, float]:
     if len(graph) and not nx.is_branching(graph):
         raise ValueError("not a forest: a node has two parents or is its own ancestor")
     children: dict[Key, Sequence[Key]] = {node: list(graph.successors(node)) for node in graph}
-    down = _pack(children, roots)
+    heights: dict[Key, float] = {node: graph.nodes[node].get("height", HEIGHT) for node in graph}
+    down = _pack(children, roots, heights)
     mirrored = {node: below[::-1] for node, below in children.items()}
-    up = _pack(mirrored, roots[::-1])
+    up = _pack(mirrored, roots[::-1], heights)
     rows = {node: (down[node] - up[node]) / 2 for node in down}
     top = min(rows.values(), default=0.0)
     return {node: row - top for node, row in rows.items()}
 
 
-def _pack(children: dict[Key, Sequence[Key]], roots: list[Key]) -> dict[Key, float]:
+def _pack(children: dict[Key, Sequence[Key]], roots: list[Key], heights: dict[Key, float]) -> dict[Key, float]:
     """Rows with every subtree pushed as far up as it goes; the first root is at 0."""
     offsets: dict[Key, float] = {}
     contours: dict[Key, Contour] = {}
@@ -84,7 +91,8 @@ def _pack(children: dict[Key, Sequence[Key]], roots: list[Key]) -> dict[Key, flo
         middle = (places[0] + places[-1]) / 2 if places else 0.0
         for child, place in zip(below, places, strict=True):
             offsets[child] = place - middle
-        contours[node] = [(0.0, 0.0), *((low - middle, high - middle) for low, high in contour)]
+        half = heights[node] / 2
+        contours[node] = [(-half, half), *((low - middle, high - middle) for low, high in contour)]
     places, _ = _row_up([contours[root] for root in roots], TREES, TREES)
     rows: dict[Key, float] = {}
     for root, place in zip(roots, places, strict=True):
@@ -101,7 +109,7 @@ def _pack(children: dict[Key, Sequence[Key]], roots: list[Key]) -> dict[Key, flo
 def _row_up(contours: list[Contour], first: float, deeper: float) -> tuple[list[float], Contour]:
     """Stack subtrees under one another: the row of each root, and the contour of them all.
 
-    ``first`` and ``deeper`` are the least distances between the roots and between the nodes below them.
+    ``first`` and ``deeper`` are the free rows between the roots and between the nodes below them.
     """
     places: list[float] = []
     union: Contour = []

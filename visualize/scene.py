@@ -7,8 +7,6 @@ changes how nodes look, never where they are.
 from dataclasses import asdict, dataclass
 from typing import Any
 
-FORMAT = "dsbd-scene/1"
-
 
 @dataclass(frozen=True)
 class Gauge:
@@ -49,8 +47,10 @@ class NodeScene:
     """Monospace columns of the label."""
     token: str
     """Visible text, whole."""
-    path: str
-    """The running text of the beam that ends here, the last characters of it."""
+    adds: str
+    """What it adds to the running text; for an input beam the end of its text."""
+    pending: str
+    """Its bytes, as hex, that wait for the next token to become a character."""
     token_id: int | None
     kind: str
     """``input``, ``drafted``, ``cover`` or ``drawn``."""
@@ -228,11 +228,7 @@ class Scene:
     strings: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-ready plain data, the styles included, so that the viewer needs nothing else."""
-        from visualize.styles import styles
+        """JSON-ready plain data, packed (``visualize.pack``), with all that the viewer needs."""
+        from visualize.pack import pack_scene
 
-        plain = asdict(self)
-        plain["format"] = FORMAT
-        plain["statistics"] = self.statistics.to_dict()
-        plain["styles"] = {state: asdict(style) for state, style in styles().items()}
-        return plain
+        return pack_scene(self)

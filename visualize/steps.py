@@ -13,6 +13,9 @@ from visualize.styles import YIELDED
 from visualize.tokens import piece_label
 from visualize.words import Words, at_least
 
+Look = tuple[str, int, bool]
+"""State, slots and landed mark of a node."""
+
 
 class StepList:
     """Steps, layers and the facts about each node, gathered in one pass over an iteration.
@@ -38,7 +41,7 @@ class StepList:
         self.steps: list[StepScene] = []
         self.layers: list[LayerScene] = []
         self.facts: dict[int, list[Fact]] = defaultdict(list)
-        self.looks = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
+        self.looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
         self._input_beams()
         self._draft()
         self.scored_step = len(self.steps)

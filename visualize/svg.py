@@ -118,7 +118,8 @@ def _node(node: NodeScene, colors: Palette, theme: Theme, strings: dict[str, str
     style, x, y = styles()[node.state], _x(node.column), _y(node.row)
     settled = node.state in (*YIELDED, "input")
     ring = f'<circle cx="{x}" cy="{y}" r="11" fill="none" stroke="{colors.ink}" stroke-width="1.3"/>'
-    mono = f' font-family={quoteattr(MONOSPACE)} font-size="12.5"'
+    size = 10 if node.state == "cover" else 12.5
+    mono = f' font-family={quoteattr(MONOSPACE)} font-size="{size}"'
     color = colors.ink if settled else style.color(theme)
     parts = [
         f"<title>{escape(chr(10).join(hover_lines(node, strings)))}</title>",

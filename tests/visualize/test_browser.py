@@ -209,6 +209,9 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
     run("() => a.setScene(scene, {follow: true})")
     last = len(SCENE.iterations) - 1
     assert run("() => a.where()") == {"it": last, "step": len(SCENE.iterations[last].steps) - 1}
+    whole = run("() => a.where()")
+    run("() => a.setScene({...scene, iterations: scene.iterations.slice(-1)}, {append: true, follow: true})")
+    assert run("() => a.where()") == whole
     run("() => a.destroy()")
     assert run("() => document.querySelectorAll('.dsbd').length") == 1
     run("() => b.setScene(null)")

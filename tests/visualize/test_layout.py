@@ -22,10 +22,10 @@ def forests(draw):
     count = draw(st.integers(1, 60))
     roots = list(range(draw(st.integers(1, min(4, count)))))
     graph = nx.DiGraph()
-    graph.add_nodes_from(roots, column=0)
+    graph.add_nodes_from(roots, column=0, height=1.0)
     for node in range(len(roots), count):
         parent = draw(st.integers(0, node - 1))
-        graph.add_node(node, column=graph.nodes[parent]["column"] + 1)
+        graph.add_node(node, column=graph.nodes[parent]["column"] + 1, height=draw(st.sampled_from([1.0, 0.62, 2.0])))
         graph.add_edge(parent, node)
     return graph, roots
 
@@ -51,7 +51,8 @@ def test_nodes_of_a_column_keep_their_distance_and_their_order(forest):
         for above, below in itertools.pairwise(column):
             same_parent = list(graph.predecessors(above)) == list(graph.predecessors(below)) != []
             least = SIBLINGS if same_parent else COUSINS if root_of(graph, above) == root_of(graph, below) else TREES
-            assert rows[below] - rows[above] >= least - CLOSE
+            heights = (graph.nodes[above]["height"] + graph.nodes[below]["height"]) / 2
+            assert rows[below] - rows[above] >= heights + least - CLOSE
 
 
 @given(forests())
@@ -70,7 +71,7 @@ def test_parents_stand_midway_between_their_first_and_last_child(forest):
 def test_a_mirrored_forest_has_the_mirrored_layout(forest):
     graph, roots = forest
     mirrored = nx.DiGraph()
-    mirrored.add_nodes_from(graph)
+    mirrored.add_nodes_from(graph.nodes(data=True))
     for node in graph:
         mirrored.add_edges_from((node, child) for child in reversed(list(graph.successors(node))))
     rows, other = tidy(graph, roots), tidy(mirrored, roots[::-1])

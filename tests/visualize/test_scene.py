@@ -124,10 +124,23 @@ def test_an_iteration_whose_past_is_missing_says_so():
         SceneBuilder(None).add(lost)
 
 
-def test_the_scene_is_plain_json():
-    plain = json.loads(json.dumps(SCENE.to_dict(), allow_nan=False))
+def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
+    packed = SCENE.to_dict()
+    plain = json.loads(json.dumps(packed, allow_nan=False))
+    assert plain == packed
     assert plain["format"] == "dsbd-scene/1"
     assert plain["styles"]["accepted"]["symbol"] == "circle"
+    for scene, entry in zip(SCENE.iterations, plain["iterations"], strict=True):
+        nodes = [dict(zip(entry["nodes"]["fields"], row, strict=True)) for row in entry["nodes"]["rows"]]
+        assert [node["token"] for node in nodes] == [node.token for node in scene.nodes]
+        expected = [node.target_prob for node in scene.nodes]
+        assert [node["target_prob"] for node in nodes] == pytest.approx(expected, rel=1e-5)
+        steps = [dict(zip(entry["steps"]["fields"], row, strict=True)) for row in entry["steps"]["rows"]]
+        assert [step["sentence"] for step in steps] == [step.sentence for step in scene.steps]
+        changes = [[(change.node, change.state) for change in step.changes] for step in scene.steps]
+        assert [[(row[0], row[1]) for row in rows] for rows in entry["steps"]["made"]] == changes
+        told = [[row[entry["nodes"]["facts"].index("sentence")] for row in rows] for rows in entry["nodes"]["told"]]
+        assert told == [[fact.sentence for fact in node.facts] for node in scene.nodes]
 
 
 def test_visualize_needs_neither_torch_nor_gradio():

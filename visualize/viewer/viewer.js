@@ -45,11 +45,25 @@ function make(tag, properties = {}, ...children) {
   return node;
 }
 
+/* As visualize/words.py writes numbers. */
 function number(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (size === 0 || size >= 0.0995) return value.toFixed(2).replace("-", "−");
-  return (size >= 5e-4 ? value.toPrecision(2) : value.toExponential(1)).replace(/-/g, "−");
+  if (Number.isInteger(value)) return String(value).replace("-", "−");
+  if (size >= 0.1) return value.toFixed(2).replace("-", "−");
+  if (size >= 5e-4) return value.toPrecision(2).replace("-", "−");
+  const [mantissa, exponent] = value.toExponential(1).split("e");
+  return `${mantissa}·10${[...exponent.replace("+", "")].map((digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)]).join("")}`.replace("-", "−");
+}
+
+const records = (fields, rows) => rows.map((row) => Object.fromEntries(fields.map((field, at) => [field, row[at]])));
+
+/* An iteration as visualize/pack.py sent it, with its tables opened. */
+function unpacked(iteration) {
+  const {nodes, steps} = iteration;
+  return {...iteration,
+    nodes: records(nodes.fields, nodes.rows).map((node, at) => ({...node, facts: records(nodes.facts, nodes.told[at])})),
+    steps: records(steps.fields, steps.rows).map((step, at) => ({...step, changes: records(steps.changes, steps.made[at])}))};
 }
 
 /* Control glyphs as paths: the characters for them are coloured emoji on many machines. */
@@ -93,6 +107,7 @@ class Viewer {
     this.timer = null;
     this.speed = 1;
     this.drawn = null;
+    this.opened = new WeakMap();
     this.cleanup = [];
     this.root = make("section", {class: "dsbd", tabindex: "0"});
     this.root.addEventListener("keydown", (event) => this.onKey(event));
@@ -102,7 +117,11 @@ class Viewer {
   }
 
   get Plotly() { return this.options.Plotly || globalThis.Plotly; }
-  get now() { return this.scene.iterations[this.it]; }
+  get now() {
+    const packed = this.scene.iterations[this.it];
+    if (!this.opened.has(packed)) this.opened.set(packed, unpacked(packed));
+    return this.opened.get(packed);
+  }
   say(key, values = {}) {
     return (this.scene.strings[key] || key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   }
@@ -110,8 +129,13 @@ class Viewer {
 
   /* ---- life ------------------------------------------------------------------------------- */
 
-  setScene(scene, {follow = false} = {}) {
+  /* `follow` goes to the newest step; `append` keeps the iterations there are and adds or replaces those given. */
+  setScene(scene, {follow = false, append = false} = {}) {
     const first = !this.scene;
+    if (append && !first && scene) {
+      const byIndex = new Map([...this.scene.iterations, ...scene.iterations].map((entry) => [entry.index, entry]));
+      scene = {...scene, iterations: [...byIndex.values()].sort((one, other) => one.index - other.index)};
+    }
     this.scene = scene;
     if (!scene) return this.root.replaceChildren();
     if (first || !this.parts) this.build();
@@ -195,7 +219,7 @@ class Viewer {
       chip: make("span", {class: "dsbd-chip"}),
       sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
       plot: make("div", {class: "dsbd-plot"}),
-      scroller: make("div", {class: "dsbd-scroller", "aria-hidden": "true"}),
+      scroller: make("div", {class: "dsbd-scroller", role: "img", "aria-label": say("ui.drawing")}),
       card: make("aside", {class: "dsbd-card"}),
       legend: make("ul", {class: "dsbd-legend", "aria-label": say("ui.legend")}),
       text: make("div", {class: "dsbd-text"}),
@@ -352,7 +376,7 @@ class Viewer {
 
   drawForest() {
     const {plot, scroller} = this.parts;
-    if (!this.Plotly) { plot.textContent = this.say("ui.no_plotly"); scroller.removeAttribute("aria-hidden"); return; }
+    if (!this.Plotly) { plot.textContent = this.say("ui.no_plotly"); scroller.removeAttribute("role"); return; }
     const figure = forestFigure(this);
     this.root.style.setProperty("--dsbd-height", `${this.geometry.height}px`);
     const fine = globalThis.matchMedia("(pointer: fine)").matches;
@@ -383,16 +407,21 @@ class Viewer {
   bringIntoView(step, changed) {
     const {scroller} = this.parts, geometry = this.geometry;
     if (!geometry) return;
-    if (changed) scroller.scrollTop = 0;
     const column = step.focus >= 0 ? this.now.nodes[step.focus].column : step.layer;
     const x = geometry.left + (column + 0.45) * geometry.pitch;
     const calm = globalThis.matchMedia("(prefers-reduced-motion: reduce)").matches;
     const to = {left: clamp(x - scroller.clientWidth / 2, 0, geometry.width), behavior: calm || changed ? "auto" : "smooth"};
-    if (step.focus >= 0) {
-      const y = BAND + (this.now.nodes[step.focus].row + 0.8) * geometry.row;
-      if (y < scroller.scrollTop + 40 || y > scroller.scrollTop + scroller.clientHeight - 40) to.top = Math.max(0, y - scroller.clientHeight / 2);
-    }
+    const y = BAND + (this.rowOf(step) + 0.8) * geometry.row;
+    if (y < scroller.scrollTop + 40 || y > scroller.scrollTop + scroller.clientHeight - 40) to.top = Math.max(0, y - scroller.clientHeight / 2);
     scroller.scrollTo(to);
+  }
+
+  /* The row to look at: that of the node, else of the likeliest beam the layer yielded, else of the first input beam. */
+  rowOf(step) {
+    if (step.focus >= 0) return this.now.nodes[step.focus].row;
+    const settled = this.now.nodes.filter((node, at) => this.look[at]?.slots && (step.phase === "commit" ? node.kept : node.column === step.layer));
+    const best = settled.sort((one, other) => other.column - one.column || (other.target_prob ?? 0) - (one.target_prob ?? 0))[0];
+    return (best || this.now.nodes[0])?.row ?? 0;
   }
 
   resetView() {
@@ -417,8 +446,7 @@ class Viewer {
     else if (step.layer && step.phase !== "draft") card.replaceChildren(...this.layerCard(step.layer));
     else if (step.phase === "commit") card.replaceChildren(...this.commitCard());
     else card.replaceChildren(make("p", {class: "dsbd-hint", text: this.say("ui.node_hint")}));
-    const current = card.querySelector(".dsbd-current");
-    card.scrollTop = current ? Math.max(0, current.offsetTop + current.offsetHeight - card.clientHeight + 8) : 0;
+    card.scrollTop = 0;
   }
 
   nodeCard(place) {
@@ -438,8 +466,8 @@ class Viewer {
     fact("ui.log_weight", node.log_weight);
     if (node.token_id !== null) small.push(`${this.say("ui.token")} ${node.token_id}`);
     if (node.ends) small.push(this.say("node.ends"));
-    const facts = node.facts.filter((entry) => entry.step <= this.step).map((entry) => this.factItem(entry));
-    return [make("bdi", {class: "dsbd-token", text: node.token}), mark, make("p", {class: "dsbd-path", dir: "auto", text: `…${node.path}`}),
+    const facts = node.facts.filter((entry) => entry.step <= this.step).map((entry) => this.factItem(entry)).reverse();
+    return [make("bdi", {class: "dsbd-token", text: node.token}), mark, make("p", {class: "dsbd-path", dir: "auto", text: this.said(place)}),
       ...rows, make("ul", {class: "dsbd-facts"}, ...facts), make("p", {class: "dsbd-small", text: small.join(" · ")})];
   }
 
@@ -454,6 +482,15 @@ class Viewer {
     return [make("span", {class: "dsbd-token dsbd-plain", text: this.say("figure.timeline")}), ...rows];
   }
 
+  /* The end of the running text up to a node. */
+  said(place) {
+    const nodes = this.now.nodes;
+    let text = "";
+    for (let at = place; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
+    const characters = [...text];
+    return `${characters.length > 48 ? "…" : ""}${characters.slice(-48).join("")}${nodes[place].pending}`;
+  }
+
   bar(key, value, kind) {
     const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
     fill.style.width = `${100 * clamp(value, 0, 1)}%`;
@@ -463,13 +500,13 @@ class Viewer {
   factItem(fact) {
     const item = make("li", {}, make("span", {class: "dsbd-fact-title", text: fact.title}), make("p", {text: fact.sentence}));
     if (fact.step === this.step) item.classList.add("dsbd-current");
-    if (fact.gauge) item.append(this.gauge(fact.gauge, fact.state));
+    if (fact.u !== null) item.append(this.gauge(fact));
     if (fact.detail) item.append(make("p", {class: "dsbd-detail", text: fact.detail}));
     return item;
   }
 
   /* 0 to 1, the interval that decides, and the random number as a tick. */
-  gauge({low, high, u}, state) {
+  gauge({low, high, u, state}) {
     const range = make("i", {class: "dsbd-range"}), tick = make("i", {class: "dsbd-tick"});
     range.style.left = `${100 * low}%`;
     range.style.width = `${100 * Math.max(high - low, 0.004)}%`;
@@ -532,7 +569,7 @@ class Viewer {
   path(node) {
     if (this.tokenSource !== this.scene.tokens) {
       this.tokenSource = this.scene.tokens;
-      this.tokens = new Map(this.scene.tokens.map((token) => [token.id, token]));
+      this.tokens = new Map(records(this.scene.tokens.fields, this.scene.tokens.rows).map((token) => [token.id, token]));
     }
     const path = [];
     for (let token = this.tokens.get(node); token; token = this.tokens.get(token.parent)) path.push(token);
@@ -625,7 +662,7 @@ function measure(viewer) {
   const least = room < 560 ? PITCH_NARROW : PITCH;
   const left = 18, last = Math.max(now.columns, 1);
   const pitch = Math.max(least, Math.min((room - left - 8) / (last + 0.92), 236));
-  const row = clamp(430 / (now.rows + 1.6), 22, 38);
+  const row = clamp(430 / (now.rows + 1.6), 23, 38);
   const width = Math.max(Math.floor(left + (last + 0.92) * pitch), Math.min(room, 320));
   return {left, pitch, row, width, height: Math.ceil(BAND + (now.rows + 1.6) * row + 6), last};
 }
@@ -680,14 +717,14 @@ function edgeTraces(viewer, geometry) {
   return [...groups.values()].map(({state, weak, x, y}) => {
     const style = viewer.scene.styles[state], strong = YIELDED.includes(state);
     return {type: "scatter", mode: "lines", x, y, hoverinfo: "skip",
-      line: {color: viewer.color(state), width: strong ? 2.4 : 1.2, dash: style.dash}, opacity: weak ? 0.22 : strong ? 1 : 0.65};
+      line: {color: viewer.color(state), width: strong ? 2.4 : state === "cover" ? 0.9 : 1.2, dash: style.dash}, opacity: strong ? (weak ? 0.22 : 1) : weak ? 0.18 : state === "cover" ? 0.4 : 0.65};
   });
 }
 
 function nodeTrace(viewer, ink, faint) {
   const {now, look, scene} = viewer, scored = viewer.step >= now.scored_step;
   const trace = {type: "scatter", mode: "markers+text", x: [], y: [], text: [], customdata: [], hoverinfo: "none", cliponaxis: false,
-    textposition: "middle right", textfont: {family: FONT, size: 12.5, color: []},
+    textposition: "middle right", textfont: {family: FONT, size: [], color: []},
     marker: {symbol: [], color: [], size: [], opacity: [], line: {width: [], color: []}}};
   now.nodes.forEach((node, at) => {
     const entry = look[at];
@@ -700,6 +737,7 @@ function nodeTrace(viewer, ink, faint) {
     trace.customdata.push(at);
     // Trailing marks follow the label's own direction unless isolated.
     trace.text.push(`\u2002${escaped(`\u2068${node.label}\u2069`)}${entry.slots > 1 ? ` ${viewer.say("node.multiplicity", {count: entry.slots})}` : ""}`);
+    trace.textfont.size.push(entry.state === "cover" ? 10 : 12.5);
     trace.textfont.color.push(weak ? faint : settled ? ink : color);
     trace.marker.symbol.push(style.symbol);
     trace.marker.color.push(color);
@@ -722,8 +760,8 @@ function ringTrace(viewer, ink, accent) {
       trace.x.push(node.column); trace.y.push(node.row);
       trace.marker.size.push(size); trace.marker.color.push(color); trace.marker.line.width.push(width);
     };
-    if (look[at].landed) ring(21, dimmed(viewer, at) ? "rgba(128,128,128,.4)" : ink, 1.3);
-    if (at === focus) ring(25, accent, 2.2);
+    if (look[at].landed) ring(20, dimmed(viewer, at) ? "rgba(128,128,128,.4)" : ink, 1.3);
+    if (at === focus) ring(23, accent, 2);
   });
   return trace;
 }
