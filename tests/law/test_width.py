@@ -1,0 +1,115 @@
+"""The dynamic width, against step-by-step residuals, every string of verdicts, and simulation."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsbd.settings import DecodingSettings
+from dsbd.width import acceptance_chain, accepted_distribution, cap_width, choose_width, residual_chain
+from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
+from tests.law.oracle import acceptance_chain as naive_chain
+
+masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
+
+
+def _normalised(values: list[float], total: float = 1.0) -> list[float]:
+    return [total * value / sum(values) for value in values]
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, masses, st.floats(0.1, 1.0), st.integers(1, 6))
+def test_residual_chain_is_the_stepwise_residual(target, draft, alive, drafts) -> None:
+    """Catches a chain that subtracts Q twice per step, or renormalises it."""
+    target, draft = _normalised(target), _normalised(draft, alive)
+    chain = residual_chain(np.array(target), np.array(draft), drafts)
+    assert len(chain.c) == len(chain.S) == drafts + 1
+    current = target
+    for c, S in zip(chain.c, chain.S, strict=True):
+        if S < 1e-6:
+            return
+        closed = np.maximum(np.array(target) - c * np.array(draft), 0) / S
+        assert closed == pytest.approx(current, abs=1e-8)
+        current = residual_step(current, draft)
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, masses, st.floats(0.1, 0.95), st.integers(1, 6))
+def test_acceptance_chain_is_the_overlap(target, draft, alive, drafts) -> None:
+    """Catches alpha_j other than sum min(P', Q)."""
+    target, draft = _normalised(target), _normalised(draft, alive)
+    shipped = acceptance_chain(residual_chain(np.array(target), np.array(draft), drafts).S)
+    assert shipped == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
+    """Catches a recursion that does not start anew after an acceptance."""
+    distribution = accepted_distribution(chain)
+    assert distribution == pytest.approx(accepted_counts(chain), abs=1e-12)
+    assert math.fsum(distribution) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_accepted_distribution_against_simulation() -> None:
+    """Catches a recursion and an enumeration that are wrong together. False alarm about 1e-6 (five sigma)."""
+    target, draft = [0.5, 0.3, 0.15, 0.05], [0.2, 0.2, 0.5, 0.1]
+    source, runs, drafts = random.Random(5), 20_000, 4
+    counts = [0] * (drafts + 1)
+    for _ in range(runs):
+        current, accepted = target, 0
+        for _ in range(drafts):
+            index = source.choices(range(4), draft)[0]
+            if source.random() * draft[index] < current[index]:
+                accepted, current = accepted + 1, target
+            else:
+                current = residual_step(current, draft)
+        counts[accepted] += 1
+    chain = acceptance_chain(residual_chain(np.array(target), np.array(draft), drafts).S)
+    for count, probability in zip(counts, accepted_distribution(chain), strict=True):
+        sigma = math.sqrt(probability * (1 - probability) / runs)
+        assert abs(count / runs - probability) <= 5 * sigma + 1e-12
+
+
+def test_equal_laws_accept_everything() -> None:
+    """Catches 0/0 where P = Q."""
+    law = np.array([0.5, 0.25, 0.25])
+    chosen = choose_width(law, law, 5, 3, DecodingSettings(draft_width=5, width_threshold=1.0))
+    assert chosen.distribution == [0, 0, 0, 0, 0, 1]
+    assert (chosen.width, chosen.reason) == (5, "threshold")
+
+
+def test_disjoint_laws_accept_nothing() -> None:
+    """Catches a width above min_width where no draft can be accepted."""
+    chosen = choose_width(np.array([0.5, 0.5]), np.zeros(2), 5, 2, DecodingSettings(draft_width=5))
+    assert chosen.distribution == [1, 0, 0, 0, 0, 0]
+    assert (chosen.width, chosen.reason) == (1, "min_width")
+
+
+@settings(max_examples=200, deadline=None)
+@given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
+def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
+    """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
+    target, draft = _normalised(target), _normalised(draft)
+    chosen = DecodingSettings(
+        draft_width=drafts, min_width=low, max_width=low + more, width_threshold=threshold, replacement=replacement
+    )
+    laws = [[((token,), mass) for token, mass in enumerate(law)] for law in (target, draft)]
+    counted = min(drafts, 4) if not replacement else drafts
+    counts = accepted_counts(naive_chain(target, draft, counted))
+    if any(abs(math.fsum(counts[K:]) - threshold) < 1e-9 for K in range(1, counted + 1)):
+        return
+    shipped = choose_width(np.array(target), np.array(draft), counted, 4, chosen)
+    expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
+    assert shipped.width == expected
+    bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
+    assert shipped.width == bounds[shipped.reason]
+
+
+@pytest.mark.parametrize(("replacement", "expected"), [(True, 7), (False, 3)])
+def test_cap_width(replacement: bool, expected: int) -> None:
+    """Catches more beams than pairs without replacement, or a cap where beams may repeat."""
+    assert cap_width(7, 3, DecodingSettings(replacement=replacement)) == expected
