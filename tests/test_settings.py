@@ -100,10 +100,21 @@ def test_the_table_of_fields_names_real_fields():
 @pytest.mark.parametrize("method", METHODS)
 def test_fields_outside_the_table_do_not_change_the_plan(method):
     """A field that a method claims not to read must not change what it does."""
-    other = dict(
-        draft_depth=2, draft_width=3, min_width=2, max_width=3, width_threshold=0.5, replacement=False, input_beams=2,
-        landing=False, cover_width=4, num_beams=3, temperature=0.5, top_k=7, top_p=0.5,
-    )  # fmt: skip
+    other = {
+        "draft_depth": 2,
+        "draft_width": 3,
+        "min_width": 2,
+        "max_width": 3,
+        "width_threshold": 0.5,
+        "replacement": False,
+        "input_beams": 2,
+        "landing": False,
+        "cover_width": 4,
+        "num_beams": 3,
+        "temperature": 0.5,
+        "top_k": 7,
+        "top_p": 0.5,
+    }
     ignored = {name: value for name, value in other.items() if name not in READS[method]}
     plain, changed = resolve(DecodingSettings(method=method)), resolve(DecodingSettings(method=method, **ignored))
     differing = {field.name for field in fields(plain) if getattr(plain, field.name) != getattr(changed, field.name)}
