@@ -10,7 +10,7 @@ from dsbd.errors import DsbdError, SettingsError
 from dsbd.measure.compare import Progress
 from dsbd.settings import METHODS, DecodingSettings
 from ui import messages
-from ui.decode import KEEP, sentence
+from ui.decode import KEEP, alert, sentence
 from ui.engine import Engine
 from ui.form import FIELDS, METHOD_LABELS, check_prompt
 from visualize import compare_figure
@@ -37,11 +37,14 @@ class Frame(NamedTuple):
     problem: Any = ""
     run: Any = KEEP
     stop: Any = KEEP
+    halted: Any = KEEP
 
 
 def begin() -> Frame:
     """The comparison waits for its turn."""
-    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+    return Frame(
+        note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True), halted=False
+    )
 
 
 def ready(note: Any = KEEP, problem: str = "") -> Frame:
@@ -51,12 +54,14 @@ def ready(note: Any = KEEP, problem: str = "") -> Frame:
 
 def stopped() -> Frame:
     """The visitor stopped the comparison; a part of it would be no comparison."""
-    return ready("Stopped. The figures of an unfinished comparison are not shown.")
+    return ready("Stopped. The figures of an unfinished comparison are not shown.")._replace(halted=True)
 
 
-def broke_off() -> Frame:
-    """The comparison ended by an error that nobody foresaw."""
-    return ready("", "The comparison broke off on the server. The page is ready for another one.")
+def broke_off(halted: bool) -> Frame:
+    """The comparison ended by an error that nobody foresaw. Gradio counts one that was stopped among them."""
+    if halted:
+        return Frame()
+    return ready("", alert("The comparison broke off on the server. The page is ready for another one."))
 
 
 def run(
@@ -69,7 +74,7 @@ def run(
         for progress in engine.compare(check_prompt(prompt), settings, chosen, times):
             yield done(progress.result) if progress.result is not None else Frame(note=said(progress))
     except DsbdError as error:
-        yield ready("", sentence(error))
+        yield ready("", alert(sentence(error)))
 
 
 def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSettings:

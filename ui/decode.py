@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from html import escape
 from typing import Any, NamedTuple
 
 import gradio as gr
@@ -17,7 +18,7 @@ from ui.recording import Recording
 from ui.stat_strip import stat_strip
 from visualize import timeline_figure, tokens_figure, width_figure
 
-FRAME_SECONDS = 0.08
+FRAME_SECONDS = 0.12
 """A browser is told of news at most this often; a fast model decides more often."""
 KEEP = gr.skip()
 
@@ -34,11 +35,14 @@ class Frame(NamedTuple):
     run: Any = KEEP
     stop: Any = KEEP
     recording: Any = KEEP
+    halted: Any = KEEP
 
 
 def begin() -> Frame:
     """The run waits for its turn."""
-    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+    return Frame(
+        note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True), halted=False
+    )
 
 
 def run(engine: Engine, prompt: Any, method: str, *values: Any) -> Iterator[Frame]:
@@ -63,9 +67,15 @@ def _frames(events: Iterator[Trace | Iteration]) -> Iterator[Frame]:
         if recording.result is not None:
             yield finished(recording, live=sent > 0)
         elif time.monotonic() - shown_at >= FRAME_SECONDS:
-            forest = messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True)
+            forest = (
+                messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True, first=True)
+            )
             yield _live(recording, forest)
             sent, shown_at = len(recording), time.monotonic()
+
+
+def _news(recording: Recording, sent: int) -> str:
+    return messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True, first=True)
 
 
 def _live(recording: Recording, forest: str) -> Frame:
@@ -99,11 +109,10 @@ def finished(recording: Recording, *, live: bool) -> Frame:
 
 def stopped(recording: Recording | None) -> Frame:
     """The visitor stopped the decode; what was recorded so far stays."""
-    if recording is None:
-        return ready()._replace(note="Stopped before the first iteration.")
-    if recording.result is not None:
-        return ready()._replace(note="Stopped.")
-    return shown(recording, f"Stopped after {len(recording)} iterations; what was recorded stays.", live=True)
+    if recording is None or recording.result is not None:
+        return ready("Stopped before the first iteration.")._replace(halted=True)
+    note = f"Stopped after {len(recording)} iterations; what was recorded stays."
+    return shown(recording, note, live=True)._replace(halted=True)
 
 
 def ready(note: Any = KEEP) -> Frame:
@@ -113,18 +122,27 @@ def ready(note: Any = KEEP) -> Frame:
 
 def failed(error: DsbdError) -> Frame:
     """Say what went wrong and leave everything else."""
-    return ready(note="")._replace(problem=sentence(error))
+    return ready(note="")._replace(problem=alert(sentence(error)))
 
 
-def broke_off() -> Frame:
-    """The run ended by an error that nobody foresaw."""
-    return ready(note="")._replace(problem="The decode broke off on the server. The page is ready for another run.")
+def broke_off(halted: bool) -> Frame:
+    """The run ended by an error that nobody foresaw. Gradio counts a run that was stopped among them."""
+    if halted:
+        return Frame()
+    return ready(note="")._replace(
+        problem=alert("The decode broke off on the server. The page is ready for another run.")
+    )
 
 
 def sentence(error: DsbdError) -> str:
     """An error as a visitor reads it: a sentence, its first letter large."""
     words = str(error)
     return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def alert(words: str) -> str:
+    """Markup that a screen reader speaks at once. Escaped: messages quote what visitors gave."""
+    return f'<p class="problem" role="alert">{escape(words)}</p>'
 
 
 def choose_recorded(name: str | None) -> Frame:
@@ -148,9 +166,10 @@ def bring_file(path: str | None) -> Frame:
 
 
 def verify(recording: Recording | None) -> str:
-    """Decide the whole trace again."""
+    """Decide the whole trace again, and say in markup what came of it."""
     recording = recording or traces.opening_recording()
-    return traces.verdict(recording) if recording is not None else "There is no trace yet."
+    words = traces.verdict(recording) if recording is not None else "There is no trace yet."
+    return f'<p role="status">{escape(words)}</p>'
 
 
 def take_away(recording: Recording | None) -> str | None:

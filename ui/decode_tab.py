@@ -17,7 +17,7 @@ from ui.stat_strip import stat_strip
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
-CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file a, a#trace-file')?.click(), 120)"
+CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 
 
 @dataclass(frozen=True)
@@ -161,20 +161,20 @@ def _trace_tools() -> TraceTools:
 def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
     """In the order of :class:`ui.decode.Frame`."""
     parts = [stage.forest, stage.text, stage.stats, stage.charts, stage.note, stage.problem]
-    return [*parts, form.run, form.stop, recording]
+    return [*parts, form.run, form.stop, recording, gr.State(False)]
 
 
 def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
-    recording = outputs[-1]
+    recording, halted = outputs[-2:]
     begun = gr.on([form.run.click, form.prompt.submit], handlers.begin, outputs=outputs, queue=False, **PRIVATE)
     begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
     running = begun.then(partial(handlers.run, engine), form.inputs, outputs, **PRIVATE, **ON_GPU)
-    running.failure(handlers.broke_off, outputs=outputs, queue=False, **PRIVATE)
+    running.failure(handlers.broke_off, halted, outputs, queue=False, **PRIVATE)
     form.stop.click(handlers.stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
 
 
 def _wire_traces(tools: TraceTools, outputs: list[Any]) -> None:
-    recording = outputs[-1]
+    recording = outputs[-2]
     for event, handler, given in (
         (tools.recorded.input, handlers.choose_recorded, tools.recorded),
         (tools.upload.upload, handlers.bring_file, tools.upload),

@@ -1,22 +1,34 @@
 /* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. */
 const viewer = globalThis.DsbdViewer.mount(element.querySelector(".forest-mount"));
-let scene = null;
+let scene = null, waiting = null;
 
 /* Follow the decode unless the visitor has stepped back to look at something. */
-const atEnd = () => !scene || !scene.iterations.length || viewer.where().it >= scene.iterations.length - 1;
+let shown = 0;
+const atEnd = () => viewer.where().it >= shown - 1;
+
+/* News may come faster than a browser draws: only the newest state is drawn. */
+function draw(how) {
+  const planned = waiting !== null;
+  waiting = {...waiting, ...how};
+  if (!planned) requestAnimationFrame(() => {
+    const {follow, open} = waiting;
+    waiting = null;
+    viewer.setScene(scene, {follow});
+    shown = scene.iterations.length;
+    // A recording opens where its first iteration has been decided: all the verdicts at one look.
+    if (open) viewer.goto({it: 0, step: Infinity});
+  });
+}
 
 globalThis.DsbdPage.follow(props, watch, (message, bulk) => {
   if (message.kind === "whole") {
+    const follow = message.live && (message.first || atEnd());
     scene = bulk;
-    viewer.setScene(scene, {follow: message.live});
-    // A recording opens where its first iteration has been decided: all the verdicts at one look.
-    if (!message.live) viewer.goto({it: 0, step: Infinity});
-    return;
+    draw({follow, open: !message.live});
+  } else if (scene && message.since <= scene.iterations.length) {
+    // A message that went missing leaves a gap: then wait for the whole scene, which ends every decode.
+    const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);
+    scene = {...scene, ...bulk, iterations};
+    draw({follow: atEnd()});
   }
-  // A message that went missing leaves a gap: wait for the whole scene, which ends every decode.
-  if (!scene || message.since > scene.iterations.length) return;
-  const follow = atEnd();
-  const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);
-  scene = {...scene, ...bulk, iterations};
-  viewer.setScene(scene, {follow});
 });

@@ -20,9 +20,15 @@ from ui.running_text import running_text
 _NUMBERS = count(1)
 
 
-def whole_scene(recording: Recording, *, live: bool = False) -> str:
-    """The viewer shows this recording from now on; ``live``: from its newest iteration, as it grows."""
-    return _message(kind="whole", live=live, packed=_packed(recording.scene().to_dict()))
+def whole_scene(recording: Recording, *, live: bool = False, first: bool = False) -> str:
+    """The viewer shows this recording from now on.
+
+    Args:
+        recording: whole or growing.
+        live: it is the decode that runs or has just run; the viewer follows it, or stays where its visitor stepped.
+        first: its first scene; nobody has stepped anywhere yet.
+    """
+    return _message(kind="whole", live=live, first=first, packed=_packed(recording.scene().to_dict()))
 
 
 def more_scene(recording: Recording, since: int) -> str:
