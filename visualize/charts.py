@@ -119,9 +119,7 @@ def plot_width(info: WidthInfo, theme: Theme = "light") -> go.Figure:
     x = [index for index, widths in zip(info.iterations, info.widths, strict=True) for _ in widths]
     y = [width for widths in info.widths for width in widths]
     dots = {"symbol": "circle-open", "size": 9, "color": colors.accent, "line": {"width": 1.5}}
-    figure.add_scatter(
-        x=x, y=y, mode="markers", name=f"{words('figure.layer')}: {words('width.given', width='')}".strip(), marker=dots
-    )
+    figure.add_scatter(x=x, y=y, mode="markers", name=words("figure.layer_width"), marker=dots)
     mean = {"color": colors.accent, "width": 2}
     figure.add_scatter(
         x=info.iterations,

@@ -93,32 +93,27 @@ def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
 
 
 def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], words: Words, colors: Palette) -> None:
+    """Bars, a dash for each run, and above them the figure in words; what was not measured says so."""
     labels = [escape(bar.label, quote=False) for bar in bars]
-    figure.add_bar(
-        x=labels,
-        y=[bar.value for bar in bars],
-        text=[_text(bar, words) for bar in bars],
-        textposition="outside",
-        cliponaxis=False,
-        showlegend=False,
-        marker={"color": [colors.accent if bar.method == OURS else colors.faint for bar in bars]},
-        opacity=0.8,
-        hoverinfo="x+y",
-        **cell,
-    )
+    fills = [colors.accent if bar.method == OURS else colors.faint for bar in bars]
+    values = [bar.value for bar in bars]
+    figure.add_bar(x=labels, y=values, showlegend=False, marker_color=fills, opacity=0.8, hoverinfo="x+y", **cell)
     points = [(label, run) for label, bar in zip(labels, bars, strict=True) for run in bar.runs]
     if points:
         x, y = zip(*points, strict=True)
         marker = {"symbol": "line-ew-open", "size": 13, "color": colors.ink, "line": {"width": 1.4}}
         figure.add_scatter(x=x, y=y, mode="markers", marker=marker, showlegend=False, hoverinfo="y", **cell)
-    note = {"textangle": -90, "showarrow": False, "yanchor": "bottom", "font": {"color": colors.soft, "size": 11}}
+    absent = words("figure.not_measured")
     for label, bar in zip(labels, bars, strict=True):
+        note: dict[str, Any] = {"x": label, "showarrow": False, "yanchor": "bottom", **cell}
         if bar.value is None:
-            figure.add_annotation(x=label, y=0, text=words("figure.not_measured"), **note, **cell)
+            font = {"color": colors.soft, "size": 11}
+            figure.add_annotation(y=0.03, yref="y domain", text=absent, textangle=-90, font=font, **note)
+        else:
+            top = max(0.0, bar.value, *bar.runs)
+            figure.add_annotation(y=top, yshift=4, text=_text(bar, bar.value, words), font={"size": 11.5}, **note)
 
 
-def _text(bar: Bar, words: Words) -> str:
-    if bar.value is None:
-        return ""
-    shown = number(bar.value, 1) if abs(bar.value) >= 10 else number(bar.value)
+def _text(bar: Bar, value: float, words: Words) -> str:
+    shown = f"<b>{number(value, 1) if abs(value) >= 10 else number(value)}</b>"
     return shown if bar.ratio is None else f"{shown}<br>{words('figure.ratio', ratio=number(bar.ratio))}"

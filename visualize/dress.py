@@ -5,6 +5,8 @@ import plotly.graph_objects as go
 from visualize.styles import Theme
 from visualize.theme import FONT, palette
 
+HEIGHT = 380
+
 
 def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
     """Title, fonts and quiet axes of the charts."""
@@ -12,7 +14,8 @@ def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
     figure.update_layout(
         title={"text": title, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
         font=FONT, font_color=colors.ink,
-        paper_bgcolor=colors.paper, plot_bgcolor=colors.paper, margin={"l": 56, "r": 16, "t": 72, "b": 52},
+        paper_bgcolor=colors.paper, plot_bgcolor=colors.paper, height=HEIGHT,
+        margin={"l": 56, "r": 16, "t": 72, "b": 52},
         legend={"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0},
     )  # fmt: skip
     figure.update_xaxes(showgrid=False, zeroline=False, linecolor=colors.faint, ticks="")

@@ -176,7 +176,7 @@ def _draw_nodes(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
             y=nodes.y,
             mode="markers+text",
             name=nodes.name,
-            marker={"symbol": style.symbol, "size": nodes.sizes, "color": color, "line": outline},
+            marker={"symbol": style.symbol, "size": nodes.sizes, "color": color, "line": outline, "opacity": 1},
             text=nodes.labels,
             textposition="middle right",
             textfont={
