@@ -1,0 +1,76 @@
+"""The buffer of one cache row."""
+
+import random
+
+import pytest
+import torch
+
+from dsbd.models.cache import GROWTH_SLOTS, ForestCache
+
+
+def _states(first: int, count: int) -> torch.Tensor:
+    """States [1, 2 heads, count, 3] that tell which slot they are: slot + 0.1 head + 0.01 place."""
+    slots = torch.arange(first, first + count, dtype=torch.float64)[:, None]
+    heads = torch.arange(2, dtype=torch.float64)[:, None, None]
+    return (slots + 0.1 * heads + 0.01 * torch.arange(3, dtype=torch.float64))[None]
+
+
+def _append(cache: ForestCache, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    for layer in range(len(cache.layers)):
+        keys, values = cache.update(_states(first, count) + 1000 * layer, -_states(first, count), layer)
+    return keys, values
+
+
+def _held(cache: ForestCache) -> list[int]:
+    """Which slots are in use, read back from every layer, head and component."""
+    held = cache.layers[0].keys[0, 0, : cache.length, 0].round().int().tolist()
+    for number, layer in enumerate(cache.layers):
+        expected = torch.cat([_states(slot, 1) for slot in held], dim=2) if held else _states(0, 0)
+        assert layer.length == cache.length == cache.get_seq_length(number)
+        assert torch.equal(layer.keys[:, :, : layer.length], expected + 1000 * number)
+        assert torch.equal(layer.values[:, :, : layer.length], -expected)
+    return held
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_move_keeps_the_named_slots_in_order(seed: int) -> None:
+    """Catches moves that overwrite a source before it is read, lose the settled part, or keep a freed slot."""
+    source, cache, given, expected = random.Random(seed), ForestCache(3), 0, []
+    for _ in range(12):
+        count = source.randint(1, 60)
+        keys, _ = _append(cache, given, count)
+        expected += range(given, given + count)
+        given += count
+        assert keys.shape[2] == cache.length == len(expected)
+        assert _held(cache) == expected
+        start = source.randint(0, len(expected))
+        behind = range(start, len(expected))
+        sources = source.sample(behind, source.randint(0, len(behind)))
+        if source.random() < 0.5:
+            sources.sort()
+        expected = expected[:start] + [expected[place] for place in sources]
+        cache.move(start, sources)
+        assert _held(cache) == expected
+
+
+def test_buffer_grows_and_is_written_in_place() -> None:
+    """Catches growth that drops what is held, or a copy of the whole buffer at every append."""
+    cache = ForestCache(1)
+    _append(cache, 0, 5)
+    buffer = cache.layers[0].keys.data_ptr()
+    _append(cache, 5, GROWTH_SLOTS)
+    assert cache.layers[0].keys.data_ptr() == buffer
+    assert cache.layers[0].keys.shape[2] == 5 + GROWTH_SLOTS
+    _append(cache, 5 + GROWTH_SLOTS, 1)
+    assert cache.layers[0].keys.shape[2] > 5 + GROWTH_SLOTS
+    assert _held(cache) == list(range(6 + GROWTH_SLOTS))
+
+
+def test_slot_bytes_and_mask_sizes() -> None:
+    """Catches figures that count the buffer's spare room, or one of keys and values only."""
+    cache = ForestCache(2)
+    assert (cache.length, cache.slot_bytes) == (0, 0)
+    cache.move(0, [])
+    _append(cache, 0, 4)
+    assert cache.slot_bytes == 2 * 2 * 2 * 3 * 8  # layers, keys and values, heads, size, bytes
+    assert cache.get_mask_sizes(3, 0) == (7, 0)
