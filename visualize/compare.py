@@ -85,6 +85,7 @@ def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
     names = [words(f"figure.{panel}") for panel in info.panels]
     rows = -(-len(info.panels) // COLUMNS)
     figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=names, horizontal_spacing=0.09, vertical_spacing=0.2)
+    figure.update_annotations(yshift=18)  # the titles of the panels, clear of the figures
     for place, bars in enumerate(info.panels.values()):
         cell = {"row": place // COLUMNS + 1, "col": place % COLUMNS + 1}
         _draw_panel(figure, bars, cell, words, colors)
@@ -110,8 +111,11 @@ def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], 
             font = {"color": colors.soft, "size": 11}
             figure.add_annotation(y=0.03, yref="y domain", text=absent, textangle=-90, font=font, **note)
         else:
-            top = max(0.0, bar.value, *bar.runs)
-            figure.add_annotation(y=top, yshift=4, text=_text(bar, bar.value, words), font={"size": 11.5}, **note)
+            up = bar.value >= 0
+            note["yanchor"] = "bottom" if up else "top"
+            end = max((bar.value, *bar.runs)) if up else min((bar.value, *bar.runs))
+            text = _text(bar, bar.value, words)
+            figure.add_annotation(y=end, yshift=4 if up else -4, text=text, font={"size": 11.5}, **note)
 
 
 def _text(bar: Bar, value: float, words: Words) -> str:

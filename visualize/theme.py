@@ -21,7 +21,7 @@ class Palette:
 
 
 _LIGHT = Palette("#fffffe", "#22272e", "#5b6470", "#98a1ac", "#f3f5f7", "#2f6fae")
-_DARK = Palette("#14171b", "#e6e9ed", "#a4adb8", "#79828d", "#1d2227", "#7ab8ee")
+_DARK = Palette("#14171b", "#e6e9ed", "#a4adb8", "#79828d", "#20262c", "#7ab8ee")
 
 
 def palette(theme: Theme) -> Palette:

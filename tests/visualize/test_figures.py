@@ -12,6 +12,8 @@ from tests.visualize.toy import toy_trace
 from visualize.charts import TimelineInfo, WidthInfo, timeline_info, tokens_info, width_info
 from visualize.compare import PANELS, Bar, compare_info
 from visualize.forest import forest_info, plot_forest
+from visualize.styles import YIELDED, styles
+from visualize.theme import palette
 
 TRACE = toy_trace()
 OWN_MARKUP = re.compile(r"<b>((Layer|Bonus layer) \d+|−?[\d.]+)</b>|<br>|</?extra>")
@@ -139,3 +141,26 @@ def test_every_state_is_coded_twice():
     codes = {trace.name: (trace.marker.symbol, str(trace.marker.color)) for trace in named}
     assert len({symbol for symbol, _ in codes.values()}) >= len(codes) - 1  # landed shares the open circle, larger
     assert "accepted" in codes
+
+
+def luminance(color):
+    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("state", sorted(styles()))
+def test_marks_and_labels_have_contrast(state, theme):
+    colors = palette(theme)
+    for ground in (colors.paper, colors.band):
+        least = 3 if state in (*YIELDED, "landed") else 4.5  # labels of settled nodes are in ink
+        assert contrast(styles()[state].color(theme), ground) >= least
+        assert contrast(colors.ink, ground) >= 7
+        assert contrast(colors.soft, ground) >= 4.5
+        assert contrast(colors.accent, ground) >= 4.5

@@ -147,7 +147,20 @@ def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
 
 
 def test_visualize_needs_neither_torch_nor_gradio():
-    names = ["assets", "builder", "charts", "compare", "forest", "html", "layout", "scene", "svg", "text", "words"]
+    names = [
+        "assets",
+        "builder",
+        "charts",
+        "compare",
+        "forest",
+        "html",
+        "layout",
+        "pack",
+        "scene",
+        "svg",
+        "text",
+        "words",
+    ]
     code = "import sys, visualize\n" + "".join(f"import visualize.{name}\n" for name in names)
     code += "print([name for name in ('torch', 'gradio', 'transformers') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

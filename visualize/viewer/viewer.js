@@ -453,7 +453,6 @@ class Viewer {
     const node = this.now.nodes[place], look = this.look[place], scored = this.step >= this.now.scored_step;
     const state = this.say(`state.${look.state}`);
     const mark = make("span", {class: "dsbd-state"}, symbol(this.scene.styles[look.state], this.color(look.state)), state);
-    mark.style.setProperty("--dsbd-mark", this.color(look.state));
     if (look.slots > 1) mark.append(` ${this.say("node.multiplicity", {count: look.slots})}`);
     if (look.landed) mark.append(` · ${this.say("state.landed")}`);
     const rows = [];
@@ -670,11 +669,11 @@ function measure(viewer) {
 function forestFigure(viewer) {
   const geometry = viewer.geometry = measure(viewer), {now} = viewer;
   const css = getComputedStyle(viewer.root);
+  const soft = css.getPropertyValue("--dsbd-soft").trim();
   const ink = css.getPropertyValue("--dsbd-ink").trim(), faint = css.getPropertyValue("--dsbd-faint").trim();
   const band = css.getPropertyValue("--dsbd-band").trim(), accent = css.getPropertyValue("--dsbd-accent").trim();
   const step = now.steps[viewer.step];
   const data = [...edgeTraces(viewer, geometry), ringTrace(viewer, ink, accent), nodeTrace(viewer, ink, faint), widthTrace(viewer, accent, faint)];
-  const split = 1 - (BAND - 34) / geometry.height;
   const hidden = {visible: false, fixedrange: false};
   const layout = {
     width: geometry.width, height: geometry.height, margin: {l: 0, r: 0, t: 34, b: 0}, showlegend: false, hovermode: "closest", hoverdistance: 14,
@@ -683,7 +682,7 @@ function forestFigure(viewer) {
     xaxis: {...hidden, range: [-geometry.left / geometry.pitch, (geometry.width - geometry.left) / geometry.pitch], anchor: "free"},
     yaxis: {...hidden, range: [now.rows + 0.8, -0.8], domain: [0, (geometry.height - BAND) / (geometry.height - 34)]},
     yaxis2: {...hidden, fixedrange: true, range: [0, 1.12], domain: [(geometry.height - BAND + 16) / (geometry.height - 34), 1]},
-    shapes: layerShapes(viewer, step, band, faint, accent), annotations: layerTitles(viewer, step, ink, faint, split),
+    shapes: layerShapes(viewer, step, band, faint), annotations: layerTitles(viewer, step, ink, soft),
   };
   return {data, layout};
 }
@@ -785,7 +784,7 @@ function widthTrace(viewer, accent, faint) {
   return trace;
 }
 
-function layerShapes(viewer, step, band, faint, accent) {
+function layerShapes(viewer, step, band, faint) {
   const shapes = [];
   for (let column = 1; column <= viewer.now.columns; column++) {
     const current = step.layer === column;
@@ -801,13 +800,13 @@ function layerShapes(viewer, step, band, faint, accent) {
   return shapes;
 }
 
-function layerTitles(viewer, step, ink, faint) {
+function layerTitles(viewer, step, ink, soft) {
   const {now} = viewer, titles = [];
   for (let column = 1; column <= now.columns; column++) {
     const layer = now.layers.find((entry) => entry.layer === column), chosen = layer && layer.step <= viewer.step;
     const title = layer && chosen ? layer.title : viewer.say("layer.title", {layer: column});
     titles.push({x: column - 0.06, xref: "x", y: 1, yref: "paper", yshift: 12, xanchor: "left", yanchor: "bottom", showarrow: false, align: "left",
-      text: `<b>${escaped(title)}</b>`, font: {size: 12.5, color: step.layer === column ? ink : faint}});
+      text: `<b>${escaped(title)}</b>`, font: {size: 12.5, color: step.layer === column ? ink : soft}});
     if (!chosen) continue;
     const below = viewer.geometry.pitch < PITCH ? viewer.say("width.given", {width: layer.width}) : layer.caption;
     titles.push({x: column - 0.06, xref: "x", y: 1, yref: "paper", yshift: -4, xanchor: "left", yanchor: "bottom", showarrow: false, align: "left",
