@@ -6,7 +6,7 @@ import torch
 
 from dsbd.baselines import DRAFTING_METHODS, resolve
 from dsbd.beams import Node
-from dsbd.draft import DraftedForest, draft
+from dsbd.draft import DraftedForest
 from dsbd.errors import PairError
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
@@ -75,18 +75,15 @@ def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) ->
     watching = ObserverSet([*observers, recorder] if recorder else observers)
     watching.on_start(start)
     generator = torch.Generator(pair.device).manual_seed(settings.seed)
-    eos = torch.tensor(sorted(pair.eos), dtype=torch.int64, device=pair.device)
     clock = PhaseClock(pair.device, exact=bool(watching))
-    session = Session(start, clock)
+    session = Session(start, clock, generator)
     with clock.phase("prefill"):
         session.prefill()
     while not session.done:
         clock.start_iteration()
         depth = min(settings.draft_depth, session.room - 1)
         with clock.phase("draft"):
-            drafted = DraftedForest()
-            if depth and session.draft_row is not None:
-                drafted = draft(session.draft_row, session.beams, settings, depth, eos, generator)
+            drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else DraftedForest()
         with clock.phase("score"):
             scored = score(session.target_row, session.beams, drafted, settings, generator)
         with clock.phase("verify"):

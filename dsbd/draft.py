@@ -6,8 +6,10 @@ the forest is scored. A layer has ``draft_width`` *slots*, one per draw. Slots w
 others are inert. So are slots that could not be drawn and, as parents, slots that end.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 
@@ -49,170 +51,180 @@ class _Frontier:
     log_multiplicities: torch.Tensor  # [B] float64
 
 
-@torch.inference_mode()
-def draft(
-    row: Row,
-    beams: Sequence[Beam],
-    settings: DecodingSettings,
-    depth: int,
-    eos: torch.Tensor,
-    generator: torch.Generator,
-) -> DraftedForest:
-    """Draw a forest of ``depth`` layers below the input beams, starting from the target's log-weights.
+class Draws(NamedTuple):
+    """The drafts of a layer as indices into its law's pairs."""
+
+    chosen: torch.Tensor  # [W]
+    valid: torch.Tensor  # [W] bool
+    represents: torch.Tensor  # [W]
+    counts: torch.Tensor  # [W] draws that each slot stands for; 0 where inert
+
+
+class DeviceLaw(NamedTuple):
+    """A joint law on the device, best pair first where it is ranked. n = min(top_k, all pairs)."""
+
+    pairs: torch.Tensor  # [n] beam * vocabulary + token
+    scores: torch.Tensor  # [n] float64, before normalisation
+    probs: torch.Tensor  # [n] float64
+    log_probs: torch.Tensor  # [n] raw log p(token | beam), float64
+
+
+class Drafter:
+    """Draws the forests of one decode.
 
     Args:
         row: the draft model's memory of this decode.
-        beams: input beams.
-        depth: layers, at least 1.
-        eos: [e] ids that end a beam, on the device.
-        generator: source of the race; its uniforms are not recorded.
+        settings: draft_width, cover_width, replacement and the warp are read.
+        ends: [vocabulary] bool, True for ids that end a beam, on the model's device.
+        generator: source of the races; its uniforms are not recorded.
 
     *Source:* the paper's Algorithm 1, drafting stage; DESIGN.md section 3.
     """
-    device = eos.device
-    none = torch.empty(0, dtype=torch.int64, device=device)
-    row.open([beam.node for beam in beams])
-    logits = row.feed(none, roots=none, sees=torch.empty(0, 0, dtype=torch.bool, device=device), depths=none)
-    weights = torch.tensor([[beam.log_weight, beam.multiplicity] for beam in beams], dtype=torch.float64, device=device)
-    frontier = _Frontier(logits, weights[:, 0], weights[:, 1].log())
-    width, forest = settings.draft_width, DraftedForest()
-    for number in range(1, depth + 1):
-        layer, log_weights, multiplicities = _draw_layer(frontier, settings, eos, generator)
-        forest.layers.append(layer)
-        _extend_sight(forest, layer.parents[:width], device)
-        if number < depth:
-            logits = row.feed(
-                layer.tokens[:width],
-                roots=forest.roots[-1],
-                sees=forest.sees[-1],
-                depths=torch.full((width,), number, device=device),
-            )
-            frontier = _Frontier(logits, log_weights, multiplicities.log())
-    return forest
 
+    def __init__(self, row: Row, settings: DecodingSettings, ends: torch.Tensor, generator: torch.Generator) -> None:
+        self.row = row
+        self._settings = settings
+        self._ends = ends
+        self._generator = generator
+        self._itself = torch.eye(settings.draft_width, dtype=torch.bool, device=ends.device)
+        self._no_tokens = torch.empty(0, dtype=torch.int64, device=ends.device)
+        self._no_sight = torch.empty(0, 0, dtype=torch.bool, device=ends.device)
+        self._depths = torch.ones(settings.draft_width, dtype=torch.int64, device=ends.device)
 
-def _draw_layer(
-    frontier: _Frontier, settings: DecodingSettings, eos: torch.Tensor, generator: torch.Generator
-) -> tuple[DraftedLayer, torch.Tensor, torch.Tensor]:
-    """One layer, and its drafts' log-weights [W] (minus infinity where inert) and multiplicities [W]."""
-    vocabulary = frontier.logits.shape[1]
-    log_probs = wide_log_softmax(frontier.logits)
-    weights = (log_probs + frontier.log_weights[:, None].to(log_probs.dtype)).flatten()
-    scores, pairs, probs = joint_draft_law(weights, frontier.log_multiplicities, vocabulary, settings)
-    chosen, valid = _race(scores, probs, settings, generator)
-    covers, covers_valid = _covers(scores, pairs % vocabulary, chosen, settings.cover_width, eos)
-    both = torch.cat([chosen, covers])
-    keys = pairs[both]
-    represents, counts = _merge_duplicates(pairs[chosen], valid)
-    tokens = keys % vocabulary
-    layer = DraftedLayer(
-        law_parents=pairs // vocabulary,
-        law_tokens=pairs % vocabulary,
-        law_probs=probs,
-        parents=keys // vocabulary,
-        tokens=tokens,
-        probs=probs[both],
-        log_probs=log_probs.flatten()[keys],
-        valid=torch.cat([valid, covers_valid]),
-        represents=represents,
-    )
-    lives = (counts > 0) & ~torch.isin(tokens[: chosen.numel()], eos)
-    log_weights = torch.where(lives, weights[pairs[chosen]].double(), -torch.inf)
-    return layer, log_weights, counts.clamp(min=1).double()
+    @torch.inference_mode()
+    def draft(self, beams: Sequence[Beam], depth: int) -> DraftedForest:
+        """Draw ``depth`` layers, at least 1, below the input beams, starting from the target's log-weights."""
+        self.row.open([beam.node for beam in beams])
+        none = self._no_tokens
+        logits = self.row.feed(none, roots=none, sees=self._no_sight, depths=none)
+        numbers = [[beam.log_weight, math.log(beam.multiplicity)] for beam in beams]
+        weights = torch.tensor(numbers, dtype=torch.float64, device=none.device)
+        frontier = _Frontier(logits, weights[:, 0], weights[:, 1])
+        forest, width = DraftedForest(), self._settings.draft_width
+        for number in range(1, depth + 1):
+            layer, log_weights, counts = self._draw_layer(frontier)
+            forest.layers.append(layer)
+            self._extend_sight(forest, layer.parents[:width])
+            if number < depth:
+                logits = self.row.feed(
+                    layer.tokens[:width], roots=forest.roots[-1], sees=forest.sees[-1], depths=self._depths * number
+                )
+                frontier = _Frontier(logits, log_weights, counts.clamp(min=1).double().log())
+        return forest
 
+    def _draw_layer(self, frontier: _Frontier) -> tuple[DraftedLayer, torch.Tensor, torch.Tensor]:
+        """One layer, its drafts' log-weights [W] (minus infinity where inert), and their counts [W]."""
+        vocabulary, width = frontier.logits.shape[1], self._settings.draft_width
+        law = joint_draft_law(frontier.logits, frontier.log_weights, frontier.log_multiplicities, self._settings)
+        parents, tokens = law.pairs // vocabulary, law.pairs % vocabulary
+        draws = race(law, self._settings, self._generator)
+        picked, valid = draws.chosen, draws.valid
+        if self._settings.cover_width:
+            left = law.scores.masked_fill(self._ends[tokens], -torch.inf)
+            covers, covers_valid = likeliest_left(left, draws.chosen, self._settings.cover_width)
+            picked, valid = torch.cat([picked, covers]), torch.cat([valid, covers_valid])
+        layer = DraftedLayer(
+            law_parents=parents,
+            law_tokens=tokens,
+            law_probs=law.probs,
+            parents=parents[picked],
+            tokens=tokens[picked],
+            probs=law.probs[picked],
+            log_probs=law.log_probs[picked],
+            valid=valid,
+            represents=draws.represents,
+        )
+        log_weights = (frontier.log_weights[layer.parents] + layer.log_probs)[:width]
+        inert = (draws.counts == 0) | self._ends[layer.tokens[:width]]
+        return layer, log_weights.masked_fill(inert, -torch.inf), draws.counts
 
-def wide_log_softmax(logits: torch.Tensor) -> torch.Tensor:
-    """Raw log-probabilities, in float32 or wider."""
-    return torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
+    def _extend_sight(self, forest: DraftedForest, parents: torch.Tensor) -> None:
+        """A draft sees what its parent sees, and itself."""
+        if forest.sees:
+            forest.roots.append(forest.roots[-1][parents])
+            forest.sees.append(torch.cat([forest.sees[-1][parents], self._itself], dim=1))
+        else:
+            forest.roots.append(parents)
+            forest.sees.append(self._itself)
 
 
 def joint_draft_law(
-    weights: torch.Tensor, log_multiplicities: torch.Tensor, vocabulary: int, settings: DecodingSettings
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: DecodingSettings
+) -> DeviceLaw:
     """The joint law over (beam, token), warped as the target's is (``dsbd.laws.joint_law`` is its host twin).
 
-    Args:
-        weights: [beams * vocabulary] raw log-weights of the pairs.
-        log_multiplicities: [beams] float64.
+    A greedy law has all mass on the best pair; without replacement each pair has 1, being certain in
+    its turn. Where no beam is left to extend, all probabilities are 0.
 
-    Returns:
-        (scores, pairs, probs), each [n], best first where top_k is on: n = min(top_k, all). A greedy law has
-        all mass on the best pair; without replacement each pair has 1, being certain in its turn.
+    Args:
+        logits: [beams, vocabulary].
+        log_weights: [beams] float64, nats.
+        log_multiplicities: [beams] float64; added after the division by the temperature.
     """
-    if settings.temperature > 0:
-        weights = weights / settings.temperature
-        if settings.replacement:
-            weights = weights + log_multiplicities.to(weights.dtype).repeat_interleave(vocabulary)
-    ranked = settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1
-    if ranked:
-        kept = min(settings.top_k or weights.numel(), weights.numel())
-        scores, pairs = weights.topk(kept)
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    normalisers = wide.logsumexp(dim=1)
+    sharpness = 1.0 / settings.temperature if settings.temperature > 0 else 1.0
+    offsets = (log_weights - normalisers) * sharpness
+    if settings.temperature > 0 and settings.replacement:
+        offsets = offsets + log_multiplicities
+    scores = torch.add(offsets.to(wide.dtype)[:, None], wide, alpha=sharpness).flatten()
+    if settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1:
+        scores, pairs = scores.topk(min(settings.top_k or scores.numel(), scores.numel()))
     else:
-        scores, pairs = weights, torch.arange(weights.numel(), device=weights.device)
+        pairs = torch.arange(scores.numel(), device=scores.device)
     scores = scores.double()
+    log_probs = wide.flatten()[pairs].double() - normalisers[pairs // wide.shape[1]].double()
+    return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs)
+
+
+def _probabilities(scores: torch.Tensor, settings: DecodingSettings) -> torch.Tensor:
     if settings.temperature == 0:
         probs = scores.isfinite().double()
         if settings.replacement:
             probs[1:] = 0.0
-        return scores, pairs, probs
-    probs = torch.softmax(scores, dim=0).nan_to_num(0.0)
+        return probs
+    probs = torch.softmax(scores, dim=0).nan_to_num_(0.0)
     if settings.top_p < 1:
         probs = torch.where(probs.cumsum(0) - probs < settings.top_p, probs, 0.0)
-        probs = (probs / probs.sum()).nan_to_num(0.0)
-    return scores, pairs, probs
+        probs = (probs / probs.sum()).nan_to_num_(0.0)
+    return probs
 
 
-def _race(
-    scores: torch.Tensor, probs: torch.Tensor, settings: DecodingSettings, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """draft_width draws by the exponential race: the largest prob / noise wins. Indices [W], valid [W].
+def race(law: DeviceLaw, settings: DecodingSettings, generator: torch.Generator) -> Draws:
+    """draft_width draws by the exponential race: the largest prob / noise wins.
 
     One race per draw is independent draws; the W best of a single race are draws without replacement,
     in the order they would be drawn.
     """
-    width = settings.draft_width
+    probs, width = law.probs, settings.draft_width
+    slots = torch.arange(width, device=probs.device)
+    if not settings.replacement:
+        finish = law.scores if settings.temperature == 0 else probs / _noise(1, probs, generator)[0]
+        order = finish.topk(min(width, probs.numel())).indices
+        chosen = torch.cat([order, order.new_zeros(width - order.numel())])
+        valid = (probs[chosen] > 0) & (slots < order.numel())
+        return Draws(chosen, valid, slots, valid.long())
     if settings.temperature == 0:
-        if settings.replacement:
-            chosen = torch.zeros(width, dtype=torch.int64, device=probs.device)
-        else:
-            chosen = torch.arange(width, device=probs.device).clamp(max=probs.numel() - 1)
-        distinct = torch.arange(width, device=probs.device) < (width if settings.replacement else probs.numel())
-        return chosen, scores[chosen].isfinite() & distinct
-    rows = width if settings.replacement else 1
-    noise = torch.empty(rows, probs.numel(), dtype=probs.dtype, device=probs.device)
-    finish = probs / noise.exponential_(generator=generator)
-    if settings.replacement:
-        chosen = finish.argmax(dim=1)
-        return chosen, probs[chosen] > 0
-    order = finish[0].topk(min(width, probs.numel())).indices
-    chosen = torch.cat([order, order.new_zeros(width - order.numel())])
-    distinct = torch.arange(width, device=probs.device) < order.numel()
-    return chosen, (probs[chosen] > 0) & distinct
+        chosen = torch.zeros_like(slots)
+    else:
+        chosen = (probs / _noise(width, probs, generator)).argmax(dim=1)
+    valid = probs[chosen] > 0
+    return Draws(chosen, valid, *merge_duplicates(chosen, valid))
 
 
-def _covers(
-    scores: torch.Tensor, tokens: torch.Tensor, chosen: torch.Tensor, count: int, eos: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The likeliest pairs that were not drafted and do not end: indices [C], valid [C]."""
-    left = scores.index_fill(0, chosen, -torch.inf).masked_fill(torch.isin(tokens, eos), -torch.inf)
-    best = left.topk(min(count, left.numel()))
+def _noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return probs.new_empty(races, probs.numel()).exponential_(generator=generator)
+
+
+def likeliest_left(scores: torch.Tensor, chosen: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The best pairs that were not chosen: indices [C], valid [C]. C = min(count, all)."""
+    best = scores.index_fill(0, chosen, -torch.inf).topk(min(count, scores.numel()))
     return best.indices, best.values.isfinite()
 
 
-def _merge_duplicates(keys: torch.Tensor, valid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first slot with equal content [W], and how many it stands for [W] (0 where inert)."""
-    equal = (keys[:, None] == keys[None]) & valid[:, None] & valid[None]
-    first = equal.int().argmax(dim=1)
-    is_first = valid & (first == torch.arange(keys.numel(), device=keys.device))
-    return first, equal.sum(dim=1) * is_first
-
-
-def _extend_sight(forest: DraftedForest, parents: torch.Tensor, device: torch.device) -> None:
-    """A draft sees what its parent sees, and itself."""
-    itself = torch.eye(parents.numel(), dtype=torch.bool, device=device)
-    if forest.sees:
-        forest.roots.append(forest.roots[-1][parents])
-        forest.sees.append(torch.cat([forest.sees[-1][parents], itself], dim=1))
-    else:
-        forest.roots.append(parents)
-        forest.sees.append(itself)
+def merge_duplicates(keys: torch.Tensor, valid: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The first slot with equal content [W], and how many slots it stands for [W] (0 where inert)."""
+    equal = (keys[:, None] == keys) & valid & valid[:, None]
+    first = equal.byte().argmax(dim=1)
+    is_first = first == torch.arange(keys.numel(), device=keys.device)
+    return first, equal.sum(dim=1) * (is_first & valid)

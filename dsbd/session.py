@@ -4,7 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import torch
+
 from dsbd.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.draft import Drafter
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
 from dsbd.models.rows import Row, new_row
@@ -49,19 +52,25 @@ class Update:
 class Session:
     """One decode in progress."""
 
-    def __init__(self, start: RunStart, clock: PhaseClock) -> None:
+    def __init__(self, start: RunStart, clock: PhaseClock, generator: torch.Generator) -> None:
         self._start = start
         self._clock = clock
         self.settings = start.settings
         self.beams = [Beam(start.root, 0.0)]
         self.target_row = new_row(start.pair.target)
-        self.draft_row: Row | None = None
+        self.drafter: Drafter | None = None
         if self.settings.draft_depth > 0 and start.pair.draft is not None:
-            self.draft_row = new_row(start.pair.draft)
+            ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
+            ends[sorted(start.pair.eos)] = True
+            self.drafter = Drafter(new_row(start.pair.draft), self.settings, ends.to(start.pair.device), generator)
         self._finished: list[Hypothesis] = []
         self._length = 0
         self._iterations = 0
         self._counts: Counter[str] = Counter()
+
+    @property
+    def _rows(self) -> list[Row]:
+        return [self.target_row] if self.drafter is None else [self.target_row, self.drafter.row]
 
     @property
     def room(self) -> int:
@@ -75,16 +84,15 @@ class Session:
 
     def prefill(self) -> None:
         """Both models take in the prompt."""
-        for row in (self.target_row, self.draft_row):
-            if row is not None:
-                row.prefill(self._start.prompt_ids, self._start.root)
+        for row in self._rows:
+            row.prefill(self._start.prompt_ids, self._start.root)
 
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
         """Finish what ended, keep the last layer's beams, and free the cache slots that none of them stands on."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
-        if self.draft_row is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
-            self.draft_row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
+        if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
+            self.drafter.row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
         for layer in layers:
             self._count(layer)
             ended = [beam for beam in layer.beams if beam.node.token in self._start.pair.eos]
@@ -125,8 +133,8 @@ class Session:
     def _free_slots(self, nodes: Sequence[Node]) -> list[Node]:
         if not nodes:
             return []
-        if self.draft_row is not None:
-            self.draft_row.commit(nodes)
+        if self.drafter is not None:
+            self.drafter.row.commit(nodes)
         return self.target_row.commit(nodes)
 
     def _decoded(self, hypothesis: Hypothesis) -> DecodedBeam:
@@ -143,13 +151,12 @@ class Session:
     def _stats(self, returned: DecodedBeam) -> Stats:
         counts, total, seconds = self._counts, self._clock.total_seconds, self._clock.seconds
         tried = counts["accepted"] + counts["rejected"]
-        rows = [row for row in (self.target_row, self.draft_row) if row is not None]
         return Stats(
             new_tokens=len(returned.token_ids),
             layers=self._length,
             iterations=self._iterations,
             target_calls=self.target_row.forwards,
-            draft_calls=self.draft_row.forwards if self.draft_row is not None else 0,
+            draft_calls=self.drafter.row.forwards if self.drafter is not None else 0,
             seconds=seconds,
             prefill_seconds=total["prefill"],
             draft_seconds=total["draft"],
@@ -169,5 +176,5 @@ class Session:
             landed=counts["landed"],
             mean_width=counts["beams"] / self._length,
             kv_peak_slots=self.target_row.peak_slots,
-            kv_peak_bytes=sum(row.peak_bytes for row in rows),
+            kv_peak_bytes=sum(row.peak_bytes for row in self._rows),
         )

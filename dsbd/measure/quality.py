@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import torch
 
-from dsbd.draft import wide_log_softmax
 from dsbd.models.language_model import LanguageModel
 
 NORMAL_95 = 1.959963984540054
@@ -24,7 +23,8 @@ class Estimate(NamedTuple):
 def log_likelihood(model: LanguageModel, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> float:
     """Sum of raw log-probabilities of ``token_ids`` after the prompt, nats, in one forward of its own."""
     tokens = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
-    log_probs = wide_log_softmax(model.forward(tokens)[0, len(prompt_ids) - 1 : -1])
+    logits = model.forward(tokens)[0, len(prompt_ids) - 1 : -1]
+    log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
     own = log_probs.gather(1, tokens[0, len(prompt_ids) :, None])
     return float(own.double().sum())
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from dsbd.draft import _covers, _merge_duplicates, _race, joint_draft_law
+from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, merge_duplicates, race
 from dsbd.laws import Residual, Row, joint_law
 from dsbd.score import next_token_rows
 from dsbd.settings import DecodingSettings
@@ -134,10 +134,13 @@ def test_draft_law_is_the_hosts_twin(layer) -> None:
         return
     law = joint_law(_rows(tables), weights, counts, _settings(warp))
     vocabulary = len(tables[0])
-    raw = torch.tensor(tables, dtype=torch.float64).log() + torch.tensor(weights, dtype=torch.float64)[:, None]
+    logits = torch.tensor(tables, dtype=torch.float64).log() + 3.0
     logs = torch.tensor(counts, dtype=torch.float64).log()
-    _, pairs, probs = joint_draft_law(raw.flatten(), logs, vocabulary, _settings(warp))
-    drawn = {divmod(pair, vocabulary): p for pair, p in zip(pairs.tolist(), probs.tolist(), strict=True) if p > 0}
+    twin = joint_draft_law(logits, torch.tensor(weights, dtype=torch.float64), logs, _settings(warp))
+    pairs, probs = twin.pairs.tolist(), twin.probs.tolist()
+    flat = [math.log(p) for table in tables for p in table]
+    assert twin.log_probs.tolist() == pytest.approx([flat[pair] for pair in pairs])
+    drawn = {divmod(pair, vocabulary): p for pair, p in zip(pairs, probs, strict=True) if p > 0}
     if law.ranks is not None:
         assert list(drawn) == [law.pair(index) for index in law.ranks.tolist()]
         return
@@ -151,10 +154,10 @@ def test_a_frontier_with_nothing_left_gives_no_law() -> None:
     for temperature in (0.0, 1.0):
         for top_p in (1.0, 0.5):
             chosen = DecodingSettings(temperature=temperature, top_p=top_p)
-            raw = torch.full((8,), -torch.inf, dtype=torch.float64)
-            scores, _, probs = joint_draft_law(raw, torch.zeros(2, dtype=torch.float64), 4, chosen)
-            assert probs[torch.isfinite(scores)].sum() == 0
-            assert not probs.isnan().any()
+            dead = torch.full((2,), -torch.inf, dtype=torch.float64)
+            law = joint_draft_law(torch.zeros(2, 4, dtype=torch.float64), dead, torch.zeros_like(dead), chosen)
+            assert law.probs.sum() == 0
+            assert not law.probs.isnan().any()
 
 
 masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
@@ -228,25 +231,26 @@ def test_uniforms_draw_by_inverse_cdf() -> None:
     assert Uniforms([0.0]).accept(0.0) == (False, 0.0)
 
 
-def test_merge_duplicates() -> None:
+def testmerge_duplicates() -> None:
     """Catches a representative that is not the first slot, or invalid slots that are counted."""
     keys = torch.tensor([5, 7, 5, 9, 7, 5, 9])
     valid = torch.tensor([True, True, True, False, True, True, False])
-    first, counts = _merge_duplicates(keys, valid)
+    first, counts = merge_duplicates(keys, valid)
     assert first[valid].tolist() == [0, 1, 0, 1, 0]
     assert counts.tolist() == [3, 2, 0, 0, 0, 0, 0]
 
 
 PROBS = torch.tensor([0.45, 0.25, 0.15, 0.1, 0.05, 0.0], dtype=torch.float64)
+LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
 
 
 def _races(replacement: bool, width: int, count: int) -> list[tuple[int, ...]]:
     chosen, generator = DecodingSettings(draft_width=width, replacement=replacement), torch.Generator().manual_seed(1)
     found = []
     for _ in range(count):
-        indices, valid = _race(PROBS.log(), PROBS, chosen, generator)
-        assert valid.all()
-        found.append(tuple(indices.tolist()))
+        draws = race(LAW, chosen, generator)
+        assert draws.valid.all()
+        found.append(tuple(draws.chosen.tolist()))
     return found
 
 
@@ -280,18 +284,16 @@ def test_race_marks_what_could_not_be_drawn() -> None:
     """Catches slots beyond the support that pass for drafts."""
     for width in (6, 9):
         chosen = DecodingSettings(draft_width=width, replacement=False)
-        indices, valid = _race(PROBS.log(), PROBS, chosen, torch.Generator().manual_seed(0))
-        assert valid.sum() == 5
-        assert sorted(indices[valid].tolist()) == [0, 1, 2, 3, 4]
-        assert indices.numel() == width
+        draws = race(LAW, chosen, torch.Generator().manual_seed(0))
+        assert draws.valid.sum() == 5
+        assert sorted(draws.chosen[draws.valid].tolist()) == [0, 1, 2, 3, 4]
+        assert draws.chosen.numel() == width
 
 
 def test_covers_are_the_likeliest_that_were_not_drafted() -> None:
-    """Catches covers that were drafted, that end, or that extend nothing."""
-    scores = torch.tensor([5.0, 4.0, 3.0, 2.0, 1.0, -torch.inf], dtype=torch.float64)
-    tokens = torch.tensor([0, 1, 2, 0, 1, 2])
-    chosen, eos = torch.tensor([1, 1]), torch.tensor([2])
-    indices, valid = _covers(scores, tokens, chosen, 4, eos)
+    """Catches covers that were drafted, or that extend nothing."""
+    scores = torch.tensor([5.0, 4.0, -torch.inf, 2.0, 1.0, -torch.inf], dtype=torch.float64)
+    indices, valid = likeliest_left(scores, torch.tensor([1, 1]), 4)
     assert indices[valid].tolist() == [0, 3, 4]
 
 

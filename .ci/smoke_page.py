@@ -1,0 +1,54 @@
+"""Start ``app.py`` as a user would, open it in Debian's chromium, and see that the forest is drawn."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+ROOT = Path(__file__).resolve().parents[1]
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+PATIENCE_SECONDS = 120
+
+
+def main() -> None:
+    """Raises where the page does not come up or shows no forest."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = os.environ | {"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"}
+    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment)
+    try:
+        _wait_for(port, server)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET)
+            page = browser.new_page()
+            errors: list[str] = []
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.goto(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS * 1000)
+            page.wait_for_selector(".js-plotly-plot", timeout=PATIENCE_SECONDS * 1000)
+            browser.close()
+        assert not errors, errors
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+    print("the page opens and draws a forest")
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    end = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < end:
+        assert server.poll() is None, "app.py stopped"
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.5)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+if __name__ == "__main__":
+    main()
