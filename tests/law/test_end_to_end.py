@@ -1,0 +1,233 @@
+"""Whole decodes of a tiny Hugging Face pair against the exact law that the oracle computes from the target's logits.
+
+Chi-square over the multisets of beams that a decode ends with. The seeds are fixed, so a test either passes for
+good or fails for good; over all choices of seeds a right decoder would fail one with odds ``FALSE_ALARM``.
+"""
+
+from collections import Counter
+from functools import lru_cache
+from types import SimpleNamespace
+
+import pytest
+import torch
+from scipy import stats
+from transformers import LlamaConfig, LlamaForCausalLM
+
+import dsbd
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import Pair, make_pair
+from dsbd.tracing.observer import IterationEnd, Observer
+from tests.law.enumeration import path_of
+from tests.law.oracle import Multiset, Process, Warp, Weighted
+
+FALSE_ALARM = 1e-6
+VOCABULARY = 8
+EOS = 1
+PROMPT = [3, 5, 2]
+RUNS = 700
+
+
+class StubTokenizer:
+    """Ids from the digits of a prompt."""
+
+    bos_token_id, eos_token_id, chat_template = 0, EOS, None
+
+    def __call__(self, prompt: str) -> SimpleNamespace:
+        return SimpleNamespace(input_ids=[int(digit) for digit in prompt])
+
+    def decode(self, ids, **_: object) -> str:
+        return "".join(str(token) for token in ids if token != EOS)
+
+
+def _model(seed: int, wobble: float) -> LanguageModel:
+    """Random weights from seed 0, moved by ``wobble`` of those of another seed."""
+    config = LlamaConfig(
+        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
+        max_position_embeddings=64, bos_token_id=0, eos_token_id=EOS,
+    )  # fmt: skip
+    torch.manual_seed(0)
+    model = LlamaForCausalLM(config).double().eval()
+    torch.manual_seed(1)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight.normal_(0.0, 0.3)
+        torch.manual_seed(seed)
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight += wobble * torch.randn_like(weight)
+    return LanguageModel(model, f"tiny {seed}")
+
+
+@pytest.fixture(scope="module")
+def pair() -> Pair:
+    made = make_pair(_model(2, 0.0), _model(3, 0.15), StubTokenizer())
+    assert all(check.passed for check in made.checks.values())
+    return made
+
+
+class ModelTables:
+    """The oracle's next-token tables, each path run alone."""
+
+    eos = frozenset([EOS])
+
+    def __init__(self, pair: Pair) -> None:
+        @lru_cache(None)
+        @torch.inference_mode()
+        def target(path: tuple[int, ...]) -> list[float]:
+            logits = pair.target.model(torch.tensor([[*PROMPT, *path]])).logits[0, -1]
+            return logits.softmax(0).tolist()
+
+        self.next_token = {"target": target}
+
+
+class Ends(Observer):
+    """What a decode ends with, duplicates counted, which its result does not tell."""
+
+    def __init__(self) -> None:
+        self.finished: Counter = Counter()
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        for layer in iteration.layers:
+            for beam in layer.beams:
+                if beam.node.token == EOS:
+                    self.finished[path_of(beam.node)] += beam.multiplicity
+        self.alive = Counter({path_of(beam.node): beam.multiplicity for beam in iteration.output_beams})
+
+    def outcome(self) -> tuple[Multiset, Multiset]:
+        return tuple(sorted(self.finished.items())), tuple(sorted(self.alive.items()))
+
+
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, runs: int = RUNS) -> float:
+    """Of the decodes' ends against the oracle; outcomes expected fewer than five times share one bin."""
+    warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
+    process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
+    law = process.after((((), 1),), settings.max_new_tokens, width)
+    found: Counter = Counter()
+    for seed in range(runs):
+        ends = Ends()
+        result = dsbd.decode(pair, "352", _seeded(settings, seed), observers=[ends])
+        found[ends.outcome()] += 1
+        paths = {path for part in ends.outcome() for path, _ in part}
+        assert {tuple(beam.token_ids) for beam in result.beams} == paths
+        assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
+    assert not found.keys() - law.keys()
+    bins = [(found[end], mass * runs) for end, mass in law.items() if mass * runs >= 5]
+    rest = sum(mass for mass in law.values() if mass * runs < 5) * runs
+    if rest > 0:
+        bins.append((runs - sum(count for count, _ in bins), rest))
+    assert len(bins) >= 8, "too few outcomes to tell laws apart"
+    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
+
+
+def _seeded(settings: dsbd.DecodingSettings, seed: int) -> dsbd.DecodingSettings:
+    return dsbd.DecodingSettings(**{**vars(settings), "seed": seed})
+
+
+FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"landing": False},
+        {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+        {"replacement": False},
+        {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
+        {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2},
+    ],
+    ids=lambda changes: ", ".join(f"{name} {value}" for name, value in changes.items()) or "plain",
+)
+def test_fixed_width_decodes_as_beam_sampling(changes: dict, pair: Pair) -> None:
+    """Catches a wrong join of draft, score, verify, commit and cache that exact laws of the parts do not show."""
+    values = {**FIXED, **changes}
+    assert _p_value(pair, dsbd.DecodingSettings(**values), values["max_width"]) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+def test_beam_sampling(replacement: bool, pair: Pair) -> None:
+    """Catches a baseline whose law is not the one it stands for."""
+    chosen = {"method": "beam_sampling", "num_beams": 2, "top_k": 4, "max_new_tokens": 3}
+    assert _p_value(pair, dsbd.DecodingSettings(**chosen, replacement=replacement), 2) > FALSE_ALARM
+
+
+def test_speculative_decodes_as_sampling(pair: Pair) -> None:
+    """Catches speculative sampling that leans towards the draft model."""
+    chosen = {"method": "speculative", "draft_depth": 2, "top_k": 3, "max_new_tokens": 3}
+    assert _p_value(pair, dsbd.DecodingSettings(**chosen), 1) > FALSE_ALARM
+
+
+def test_a_wrong_law_is_seen(pair: Pair) -> None:
+    """Catches a chi-square too weak to tell the target from the draft model."""
+    swapped = make_pair(pair.draft, pair.target, StubTokenizer())
+    law_of_the_other = ModelTables(swapped)
+    chosen = dsbd.DecodingSettings(**FIXED)
+    process = Process(law_of_the_other, [Weighted((), 0.0, 1)], Warp(1.0, 4, 1.0, True))
+    wrong = process.after((((), 1),), 3, 2)
+    right = Process(ModelTables(pair), [Weighted((), 0.0, 1)], Warp(1.0, 4, 1.0, True)).after((((), 1),), 3, 2)
+    distance = 0.5 * sum(abs(wrong.get(end, 0) - right.get(end, 0)) for end in wrong.keys() | right.keys())
+    assert distance > 0.2
+    assert chosen.max_new_tokens == 3
+
+
+ANY = [
+    {"draft_depth": 3, "draft_width": 4, "temperature": 1.2},
+    {"draft_depth": 2, "cover_width": 4, "replacement": False, "top_k": 0},
+    {"draft_depth": 4, "input_beams": 1, "top_p": 0.9, "landing": False},
+    {"temperature": 0.0},
+    {"temperature": 0.0, "replacement": False, "min_width": 3},
+    {"method": "beam_search"},
+]
+
+
+@pytest.mark.parametrize("changes", ANY, ids=str)
+def test_same_seed_same_output(changes: dict, pair: Pair) -> None:
+    """Catches randomness from the global state, and sets or dictionaries whose order enters the result."""
+    chosen = dsbd.DecodingSettings(max_new_tokens=12, seed=7, **changes)
+    torch.manual_seed(1)
+    first = dsbd.decode(pair, "352", chosen)
+    state = torch.get_rng_state()
+    torch.manual_seed(2)
+    second = dsbd.decode(pair, "352", chosen)
+    torch.manual_seed(1)
+    dsbd.decode(pair, "352", chosen)
+    assert torch.equal(state, torch.get_rng_state())  # the global state is left alone
+    assert first.beams == second.beams
+    assert (first.token_ids, first.text) == (second.token_ids, second.text)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7])
+def test_the_limit_is_exact(limit: int, pair: Pair) -> None:
+    """Catches layers beyond max_new_tokens, and runs that stop short with a beam alive."""
+    for seed in range(12):
+        chosen = dsbd.DecodingSettings(max_new_tokens=limit, draft_depth=5, draft_width=3, cover_width=2, seed=seed)
+        result = dsbd.decode(pair, "352", chosen)
+        assert all(len(beam.token_ids) <= limit for beam in result.beams)
+        for beam in result.beams:
+            assert beam.finished == (beam.token_ids[-1] == EOS)
+            assert beam.finished or len(beam.token_ids) == limit
+            assert EOS not in beam.token_ids[:-1]
+
+
+@pytest.mark.parametrize("changes", [{}, {"replacement": False, "cover_width": 3}, {"temperature": 0.5}], ids=str)
+def test_log_weights_are_the_targets(changes: dict, pair: Pair) -> None:
+    """Catches log-weights that are warped, hold multiplicities, or are the draft model's."""
+    tables = ModelTables(pair)
+    process = Process(tables, [Weighted((), 0.0, 1)], Warp())
+    for seed in range(5):
+        result = dsbd.decode(pair, "352", dsbd.DecodingSettings(max_new_tokens=9, seed=seed, **changes))
+        for beam in result.beams:
+            assert beam.log_weight == pytest.approx(process.log_weight(tuple(beam.token_ids)), abs=1e-6)
+            assert beam.score == pytest.approx(beam.log_weight / len(beam.token_ids))
+        assert [beam.score for beam in result.beams] == sorted((beam.score for beam in result.beams), reverse=True)
+
+
+def test_equal_models_accept_every_draft(pair: Pair) -> None:
+    """Catches a draft stage that warps, weighs or merges otherwise than verification does."""
+    same = make_pair(pair.target, pair.target, StubTokenizer())
+    for changes in ({}, {"replacement": False}, {"top_k": 0, "top_p": 0.9}, {"temperature": 0.6}, {"temperature": 0.0}):
+        for seed in range(4):
+            width = {"draft_width": 3, "min_width": 3, "max_width": 3, "draft_depth": 3, "max_new_tokens": 12}
+            stats_ = dsbd.decode(same, "352", dsbd.DecodingSettings(seed=seed, **width, **changes)).stats
+            assert (stats_.rejected, stats_.recovered, stats_.fresh) == (0, 0, 0)
