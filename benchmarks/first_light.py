@@ -218,9 +218,8 @@ def bootstrap(values: list[float]) -> list[float]:
 
 def show(report: dict[str, Any]) -> None:
     """A table for people."""
-    print(
-        f"{'method':<34}{'ms/token':>9}{'tok/s':>8}{'layers/it':>10}{'accept':>8}  {'perplexity':<14}{'log-w/token':<14}"
-    )
+    header = f"{'method':<34}{'ms/token':>9}{'tok/s':>8}{'layers/it':>10}{'accept':>8}"
+    print(f"{header}  {'perplexity':<14}{'log-w/token':<14}")
     for name, row in report["methods"].items():
         layers = f"{row['layers_per_iteration']:.2f}" if row["layers_per_iteration"] else "-"
         accepted = f"{row['acceptance_rate']:.2f}" if row["acceptance_rate"] else "-"
