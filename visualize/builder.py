@@ -63,7 +63,7 @@ class SceneBuilder:
         rows = tidy(graph, roots)
         column = graph.nodes.data("column")
         places = {node: place for place, node in enumerate([*roots, *members])}
-        told = StepList(iteration, members, places, self.words, self.settings)
+        told = StepList(iteration, self._nodes, places, self.words, self.settings)
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
         after = self._beams_after(iteration)
         kept = self._kept(after, members)

@@ -20,13 +20,18 @@ OURS = "dsbd"
 
 @dataclass(frozen=True)
 class Bar:
-    """One figure of one method; ``value`` None where it was not measured. ``runs`` are the single runs."""
+    """One figure of one method."""
 
     method: str
     label: str
     value: float | None
+    """None where it was not measured."""
     runs: tuple[float, ...]
+    """The single runs, where they are known."""
+    half_width: float | None
+    """Half the interval of the mean."""
     ratio: float | None
+    """Over beam sampling; None where that was not run."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,7 @@ def compare_figure(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, the
     Args:
         rows: ``{"methods": [...], "ratios": {...}}``, or the list of methods alone. A missing or null figure
             is drawn as "not measured". A figure may be a number, or a list with one number per run: then the
-            bar is their mean. ``<figure>_runs`` holds the runs beside a number.
+            bar is their mean. ``<figure>_runs`` holds the runs beside a number, ``<figure>_half_width`` its interval.
 
     Raises:
         ValueError: a method has no name, or a figure is no number.
@@ -70,13 +75,15 @@ def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any]) -> Bar:
     runs: list[Any] = list(row.get(f"{panel}_runs") or [])
     if isinstance(value, (list, tuple)):
         value, runs = None, [run for run in value if run is not None]
-    for found in (value, *runs):
+    half_width = row.get(f"{panel}_half_width")
+    for found in (value, half_width, *runs):
         if found is not None and (isinstance(found, bool) or not isinstance(found, (int, float))):
             raise ValueError(f"{panel} of {method} is {found!r}; expected a number, a list of numbers, or null")
     if value is None and runs:
         value = sum(runs) / len(runs)
     ratio = ratios.get(method) if panel == "tokens_per_second" else None
-    return Bar(method, str(row.get("label") or method), value, tuple(runs), ratio)
+    label = row.get("label") or Words().table.get(f"method.{method}", method)
+    return Bar(method, str(label), value, tuple(runs), half_width, ratio)
 
 
 def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
@@ -98,7 +105,11 @@ def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], 
     labels = [escape(bar.label, quote=False) for bar in bars]
     fills = [colors.accent if bar.method == OURS else colors.faint for bar in bars]
     values = [bar.value for bar in bars]
-    figure.add_bar(x=labels, y=values, showlegend=False, marker_color=fills, opacity=0.8, hoverinfo="x+y", **cell)
+    interval = {"array": [bar.half_width or 0 for bar in bars], "color": colors.ink, "thickness": 1.4, "width": 6}
+    error = interval if any(bar.half_width for bar in bars) else None
+    figure.add_bar(
+        x=labels, y=values, error_y=error, showlegend=False, marker_color=fills, opacity=0.8, hoverinfo="x+y", **cell
+    )
     points = [(label, run) for label, bar in zip(labels, bars, strict=True) for run in bar.runs]
     if points:
         x, y = zip(*points, strict=True)
@@ -113,7 +124,9 @@ def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], 
         else:
             up = bar.value >= 0
             note["yanchor"] = "bottom" if up else "top"
-            end = max((bar.value, *bar.runs)) if up else min((bar.value, *bar.runs))
+            reach = (bar.half_width or 0) * (1 if up else -1)
+            ends = (bar.value + reach, *bar.runs)
+            end = max(ends) if up else min(ends)
             text = _text(bar, bar.value, words)
             figure.add_annotation(y=end, yshift=4 if up else -4, text=text, font={"size": 11.5}, **note)
 

@@ -4,6 +4,7 @@ import plotly.graph_objects as go
 
 from visualize.styles import Theme
 from visualize.theme import FONT, palette
+from visualize.words import Words
 
 HEIGHT = 380
 
@@ -23,10 +24,10 @@ def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
     return figure
 
 
-def empty_figure(title: str, theme: Theme, note: str = "nothing recorded") -> go.Figure:
+def empty_figure(title: str, theme: Theme) -> go.Figure:
     """A titled figure that says it has nothing to show."""
     figure = dress(go.Figure(), title, theme)
-    figure.add_annotation(text=note, x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
+    figure.add_annotation(text=Words()("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)
     return figure

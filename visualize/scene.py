@@ -71,6 +71,19 @@ class NodeScene:
 
 
 @dataclass(frozen=True)
+class AlternativeScene:
+    """One of the likeliest pairs of a layer, drafted or not."""
+
+    parent: str
+    """Visible text of the beam's last token; empty where only one beam is alive."""
+    token: str
+    target_prob: float
+    draft_prob: float
+    node: int
+    """Place in ``IterationScene.nodes``; -1 where it is no node."""
+
+
+@dataclass(frozen=True)
 class LayerScene:
     """One column with its width and why."""
 
@@ -89,6 +102,7 @@ class LayerScene:
     threshold: float | None
     step: int
     """The step that chooses the width."""
+    alternatives: tuple[AlternativeScene, ...]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Draw, Iteration, Layer, Node, Trial
-from visualize.scene import Change, Fact, Gauge, LayerScene, StepScene
+from visualize.scene import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
 from visualize.styles import YIELDED
-from visualize.tokens import piece_label
+from visualize.tokens import piece_label, visible
 from visualize.words import Words, at_least
 
 Look = tuple[str, int, bool]
@@ -22,7 +22,7 @@ class StepList:
 
     Args:
         iteration: the record.
-        nodes: the nodes below the input beams, by id.
+        nodes: at least the nodes of the iteration and its input beams, by id.
         places: place of every node in the scene, by id.
         words: the language.
         settings: as resolved; None where they are not known, which costs the reasons of the widths.
@@ -85,11 +85,21 @@ class StepList:
         title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
         self.layers.append(
             LayerScene(
-                layer.layer, layer.kind, title, layer.width, reason, caption, layer.accepted, layer.outcome,
-                self.words.outcome(layer), tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1)),
-                self.settings.width_threshold if self.settings and not bonus else None, len(self.steps),
+                layer=layer.layer,
+                kind=layer.kind,
+                title=title,
+                width=layer.width,
+                reason=reason,
+                caption=caption,
+                accepted=layer.accepted,
+                outcome=layer.outcome,
+                outcome_sentence=self.words.outcome(layer),
+                at_least=tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1)),
+                threshold=self.settings.width_threshold if self.settings and not bonus else None,
+                step=len(self.steps),
+                alternatives=self._alternatives(layer),
             )
-        )  # fmt: skip
+        )
         self._add("width", layer.layer, self.words("step.width", layer=layer.layer, reason=reason))
         trials = [trial for trial in self.iteration.trials if trial.layer == layer.layer]
         for trial in trials:
@@ -98,6 +108,15 @@ class StepList:
         for order, draw in enumerate(draws, 1):
             self._draw(draw, order, len(draws))
         self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
+
+    def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
+        found = []
+        for pair in layer.alternatives:
+            parent = self.nodes.get(pair.parent) if len(layer.alive) > 1 else None
+            label = piece_label(parent) if parent else ""
+            place = -1 if pair.node is None else self.places.get(pair.node, -1)
+            found.append(AlternativeScene(label, visible(pair.text), pair.target_prob, pair.draft_prob, place))
+        return tuple(found)
 
     def _trial(self, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]

@@ -150,6 +150,42 @@ def test_controls_are_large_and_named(opened):
         assert height >= 44, name
 
 
+def test_zoom_is_kept_while_stepping_and_given_up_on_request(opened):
+    page = opened.page
+    axis = "() => document.querySelector('.dsbd-plot').layout.xaxis.range.map(end => Math.round(1000 * end))"
+    whole = page.evaluate(axis)
+    box = page.locator(".dsbd-plot").bounding_box()
+    page.mouse.move(box["x"] + 250, box["y"] + 180)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 500, box["y"] + 300, steps=4)
+    page.mouse.up()
+    page.wait_for_function(f"whole => JSON.stringify(({axis})()) !== JSON.stringify(whole)", arg=whole)
+    zoomed = page.evaluate(axis)
+    page.focus(".dsbd")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(axis) == zoomed
+    page.click("text=Reset view")
+    assert page.evaluate(axis) == whole
+
+
+def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
+    page, scene = opened.page, SCENE.iterations[0]
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    marks = page.locator(".dsbd-plot .scatterlayer .trace:last-child .points path")
+    place = next(at for at, node in enumerate(scene.nodes) if node.state == "rejected")
+    marks.nth(place).hover(force=True)
+    page.wait_for_selector(".dsbd-state:has-text('rejected')")
+    assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")
+    box = marks.nth(place).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.move(2, 2)
+    assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")
+    page.focus(".dsbd")
+    page.keyboard.press("Escape")
+    assert scene.nodes[place].facts[0].sentence not in page.inner_text(".dsbd-card")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_theme_follows_the_page(browser, exported, scheme):
     opened = Opened(browser, exported, color_scheme=scheme)

@@ -21,8 +21,9 @@ EMPTY = Trace(**{**vars(TRACE), "iterations": [], "result": None})
 DATA = {
     "methods": [
         {
-            "method": "dsbd", "label": "DSBD", "tokens_per_second": 50.0, "tokens_per_second_runs": [48.0, 52.0],
-            "seconds": [1.0, 1.5], "perplexity": 5.25, "best_log_weight": -30.0, "target_calls": 20,
+            "method": "dsbd", "tokens_per_second": 50.0, "tokens_per_second_runs": [48.0, 52.0],
+            "seconds": [1.0, 1.5], "perplexity": 5.25, "perplexity_half_width": 0.5,
+            "best_log_weight": -30.0, "target_calls": 20,
             "layers_per_iteration": 2.9, "something_else": "ignored",
         },
         {"method": "greedy", "label": "a <b> & c", "tokens_per_second": None},
@@ -118,10 +119,11 @@ def test_null_is_not_measured_never_zero():
     info = compare_info(DATA)
     assert tuple(info.panels) == PANELS
     assert info.panels["tokens_per_second"] == (
-        Bar("dsbd", "DSBD", 50.0, (48.0, 52.0), 1.6),
-        Bar("greedy", "a <b> & c", None, (), None),
+        Bar("dsbd", "DSBD", 50.0, (48.0, 52.0), None, 1.6),
+        Bar("greedy", "a <b> & c", None, (), None, None),
     )
-    assert info.panels["seconds"][0] == Bar("dsbd", "DSBD", 1.25, (1.0, 1.5), None)
+    assert info.panels["seconds"][0] == Bar("dsbd", "DSBD", 1.25, (1.0, 1.5), None, None)
+    assert info.panels["perplexity"][0] == Bar("dsbd", "DSBD", 5.25, (), 0.5, None)
     notes = [note.text for note in visualize.compare_figure(DATA).layout.annotations]
     assert notes.count("not measured") == len(PANELS)
 

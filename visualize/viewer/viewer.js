@@ -137,6 +137,7 @@ class Viewer {
       scene = {...scene, iterations: [...byIndex.values()].sort((one, other) => one.index - other.index)};
     }
     this.scene = scene;
+    this.decode = JSON.stringify([scene?.prompt, scene?.settings]);  // the zoom belongs to one decode
     if (!scene) return this.root.replaceChildren();
     if (first || !this.parts) this.build();
     const last = scene.iterations.length - 1;
@@ -146,6 +147,8 @@ class Viewer {
     if (last < 0) { this.drawn = null; return; }
     this.drawn = null;
     this.colorize();
+    this.drawResult();
+    this.drawStats();
     const it = follow ? last : clamp(this.it, 0, last);
     this.goto({it, step: follow ? Infinity : this.step});
   }
@@ -225,6 +228,7 @@ class Viewer {
       text: make("div", {class: "dsbd-text"}),
       layers: make("ol", {class: "dsbd-layers"}),
       tree: make("ul", {class: "dsbd-tree", role: "tree", "aria-label": say("ui.tree")}),
+      result: make("ol", {class: "dsbd-result"}),
       stats: make("dl", {class: "dsbd-stats"}),
     };
     this.root.setAttribute("aria-label", say("ui.viewer"));
@@ -250,7 +254,7 @@ class Viewer {
       make("div", {class: "dsbd-told"}, p.chip, p.sentence),
       make("div", {class: "dsbd-stage"}, p.scroller, p.card), p.legend,
       make("h4", {text: say("ui.text")}), p.text,
-      fold("ui.layers", p.layers), fold("ui.tree", p.tree), fold("ui.statistics", p.stats),
+      fold("ui.layers", p.layers), fold("ui.tree", p.tree), fold("ui.result", p.result), fold("ui.statistics", p.stats),
       make("p", {class: "dsbd-keys", text: say("ui.keys")}));
     const tools = make("div", {class: "dsbd-tools"},
       make("button", {type: "button", text: say("ui.reset"), onclick: () => this.resetView()}),
@@ -352,7 +356,6 @@ class Viewer {
     this.drawText();
     this.drawLayers();
     this.updateTree();
-    this.drawStats();
     this.bringIntoView(step, changed);
   }
 
@@ -531,7 +534,19 @@ class Viewer {
     });
     const head = [make("span", {class: "dsbd-token dsbd-plain", text: layer.title}), make("p", {text: layer.reason})];
     if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: this.say("layer.at_least")}));
-    return [...head, ...rows];
+    return [...head, ...rows, ...this.alternatives(layer)];
+  }
+
+  alternatives(layer) {
+    if (!layer.alternatives.length) return [];
+    const rows = layer.alternatives.map((pair) => {
+      const fill = make("i", {class: "dsbd-fill dsbd-target"}), draft = make("i", {class: "dsbd-tick"});
+      fill.style.width = `${100 * clamp(pair.target_prob, 0, 1)}%`;
+      draft.style.left = `${100 * clamp(pair.draft_prob, 0, 1)}%`;
+      const name = make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`});
+      return make("div", {class: "dsbd-bar dsbd-wide"}, name, make("div", {class: "dsbd-rail"}, fill, draft), make("b", {text: number(pair.target_prob)}));
+    });
+    return [make("p", {class: "dsbd-fact-title", text: this.say("ui.alternatives")}), ...rows];
   }
 
   /* ---- text, layers, statistics ------------------------------------------------------------ */
@@ -579,6 +594,16 @@ class Viewer {
     this.parts.layers.replaceChildren(...this.now.layers.filter((layer) => layer.step <= this.step).map((layer) => {
       const done = this.now.steps.some((step, at) => at <= this.step && step.phase === "layer" && step.layer === layer.layer);
       return make("li", {}, make("b", {text: layer.title}), ` — ${layer.reason}${done ? `; ${layer.outcome_sentence}` : ""}`);
+    }));
+  }
+
+  drawResult() {
+    this.parts.result.parentElement.hidden = !this.scene.result.length;
+    this.parts.result.replaceChildren(...this.scene.result.map((beam) => {
+      const notes = [`${this.say("ui.score")} ${number(beam.score)}`, `${this.say("ui.log_weight")} ${number(beam.log_weight)}`,
+        beam.finished ? this.say("ui.finished_beams") : ""];
+      return make("li", {class: "dsbd-beam"}, make("p", {class: "dsbd-line", dir: "auto", text: beam.text}),
+        make("small", {text: notes.filter(Boolean).join(" · ")}));
     }));
   }
 
@@ -678,7 +703,7 @@ function forestFigure(viewer) {
   const layout = {
     width: geometry.width, height: geometry.height, margin: {l: 0, r: 0, t: 34, b: 0}, showlegend: false, hovermode: "closest", hoverdistance: 14,
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {family: css.fontFamily, color: ink, size: 12},
-    uirevision: `${viewer.it}:${viewer.view || 0}`,
+    uirevision: `${viewer.decode}:${viewer.it}:${viewer.view || 0}`,
     xaxis: {...hidden, range: [-geometry.left / geometry.pitch, (geometry.width - geometry.left) / geometry.pitch], anchor: "free"},
     yaxis: {...hidden, range: [now.rows + 0.8, -0.8], domain: [0, (geometry.height - BAND) / (geometry.height - 34)]},
     yaxis2: {...hidden, fixedrange: true, range: [0, 1.12], domain: [(geometry.height - BAND + 16) / (geometry.height - 34), 1]},
