@@ -98,15 +98,21 @@ def check_choice(methods: Any, runs: Any) -> tuple[list[str], int]:
 
 def said(progress: Progress) -> str:
     """Progress in words."""
-    label = METHOD_LABELS.get(progress.method, progress.method)
-    return f"Run {progress.done} of {progress.total}, warm-up included: {escape(label)}"
+    return f"Run {progress.done} of {progress.total}, warm-up included: {escape(_label(progress.method))}"
 
 
 def done(result: Mapping[str, Any]) -> Frame:
     """Table and charts."""
-    drawn = [(compare_figure(result, theme="light"), compare_figure(result, theme="dark"))]
+    labelled = {**result, "methods": [{"label": _label(row["method"]), **row} for row in result["methods"]]}
+    drawn = (compare_figure(labelled, theme="light"), compare_figure(labelled, theme="dark"))
+    for figure in drawn:
+        figure.update_layout(title_text="")
     frame = ready("Done. Every figure is measured here, now, on this machine.")
-    return frame._replace(table=table(result), charts=messages.figures(drawn))
+    return frame._replace(table=table(result), charts=messages.figures([drawn]))
+
+
+def _label(method: str) -> str:
+    return METHOD_LABELS.get(method, method)
 
 
 def table(result: Mapping[str, Any]) -> str:
@@ -124,8 +130,7 @@ def _row(row: Mapping[str, Any], ratios: Mapping[str, Any]) -> str:
     method = str(row["method"])
     values = {**row, "ratio": ratios.get(method)}
     cells = "".join(f"<td>{_figure(values.get(name), digits)}</td>" for name, _, digits in COLUMNS)
-    label = row.get("label") or METHOD_LABELS.get(method, method)
-    return f'<tr{" class=ours" if method == "dsbd" else ""}><th scope="row">{escape(str(label))}</th>{cells}</tr>'
+    return f'<tr{" class=ours" if method == "dsbd" else ""}><th scope="row">{escape(_label(method))}</th>{cells}</tr>'
 
 
 def _figure(value: Any, digits: int) -> str:

@@ -22,7 +22,7 @@ HINT = (
 def build_compare_tab(engine: Engine, form: Form) -> None:
     """The whole tab."""
     with gr.Row(elem_classes="workbench", equal_height=False):
-        with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
+        with gr.Column(elem_classes="sidebar", scale=0, min_width=280), gr.Column(elem_classes="group ask"):
             prompt = gr.Textbox(
                 FIRST, label="Prompt", lines=3, max_length=MAX_PROMPT_CHARACTERS, elem_id="compare-prompt"
             )

@@ -67,10 +67,7 @@ def _frames(events: Iterator[Trace | Iteration]) -> Iterator[Frame]:
         if recording.result is not None:
             yield finished(recording, live=sent > 0)
         elif time.monotonic() - shown_at >= FRAME_SECONDS:
-            forest = (
-                messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True, first=True)
-            )
-            yield _live(recording, forest)
+            yield _live(recording, _news(recording, sent))
             sent, shown_at = len(recording), time.monotonic()
 
 
@@ -135,9 +132,11 @@ def broke_off(halted: bool) -> Frame:
 
 
 def sentence(error: DsbdError) -> str:
-    """An error as a visitor reads it: a sentence, its first letter large."""
+    """An error as a visitor reads it; names of settings stay as they are."""
     words = str(error)
-    return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
+    if "_" not in words.split(" ", 1)[0]:
+        words = words[:1].upper() + words[1:]
+    return words if words.endswith(".") else words + "."
 
 
 def alert(words: str) -> str:

@@ -118,7 +118,7 @@ def _control(field: Field) -> gr.components.Component:
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:
-        return gr.Number(minimum=field.low, maximum=field.high, precision=0, **common)
+        return gr.Number(precision=0, **common)  # its range is checked with the settings, whose message is better
     return gr.Slider(field.low, field.high, step=field.step, buttons=[], **common)
 
 

@@ -33,6 +33,11 @@ class Recording:
         return self._start.result
 
     @property
+    def prompt(self) -> str:
+        """As typed."""
+        return self._start.prompt.text
+
+    @property
     def trace(self) -> Trace:
         """All there is, with its digest; without a result where the decode was stopped."""
         if len(self._start.iterations) == len(self._iterations):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ui.recording import Recording
 from visualize.scene import Scene, TokenScene
+from visualize.tokens import flowing
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class RunningText:
     """The prompt and what follows it."""
 
     prompt: str
+    """As typed, without special tokens; characters that would not print are made visible."""
     tokens: tuple[Token, ...]
     ended: bool
     """True where the hypothesis ended by itself."""
@@ -40,7 +42,7 @@ def running_text(recording: Recording) -> RunningText:
         token, last = tokens[node], place == len(best) - 1
         text = "" if last and ended else token.text + (token.pending if last else "")
         shown.append(Token(text, token.origin, place < settled))
-    return RunningText("".join(scene.prompt), tuple(shown), ended)
+    return RunningText(flowing(recording.prompt), tuple(shown), ended)
 
 
 def _candidates(recording: Recording, scene: Scene) -> list[int]:

@@ -1,0 +1,78 @@
+"""One page for all tests of this folder: the toy pair, one recorded trace, a free port, no network."""
+
+import shutil
+import time
+
+import gradio as gr
+import pytest
+
+from tests.toy_pair import toy_pair
+from tests.visualize.toy import toy_trace
+from ui import Engine, build_page, launch_options, traces
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+class PacedEngine(Engine):
+    """An engine that a test can slow down, so that there is something left to stop."""
+
+    pace_seconds = 0.0
+
+    def __init__(self, pair):
+        super().__init__(pair)
+        quick = self.events
+        self.closed = 0
+
+        def events(prompt, settings):
+            try:
+                for event in quick(prompt, settings):
+                    time.sleep(self.pace_seconds)
+                    yield event
+            finally:
+                self.closed += 1
+
+        self.events = events
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """The page's recorded traces are the toy's, whatever comes along with this checkout."""
+    folder = tmp_path_factory.mktemp("assets")
+    (folder / "traces").mkdir()
+    toy_trace().save(folder / "traces" / "toy-story.json.gz")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(traces, "asset_path", lambda name="": folder / name)
+        traces.open_recorded.cache_clear()
+        yield folder
+    traces.open_recorded.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def engine():
+    return PacedEngine(toy_pair())
+
+
+@pytest.fixture(scope="session")
+def page(engine, recorded) -> gr.Blocks:
+    return build_page(engine)
+
+
+@pytest.fixture(scope="session")
+def address(page):
+    """Where the page is served."""
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options())
+    yield address
+    page.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("runs wherever chromium is installed")
+    sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()

@@ -1,0 +1,185 @@
+"""The page in a browser: the recorded trace at once, run and stop, messages, themes, silence."""
+
+import re
+
+import pytest
+
+from tests.visualize.toy import toy_trace
+
+PATIENCE = 20_000
+
+
+class Visit:
+    """One visitor's page, what it asked for, and what went wrong in it."""
+
+    def __init__(self, browser, address: str, **context) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE)
+        self.asked: list[str] = []
+        self.errors: list[str] = []
+        self.page.on("request", lambda request: self.asked.append(request.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
+        self.page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
+        self.page.goto(address)
+        self.page.wait_for_selector("#forest .main-svg")
+
+    def set_field(self, name: str, value: str) -> None:
+        self.page.fill(f"#field-{name} input[type=number]", value)
+        self.page.keyboard.press("Tab")
+
+    def run(self, prompt: str) -> None:
+        self.page.fill("#prompt textarea", prompt)
+        self.page.click("#run")
+
+    def wait_for(self, where: str, pattern: str) -> str:
+        found = self.page.locator(where).filter(has_text=re.compile(pattern))
+        found.wait_for()
+        return found.inner_text()
+
+
+@pytest.fixture
+def visit(browser, address, engine):
+    visit = Visit(browser, address)
+    yield visit
+    visit.context.close()
+    engine.pace_seconds = 0.0
+    assert visit.errors == []
+
+
+def test_the_recorded_trace_is_there_at_once(visit):
+    """A visitor sees a forest before any model has run."""
+    assert "once upon a" in visit.page.input_value("#prompt textarea")
+    assert visit.page.inner_text(".running-line").strip().startswith("once upon a")
+    assert "recorded" in visit.page.inner_text("#note")
+    assert visit.page.locator("#forest [role=treeitem]").count() > 3
+    visit.page.click("#forest button[aria-label='First step']")
+    visit.wait_for("#forest .dsbd-count >> nth=0", "^1 of")
+
+
+def test_nothing_leaves_this_machine(visit):
+    visit.run("Once upon")
+    visit.wait_for("#note", "Decoded in")
+    for tab in ("Compare", "About"):
+        visit.page.get_by_role("tab", name=tab).click()
+    visit.page.wait_for_timeout(300)
+    assert {url for url in visit.asked if not re.match(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)", url)} == set()
+
+
+def test_run_shows_text_and_forest(visit):
+    visit.set_field("max_new_tokens", "12")
+    visit.run("<script>alert(1)</script> ${x} {{y}}")
+    visit.wait_for("#note", "Decoded in")
+    assert visit.page.inner_text(".running-line").startswith("<script>alert(1)</script> ${x} {{y}}")
+    assert visit.page.locator(".running-line .mark").count() > 0
+    assert visit.page.locator(".running-line script").count() == 0
+    assert visit.page.is_visible("#run")
+    assert not visit.page.is_visible("#stop")
+
+
+def test_stop_keeps_the_page_and_the_trace(visit, engine):
+    engine.pace_seconds = 0.2
+    visit.page.click("#method input")
+    visit.page.get_by_role("option", name="Sampling", exact=True).click()
+    visit.run("Once upon")
+    visit.wait_for("#note", "iteration [3-9]")
+    visit.page.click("#stop")
+    said = visit.wait_for("#note", "Stopped after")
+    engine.pace_seconds = 0.0
+    count = visit.page.inner_text("#forest .dsbd-count >> nth=1")
+    assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
+    visit.page.click("#verify")
+    visit.wait_for("#verdict", "Verified")
+    visit.run("Once more")
+    visit.wait_for("#note", "Decoded in")
+    assert visit.page.inner_text("#problem") == ""
+
+
+def test_fields_that_are_not_read_are_hidden(visit):
+    assert visit.page.is_visible("#field-draft_depth")
+    visit.page.click("#method input")
+    visit.page.get_by_role("option", name="Greedy").click()
+    visit.page.wait_for_selector("#field-draft_depth", state="hidden")
+    assert visit.page.is_visible("#field-max_new_tokens")
+    assert not visit.page.is_visible("#field-temperature")
+
+
+def test_bad_settings_are_said(visit):
+    visit.page.fill("#field-seed input", "-4")
+    visit.run("Once upon")
+    visit.wait_for("#problem", "Seed is -4; allowed are")
+    assert visit.page.is_visible("#run")
+    assert visit.page.locator("#forest .main-svg").count() > 0
+
+
+def test_files_in_and_out(visit, tmp_path):
+    with visit.page.expect_download() as download:
+        visit.page.click("#download")
+    assert download.value.suggested_filename.endswith(".json.gz")
+    mine = tmp_path / "mine.json.gz"
+    download.value.save_as(mine)
+    bad = tmp_path / "bad.json"
+    bad.write_text('{"format": "<img src=x onerror=alert(1)>"}')
+    chooser = visit.page.locator("input[type=file]").first
+    chooser.set_input_files(bad)
+    visit.wait_for("#problem", "Not a trace")
+    chooser.set_input_files(mine)
+    visit.wait_for("#note", "Your trace")
+    assert visit.page.inner_text("#problem") == ""
+
+
+def test_dark_mode(browser, address, visit):
+    dark = Visit(browser, address, color_scheme="dark")
+    assert dark.page.get_attribute("#forest .dsbd", "data-theme") == "dark"
+    dark.page.click(".theme-switch")
+    dark.page.wait_for_selector("#forest .dsbd[data-theme=light]")
+    dark.context.close()
+    assert dark.errors == []
+
+
+def test_a_narrow_screen_does_not_scroll_sideways(visit):
+    for tab in ("Decode", "Compare", "About"):
+        visit.page.get_by_role("tab", name=tab).click()
+        visit.page.set_viewport_size({"width": 400, "height": 800})
+        visit.page.wait_for_timeout(200)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_zoom_is_kept_while_news_arrive(visit, engine):
+    """Whoever looks closer at an iteration is not thrown out by the next one."""
+    engine.pace_seconds = 0.15
+    visit.run("Once upon")
+    visit.wait_for("#note", "iteration [3-9]")
+    visit.page.click("#forest button[aria-label='First step']")
+    visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
+        "input => { input.value = 0; input.dispatchEvent(new Event('input')); }"
+    )
+    spans = "document.querySelector('#forest .js-plotly-plot').layout.xaxis.range"
+    whole = visit.page.evaluate(spans)
+    box = visit.page.locator("#forest .nsewdrag").first.bounding_box()
+    visit.page.mouse.move(box["x"] + 60, box["y"] + 20)
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + 200, box["y"] + 120, steps=4)
+    visit.page.mouse.up()
+    zoomed = visit.page.evaluate(spans)
+    assert zoomed != whole
+    visit.wait_for("#note", "Decoded in")
+    assert visit.page.inner_text("#forest .dsbd-count >> nth=1").startswith("1 of")
+    assert visit.page.evaluate(spans) == zoomed
+
+
+def test_compare(visit):
+    visit.page.get_by_role("tab", name="Compare").click()
+    visit.page.fill("#compare-tokens input[type=number]", "8")
+    visit.page.keyboard.press("Tab")
+    visit.page.click("#compare-run")
+    visit.page.wait_for_selector(".figures-table")
+    visit.page.wait_for_selector("#compare-charts .main-svg")
+    assert visit.page.locator(".figures-table tbody tr").count() == 3
+
+
+def test_the_toy_is_what_is_shown(visit):
+    """The text on the page is the recorded one, token by token."""
+    returned = toy_trace().result.text.strip()
+    assert visit.page.inner_text(".running-line").replace("\xa0", " ").count(returned.split()[0]) >= 1

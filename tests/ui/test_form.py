@@ -1,0 +1,81 @@
+"""From the form to settings: hidden fields decide nothing, bad values are named, prompts have a limit."""
+
+from dataclasses import fields
+
+import pytest
+
+from dsbd.baselines import READS
+from dsbd.errors import PromptError, SettingsError
+from dsbd.settings import METHODS, DecodingSettings
+from ui.form import EVERY_METHOD, FIELDS, MAX_PROMPT_CHARACTERS, check_prompt, is_read, settings_of, shown_value
+
+START = {field.name: shown_value(field) for field in FIELDS}
+
+
+def form(**changed):
+    return list((START | changed).values())
+
+
+def test_every_setting_has_its_field():
+    """A setting that the page forgets could never be chosen."""
+    assert {field.name for field in FIELDS} == {field.name for field in fields(DecodingSettings)} - {"method"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_form_starts_with_the_defaults(method):
+    assert settings_of(method, form()) == DecodingSettings(method=method)
+
+
+def test_hidden_fields_decide_nothing():
+    """A value left behind in a field of another method must not reach, or break, this one."""
+    left_behind = form(draft_width=3, max_width=1, min_width=7)
+    assert settings_of("beam_sampling", left_behind) == DecodingSettings(method="beam_sampling")
+
+
+def test_zero_stands_for_none():
+    assert settings_of("dsbd", form(max_width=0, input_beams=0)).max_width is None
+    assert settings_of("dsbd", form(max_width=4, input_beams=2)).input_beams == 2
+
+
+def test_whole_numbers_may_arrive_as_fractions():
+    """Browsers know one kind of number."""
+    settings = settings_of("dsbd", form(draft_width=5.0, temperature=1))
+    assert settings.draft_width == 5
+    assert isinstance(settings.draft_width, int)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"seed": -4}, "seed"),
+        ({"seed": None}, "seed"),
+        ({"draft_width": 2.5}, "draft_width"),
+        ({"draft_depth": "4"}, "draft_depth"),
+        ({"temperature": float("nan")}, "temperature"),
+        ({"min_width": 5, "max_width": 2}, "max_width"),
+    ],
+)
+def test_bad_values_are_named(changed, named):
+    with pytest.raises(SettingsError, match=named):
+        settings_of("dsbd", form(**changed))
+
+
+def test_unknown_methods_are_refused():
+    with pytest.raises(SettingsError, match="magic"):
+        settings_of("magic", form())
+
+
+def test_what_a_method_reads():
+    assert is_read("dsbd", "width_threshold")
+    assert not is_read("greedy", "temperature")
+    assert all(is_read(method, name) for method in READS for name in EVERY_METHOD)
+
+
+@pytest.mark.parametrize("prompt", ["", "  \n", None, 7, "x" * (MAX_PROMPT_CHARACTERS + 1)])
+def test_prompts_that_are_refused(prompt):
+    with pytest.raises(PromptError, match="prompt"):
+        check_prompt(prompt)
+
+
+def test_a_prompt_is_taken_as_it_is():
+    assert check_prompt(" <b>\x00 ") == " <b>\x00 "

@@ -1,0 +1,195 @@
+"""Handlers as plain functions: what a visitor sees next, whatever was typed, uploaded or stopped."""
+
+import gzip
+import json
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from dsbd.tracing.trace import Trace
+from tests.visualize.toy import toy_trace
+from ui import compare, decode, messages
+from ui.form import FIELDS, shown_value
+from ui.recording import Recording
+from ui.serving import MAX_UPLOAD_BYTES
+
+START = {field.name: shown_value(field) for field in FIELDS}
+
+
+def values(**changed):
+    return list((START | {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3} | changed).values())
+
+
+def test_a_run_ends_with_the_whole_trace(engine):
+    *_, last = decode.run(engine, "Once upon", "dsbd", *values())
+    assert last.recording.result is not None
+    assert last.note.startswith("Decoded")
+    assert last.problem == ""
+    assert last.run["visible"] is True
+    assert last.stop["visible"] is False
+    assert len(messages.unpacked(last.charts)) == 3
+    assert messages.unpacked(last.forest)["iterations"]
+
+
+def test_frames_are_as_wide_as_the_outputs(engine, page):
+    """A frame one value short would put every value into its neighbour's place."""
+    in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
+    widths = {len(function.outputs) for function in in_line if function.api_visibility == "private"}
+    assert widths == {len(decode.Frame._fields), len(compare.Frame._fields)}
+
+
+def test_hostile_prompts_are_carried_as_data(engine):
+    for prompt in ("<script>alert(1)</script>", "</script>", "🦊 ${1} {{value}}", "שלום", "NUL \x00"):
+        *_, last = decode.run(engine, prompt, "greedy", *values(max_new_tokens=2))
+        assert last.problem == ""
+        assert "<" not in last.text
+        assert last.recording.prompt == prompt
+
+
+@pytest.mark.parametrize(
+    ("prompt", "changed", "said"),
+    [
+        ("", {}, "Prompt is blank"),
+        ("Once", {"seed": -1}, "Seed is -1"),
+        ("Once", {"min_width": 5, "max_width": 2}, "max_width is 2"),
+        ("x" * 100, {"max_new_tokens": 64}, "exceeds the context"),
+        ("\ud800", {}, "not valid Unicode"),
+    ],
+)
+def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said):
+    (only,) = decode.run(engine, prompt, "dsbd", *values(**changed))
+    assert said in only.problem
+    assert only.run["visible"] is True
+    assert only.forest is decode.KEEP
+    assert only.recording is decode.KEEP
+
+
+def test_messages_are_escaped(engine):
+    (only,) = decode.run(engine, "Once", "<img src=x>", *values())
+    assert "<img" not in only.problem
+    assert "&lt;img" in only.problem
+
+
+def test_closing_a_run_closes_the_decode(engine):
+    """Stop must free the model, not only the button."""
+    before = engine.closed
+    frames = decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64))
+    next(frames)
+    frames.close()
+    assert engine.closed == before + 1
+
+
+def test_stopping_keeps_what_was_recorded(engine):
+    first = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
+    frame = decode.stopped(first.recording)
+    assert frame.halted is True
+    assert frame.note.startswith("Stopped after 1 iterations")
+    assert Trace.load(decode.take_away(first.recording)).result is None
+
+
+def test_stopping_before_the_first_iteration():
+    assert decode.stopped(None).note == "Stopped before the first iteration."
+    assert decode.stopped(Recording(toy_trace())).forest is decode.KEEP
+
+
+def test_a_run_that_broke_off_is_told_from_one_that_was_stopped():
+    assert "broke off" in decode.broke_off(False).problem
+    assert decode.broke_off(True) == decode.Frame()
+
+
+@pytest.fixture
+def trace_file(tmp_path):
+    path = tmp_path / "mine.json.gz"
+    toy_trace().save(path)
+    return path
+
+
+def test_bringing_and_taking_a_trace(trace_file):
+    frame = decode.bring_file(str(trace_file))
+    assert frame.problem == ""
+    taken = decode.take_away(frame.recording)
+    assert Trace.load(taken) == toy_trace()
+    assert Path(taken).name.startswith("dsbd-")
+
+
+def _changed_trace():
+    plain = toy_trace().to_dict()
+    plain["iterations"][0]["nodes"][0]["parent"] = 10**6
+    return json.dumps(plain).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"not json",
+        b'{"format": "<script>alert(1)</script>"}',
+        b"[1, 2]",
+        b"[" * 100_000,
+        gzip.compress(b"{}")[:-9],
+        b"\x1f\x8bnonsense",
+        gzip.compress(b" " * (49 << 20)),
+        b" " * (MAX_UPLOAD_BYTES + 1),
+        _changed_trace(),
+    ],
+    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links"],
+)
+def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
+    path = tmp_path / "bad.json.gz"
+    path.write_bytes(content)
+    frame = decode.bring_file(str(path))
+    assert 'role="alert"' in frame.problem
+    assert "<script" not in frame.problem
+    assert frame.forest is decode.KEEP
+    assert frame.recording is decode.KEEP
+
+
+def test_recorded_traces(recorded):
+    assert decode.choose_recorded("toy-story").recording.result is not None
+    assert "no recorded trace" in decode.choose_recorded("../secrets").problem.lower()
+    assert decode.choose_recorded(None) == decode.Frame()
+
+
+def test_verifying(engine):
+    *_, last = decode.run(engine, "Once upon", "dsbd", *values())
+    assert "Verified" in decode.verify(last.recording)
+    plain = last.recording.trace.to_dict()
+    plain["iterations"][0]["index"] = 7
+    assert "Not verified" in decode.verify(Recording(Trace.from_dict(plain)))
+
+
+def test_decode_for_programs(engine):
+    answer = decode.decode(engine, "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
+    assert answer["settings"]["max_new_tokens"] == 6
+    assert answer["text"] == answer["beams"][0]["text"]
+    json.dumps(answer)
+
+
+@pytest.mark.parametrize("settings", [{"max_new_tokens": 10_000}, {"magic": 1}, {"temperature": -1}])
+def test_decode_for_programs_names_what_is_wrong(engine, settings):
+    with pytest.raises(gr.Error) as caught:
+        decode.decode(engine, "Once upon", settings)
+    assert next(iter(settings)) in str(caught.value).lower()
+
+
+def test_comparing(engine):
+    frames = list(compare.run(engine, "Once", ["beam_sampling", "dsbd"], 1, 8, *START.values()))
+    assert frames[0].note.startswith("Run 1 of 4")
+    assert frames[-1].table.count("<tr") == 3
+    assert "1.00" in frames[-1].table
+    assert len(messages.unpacked(frames[-1].charts)) == 1
+
+
+def test_null_is_not_measured():
+    table = compare.table({"methods": [{"method": "<b>", "tokens_per_second": None}], "ratios": {}})
+    assert table.count("not measured") == len(compare.COLUMNS)
+    assert "<b>" not in table
+
+
+@pytest.mark.parametrize(("methods", "runs"), [([], 1), (["magic"], 1), (["dsbd"], 0), (["dsbd"], 2.5), (["dsbd"], 99)])
+def test_comparisons_that_are_refused(engine, methods, runs):
+    (only,) = compare.run(engine, "Once", methods, runs, 8, *START.values())
+    assert 'role="alert"' in only.problem
+    with pytest.raises(gr.Error):
+        compare.compare(engine, "Once", methods, runs)

@@ -1,0 +1,102 @@
+"""A growing trace on the page: the text, what is settled of it, and the messages to the browser."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import dsbd
+from dsbd.beams import common_prefix
+from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.trace import Prompt
+from tests.toy_pair import toy_pair
+from tests.visualize.toy import toy_trace
+from ui import messages
+from ui.recording import Recording
+from ui.running_text import running_text
+from ui.stat_strip import as_html, size, stat_strip
+
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=24, draft_depth=2, draft_width=4, cover_width=2, seed=3)
+
+
+@pytest.fixture(scope="module")
+def updates():
+    """Every update of one decode, and the recording as it stood then."""
+    steps, recording = [], None
+    for update in dsbd.stream(toy_pair(), "Once <b>", SETTINGS, record=True):
+        if update.result is not None:
+            recording.finish(update.result.trace)
+        elif recording is None:
+            recording = Recording(update.recorder.trace())
+        else:
+            recording.add(update.iteration)
+        steps.append((update, running_text(recording), recording.trace, len(recording)))
+    assert len(steps) > 3, "the decode must have a middle"
+    return steps
+
+
+def test_the_text_is_the_decoders(updates):
+    """The page picks the best hypothesis, and what is settled, from the trace alone; the decoder knows both."""
+    for update, text, _, _ in updates:
+        best = update.candidates[0].node
+        settled = best if update.result is not None else common_prefix(one.node for one in update.candidates)
+        assert len(text.tokens) == len(best.token_ids())
+        assert sum(token.settled for token in text.tokens) == len(settled.token_ids())
+        assert text.prompt == "Once <b>"
+
+
+def test_settled_text_only_grows_and_ends_whole(updates):
+    """The part marked as settled is a promise."""
+    before = []
+    for _, text, _, _ in updates:
+        settled = [token.origin for token in text.tokens if token.settled]
+        assert settled[: len(before)] == before
+        before = settled
+    assert all(token.settled for token in updates[-1][1].tokens)
+
+
+def test_what_was_stopped_is_a_trace_that_verifies(updates):
+    """A stopped run can be saved, and audited like any other."""
+    _, _, partial, iterations = updates[2]
+    assert partial.result is None
+    assert len(partial.iterations) == iterations
+    assert verify_trace(partial).passed
+
+
+def test_news_add_up_to_the_whole():
+    """The browser joins news to what it has; at the end it must hold what the whole scene says."""
+    trace = toy_trace()
+    recording = Recording(trace)
+    grown = messages.unpacked(messages.more_scene(recording, 0))["iterations"][:3]
+    news = messages.more_scene(recording, 3)
+    assert json.loads(news)["since"] == 3
+    whole = messages.unpacked(messages.whole_scene(recording))
+    assert grown + messages.unpacked(news)["iterations"] == whole["iterations"]
+    assert {"strings", "styles"} & set(messages.unpacked(news)) == set()
+
+
+def test_every_message_is_new():
+    """Equal values do not reach the browser twice; the number makes them differ."""
+    recording = Recording(toy_trace())
+    assert messages.whole_scene(recording) != messages.whole_scene(recording)
+
+
+def test_hostile_text_is_packed_whole():
+    """Nothing of a token is readable as markup on its way, and nothing of it is lost."""
+    message = messages.text(Recording(replace(toy_trace(), prompt=Prompt("</script>", []))))
+    assert "<" not in message
+    assert messages.unpacked(message)["prompt"] == "</script>"
+
+
+def test_stat_strip():
+    html = stat_strip(Recording(toy_trace()))
+    assert html.count("<dt>") == 7
+    assert "tokens/s" in html
+    assert "&lt;b&gt;" in as_html({"<b>": ("1", "")})
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"), [(None, ("–", "")), (512, ("512", "B")), (2048, ("2", "KiB")), (5 << 30, ("5", "GiB"))]
+)
+def test_size(amount, shown):
+    assert size(amount) == shown
