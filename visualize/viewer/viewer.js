@@ -15,6 +15,7 @@ const LABEL_GAP = 17;     // pixels from a node's centre to its label
 const BAND = 112;         // pixels above the forest for the widths
 const BEND = 0.7;         // where in its column an edge leaves the parent's row
 const PLAY_MS = 1100;
+const DRAG_MS = 150;        // how long a drag is left alone before news are drawn
 const FONT = 'ui-monospace, "SF Mono", "Cascadia Code", "DejaVu Sans Mono", Menlo, Consolas, monospace';
 const YIELDED = ["accepted", "recovered", "fresh", "bonus"];
 const LEGEND = ["input", "drafted", "cover", "accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed"];
@@ -164,6 +165,7 @@ class Viewer {
 
   destroy() {
     this.pause();
+    clearTimeout(this.later);
     this.cleanup.forEach((undo) => undo());
     if (this.parts && this.Plotly) this.Plotly.purge(this.parts.plot);
     this.root.remove();
@@ -205,19 +207,17 @@ class Viewer {
 
   build() {
     const say = (key) => this.say(key);
-    const button = (name, act) =>
-      make("button", {type: "button", "aria-label": say(`ui.${name}`), title: say(`ui.${name}`), onclick: act}, glyph(name));
     const slider = (key, act) => make("input", {type: "range", min: 0, step: 1, "aria-label": say(key),
       oninput: (event) => { this.pause(); act(Number(event.target.value)); }});
     const p = this.parts = {
       title: make("h3", {class: "dsbd-title"}),
       empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
       body: make("div", {class: "dsbd-body"}),
-      play: button("play", () => this.timer ? this.pause() : this.play()),
+      play: this.button("play", () => this.timer ? this.pause() : this.play()),
       steps: slider("ui.step", (step) => this.goto({step})),
       iterations: slider("ui.iteration", (it) => this.goto({it, step: 0})),
-      stepCount: make("output", {class: "dsbd-count"}),
-      iterationCount: make("output", {class: "dsbd-count"}),
+      stepCount: make("span", {class: "dsbd-count"}),
+      iterationCount: make("span", {class: "dsbd-count"}),
       phases: make("div", {class: "dsbd-phases", "aria-hidden": "true"}),
       chip: make("span", {class: "dsbd-chip"}),
       sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
@@ -234,23 +234,8 @@ class Viewer {
     this.root.setAttribute("aria-label", say("ui.viewer"));
     p.scroller.append(p.plot);
     p.tree.addEventListener("keydown", (event) => this.onTreeKey(event));
-    const speed = make("select", {"aria-label": say("ui.speed"), title: say("ui.speed"), onchange: (event) => {
-      this.speed = Number(event.target.value);
-      if (this.timer) this.play();
-    }});
-    for (const value of [0.5, 1, 2, 4]) speed.append(make("option", {value, text: `${value}×`}));
-    speed.value = "1";
-    const controls = make("div", {class: "dsbd-controls"},
-      make("div", {class: "dsbd-buttons", role: "group", "aria-label": say("ui.step")},
-        button("first", () => this.go(0)), button("back", () => this.move(-1)), p.play,
-        button("forward", () => this.move(1)), button("last", () => this.go(Infinity)), speed),
-      make("div", {class: "dsbd-scrub"}, make("span", {class: "dsbd-name", text: say("ui.step")}),
-        make("div", {class: "dsbd-track"}, p.steps, p.phases), p.stepCount),
-      make("div", {class: "dsbd-scrub"}, make("span", {class: "dsbd-name", text: say("ui.iteration")}),
-        make("div", {class: "dsbd-track"}, p.iterations), p.iterationCount));
-    p.play.classList.add("dsbd-play");
     const fold = (key, ...inside) => make("details", {}, make("summary", {text: say(key)}), ...inside);
-    p.body.append(controls,
+    p.body.append(this.controls(),
       make("div", {class: "dsbd-told"}, p.chip, p.sentence),
       make("div", {class: "dsbd-stage"}, p.scroller, p.card), p.legend,
       make("h4", {text: say("ui.text")}), p.text,
@@ -260,6 +245,29 @@ class Viewer {
       make("button", {type: "button", text: say("ui.reset"), onclick: () => this.resetView()}),
       make("button", {type: "button", text: say("ui.svg"), onclick: () => this.saveSvg()}));
     this.root.replaceChildren(make("header", {class: "dsbd-head"}, p.title, tools), p.empty, p.body);
+  }
+
+  button(name, act) {
+    const label = this.say(`ui.${name}`);
+    return make("button", {type: "button", class: `dsbd-${name}`, "aria-label": label, title: label, onclick: act}, glyph(name));
+  }
+
+  controls() {
+    const p = this.parts, say = (key) => this.say(key);
+    const speed = make("select", {"aria-label": say("ui.speed"), title: say("ui.speed"), onchange: (event) => {
+      this.speed = Number(event.target.value);
+      if (this.timer) this.play();
+    }});
+    for (const value of [0.5, 1, 2, 4]) speed.append(make("option", {value, text: `${value}×`}));
+    speed.value = "1";
+    return make("div", {class: "dsbd-controls"},
+      make("div", {class: "dsbd-buttons", role: "group", "aria-label": say("ui.step")},
+        this.button("first", () => this.go(0)), this.button("back", () => this.move(-1)), p.play,
+        this.button("forward", () => this.move(1)), this.button("last", () => this.go(Infinity)), speed),
+      make("div", {class: "dsbd-scrub"}, make("span", {class: "dsbd-name", text: say("ui.step")}),
+        make("div", {class: "dsbd-track"}, p.steps, p.phases), p.stepCount),
+      make("div", {class: "dsbd-scrub"}, make("span", {class: "dsbd-name", text: say("ui.iteration")}),
+        make("div", {class: "dsbd-track"}, p.iterations), p.iterationCount));
   }
 
   /* Colours of states as variables, so that text, gauges and legend follow the theme with the drawing. */
@@ -380,6 +388,11 @@ class Viewer {
   drawForest() {
     const {plot, scroller} = this.parts;
     if (!this.Plotly) { plot.textContent = this.say("ui.no_plotly"); scroller.removeAttribute("role"); return; }
+    if (plot._dragging) {  // a drawing replaced under a drag would end the drag
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.scene?.iterations.length && this.drawForest(), DRAG_MS);
+      return;
+    }
     const figure = forestFigure(this);
     this.root.style.setProperty("--dsbd-height", `${this.geometry.height}px`);
     const fine = globalThis.matchMedia("(pointer: fine)").matches;
