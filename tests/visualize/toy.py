@@ -4,6 +4,7 @@ The law is DESIGN.md sections 2 to 5 with replacement, written for reading. Its 
 awkward on purpose: markup, quotes, right-to-left text, a character split over two tokens, a NUL.
 """
 
+import functools
 import itertools
 import math
 import random
@@ -171,7 +172,7 @@ class ToyDecode:
             pair = (node.parent, node.token_id)
             filled = {**vars(node), "target_prob": p.get(pair, 0.0), "draft_prob": q.get(pair, 0.0)}
             new[node.id] = self.nodes[node.id] = Node(**{k: v for k, v in filled.items() if not k.startswith("__")})
-        mass = lambda c: sum(max(p[pair] - c * q.get(pair, 0.0), 0.0) for pair in p)  # noqa: E731
+        mass = functools.partial(_residual_mass, p, q)
         planned = 0 if bonus else self.settings.draft_width
         chain_c, chain_s = [0.0], [1.0]
         for _ in range(planned):
@@ -180,23 +181,7 @@ class ToyDecode:
         alphas = [1 - (after / before if before else 1.0) for before, after in itertools.pairwise(chain_s)]
         distribution = _accepted(alphas)
         width = self.settings.widest if bonus else _width(distribution, self.settings)
-        c, s, beams = 0.0, 1.0, []
-        for order, node in enumerate(drafted):
-            entry = self.nodes[node]
-            pair, at = (entry.parent, entry.token_id), q[entry.parent, entry.token_id]
-            if len(beams) == width:
-                trials.append(Trial(layer, order, node, "unneeded", "", at, None, None, None, None, None))
-                continue
-            if entry.parent not in {beam.node for beam in alive}:
-                trials.append(Trial(layer, order, node, "orphaned", "", at, None, c, s, None, None))
-                c, s = c + s, mass(c + s)
-                continue
-            residual = max(p.get(pair, 0.0) - c * at, 0.0) / s
-            chance, uniform = min(1.0, residual / at), self.random.random()
-            verdict = "accepted" if uniform < chance else "rejected"
-            trials.append(Trial(layer, order, node, verdict, "", at, residual, c, s, chance, uniform))
-            beams += [node] * (verdict == "accepted")
-            c, s = (0.0, 1.0) if verdict == "accepted" else (c + s, mass(c + s))
+        beams, c, s = self.tried(layer, width, alive, p, q, drafted, trials)
         accepted = len(beams)
         while len(beams) < width:
             first = len(beams) == accepted and c > 0 and not bonus
@@ -216,6 +201,28 @@ class ToyDecode:
                      [node for node in set(beams) if self.nodes[node].ends],
                      [Alternative(*pair, VOCABULARY[pair[1]][0], p[pair], q.get(pair, 0.0), self.ids.get(pair))
                       for pair in best])  # fmt: skip
+
+    def tried(self, layer, width, alive, p, q, drafted, trials) -> tuple[list[int], float, float]:
+        """The trials of a layer: the accepted beams, and c and S after the last trial."""
+        mass = functools.partial(_residual_mass, p, q)
+        c, s, beams = 0.0, 1.0, []
+        for order, node in enumerate(drafted):
+            entry = self.nodes[node]
+            pair, at = (entry.parent, entry.token_id), q[entry.parent, entry.token_id]
+            if len(beams) == width:
+                trials.append(Trial(layer, order, node, "unneeded", "", at, None, None, None, None, None))
+                continue
+            if entry.parent not in {beam.node for beam in alive}:
+                trials.append(Trial(layer, order, node, "orphaned", "", at, None, c, s, None, None))
+                c, s = c + s, mass(c + s)
+                continue
+            residual = max(p.get(pair, 0.0) - c * at, 0.0) / s
+            chance, uniform = min(1.0, residual / at), self.random.random()
+            verdict = "accepted" if uniform < chance else "rejected"
+            trials.append(Trial(layer, order, node, verdict, "", at, residual, c, s, chance, uniform))
+            beams += [node] * (verdict == "accepted")
+            c, s = (0.0, 1.0) if verdict == "accepted" else (c + s, mass(c + s))
+        return beams, c, s
 
     def outcome(self, beams: list[int], accepted: int, bonus: bool, forest: set[int]) -> str:
         if all(self.nodes[node].ends for node in beams):
@@ -250,6 +257,11 @@ class ToyDecode:
         raw = b"".join(bytes.fromhex(VOCABULARY[t][1] or "") or VOCABULARY[t][0].encode() for t in ids if t != END)
         score = beam.log_weight / len(ids)
         return BeamRecord(beam.node, raw.decode("utf-8", "replace"), ids, beam.log_weight, score, ids[-1] == END)
+
+
+def _residual_mass(p: Law, q: Law, c: float) -> float:
+    """S(c)."""
+    return sum(max(p[pair] - c * q.get(pair, 0.0), 0.0) for pair in p)
 
 
 def _accepted(alphas: list[float]) -> list[float]:
