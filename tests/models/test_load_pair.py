@@ -61,12 +61,12 @@ def _refused(*names: str, **arguments: object) -> str:
 
 def test_missing_folder(tmp_path: Path) -> None:
     """Catches a bare OSError of the library, or a message without a remedy."""
-    _refused("nowhere", "give a folder or hub id", target=tmp_path / "nowhere")
+    _refused("nowhere", "hub id", target=tmp_path / "nowhere")
 
 
 def test_empty_folder(tmp_path: Path) -> None:
     """Catches an error of the library on a folder that holds no model."""
-    _refused(tmp_path.name, "give a folder or hub id", target=tmp_path)
+    _refused(tmp_path.name, "config.json", target=tmp_path)
 
 
 def test_broken_config(tmp_path: Path) -> None:
