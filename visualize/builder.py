@@ -67,7 +67,10 @@ class SceneBuilder:
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
         after = self._beams_after(iteration)
         kept = self._kept(after, members)
-        inputs = [self._input_node(beam, rows[beam.node], told.looks[beam.node]) for beam in iteration.input_beams]
+        inputs = [
+            self._input_node(beam, rows[beam.node], told.looks[beam.node], beam.node in kept)
+            for beam in iteration.input_beams
+        ]
         below = [
             self._node(node, places[node.parent], column[node.id], rows[node.id], node.id in kept, told)
             for node in members.values()
@@ -140,7 +143,7 @@ class SceneBuilder:
             self._said[below] = (said, pending)
         return said, pending
 
-    def _input_node(self, beam: InputBeam, row: float, look: Look) -> NodeScene:
+    def _input_node(self, beam: InputBeam, row: float, look: Look, kept: bool) -> NodeScene:
         said, pending = self._say(beam.node)
         known = self._nodes.get(beam.node)
         token = piece_label(known) if known else self.words("node.prompt")
@@ -159,7 +162,7 @@ class SceneBuilder:
             state=look[0],
             slots=look[1],
             landed=False,
-            kept=True,
+            kept=kept,
             ends=False,
             target_prob=None,
             draft_prob=None,
@@ -229,6 +232,7 @@ class SceneBuilder:
             while node in members:
                 kept.add(node)
                 node = members[node].parent
+            kept.add(node)
         return kept
 
 

@@ -72,6 +72,15 @@ def test_slots_are_the_multiplicities_of_the_beams():
         assert slots == {beam.node: beam.multiplicity for layer in record.layers for beam in layer.beams}
 
 
+def test_what_is_kept_leads_to_a_beam_of_the_commit():
+    for record, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
+        ends = {beam.node for beam in scene.beams_after}
+        assert {beam.node for beam in record.output_beams} <= ends
+        for place, node in enumerate(scene.nodes):
+            below = any(other.parent == place and other.kept for other in scene.nodes)
+            assert node.kept == (below or node.id in ends)
+
+
 def test_edges_lead_one_column_on_and_labels_fit():
     for scene in SCENE.iterations:
         for node in scene.nodes:

@@ -8,8 +8,8 @@
  */
 
 const SVG = "http://www.w3.org/2000/svg";
-const PITCH = 158;        // least pixels per column
-const PITCH_NARROW = 128;
+const PITCH = 134;        // least pixels per column
+const PITCH_NARROW = 124;
 const GLYPH = 7.45;       // pixels per monospace column at the label's size
 const LABEL_GAP = 17;     // pixels from a node's centre to its label
 const BAND = 112;         // pixels above the forest for the widths
