@@ -6,6 +6,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import SimpleNamespace
 
@@ -243,6 +244,47 @@ def test_same_seed_same_output(changes: dict, pair: Pair) -> None:
     assert torch.equal(state, torch.get_rng_state())  # the global state is left alone
     assert first.beams == second.beams
     assert (first.token_ids, first.text) == (second.token_ids, second.text)
+
+
+@pytest.mark.parametrize("changes", ANY, ids=str)
+@pytest.mark.parametrize("prompt", ["3", "352"])
+def test_paths_and_forest_decode_alike(changes: dict, prompt: str, pair: Pair) -> None:
+    """Catches a cache row that, over many iterations, drifts from every path computed anew."""
+    slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))
+    for seed in range(3):
+        chosen = dsbd.DecodingSettings(max_new_tokens=20, seed=seed, **changes)
+        ours, theirs = dsbd.decode(pair, prompt, chosen), dsbd.decode(slow, prompt, chosen)
+        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in theirs.beams]
+        assert [b.log_weight for b in ours.beams] == pytest.approx([b.log_weight for b in theirs.beams], abs=1e-5)
+
+
+@pytest.mark.parametrize("changes", ANY, ids=str)
+def test_slots_are_prompt_live_trie_and_forest(changes: dict, pair: Pair) -> None:
+    """Catches slots that are never freed, are freed too early, or are held twice."""
+    for seed in range(3):
+        watcher = Iterations()
+        chosen = dsbd.DecodingSettings(max_new_tokens=20, seed=seed, **changes)
+        result = dsbd.decode(pair, "352", chosen, observers=[watcher])
+        live: set = set()
+        for iteration in watcher.seen:
+            assert iteration.prompt_slots == len(PROMPT) - 1
+            beams = {beam.node for beam in iteration.input_beams}
+            fed = len(PROMPT) - 1 + len(live) + len(beams) + len(iteration.scored.slots)
+            assert iteration.slots_scored == fed
+            live = {node for beam in iteration.output_beams for node in _ancestors(beam.node)}
+            if iteration.output_beams:
+                assert iteration.slots_kept == len(PROMPT) - 1 + len(live)
+        assert result.stats.kv_peak_slots == max(iteration.slots_scored for iteration in watcher.seen)
+        assert result.stats.layers == sum(len(iteration.layers) for iteration in watcher.seen)
+        assert result.stats.iterations == len(watcher.seen)
+
+
+def _ancestors(node) -> list:
+    found = []
+    while node.parent is not None:
+        node = node.parent
+        found.append(node)
+    return found
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7])

@@ -231,7 +231,7 @@ def test_uniforms_draw_by_inverse_cdf() -> None:
     assert Uniforms([0.0]).accept(0.0) == (False, 0.0)
 
 
-def testmerge_duplicates() -> None:
+def test_merge_duplicates() -> None:
     """Catches a representative that is not the first slot, or invalid slots that are counted."""
     keys = torch.tensor([5, 7, 5, 9, 7, 5, 9])
     valid = torch.tensor([True, True, True, False, True, True, False])
