@@ -6,7 +6,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from types import SimpleNamespace
 
@@ -65,7 +65,7 @@ def _model(seed: int, wobble: float) -> LanguageModel:
 
 @pytest.fixture(scope="module")
 def pair() -> Pair:
-    made = make_pair(_model(2, 0.0), _model(3, 0.15), StubTokenizer())
+    made = make_pair(_model(2, 0.0), _model(3, 0.05), StubTokenizer())
     assert all(check.passed for check in made.checks.values())
     return made
 
@@ -162,10 +162,23 @@ def test_speculative_decodes_as_sampling(pair: Pair) -> None:
     assert _p_value(pair, dsbd.DecodingSettings(**chosen), 1) > FALSE_ALARM
 
 
+def test_decodes_meet_every_verdict(pair: Pair) -> None:
+    """Catches a pair so alike, or so unlike, that the tests here leave paths of the decoder untried."""
+    chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
+    counts = Counter()
+    for seed in range(10):
+        stats_ = asdict(dsbd.decode(pair, "352", _seeded(chosen, seed)).stats)
+        counts.update({name: value for name, value in stats_.items() if value is not None})
+    names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
+    assert min(counts[name] for name in names) >= 5
+    assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
+
+
 def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a chi-square too weak to see that every draft is accepted."""
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
-    assert _p_value(pair, dsbd.DecodingSettings(**FIXED), 2, runs=300) < FALSE_ALARM
+    far = make_pair(pair.target, _model(3, 0.15), StubTokenizer())
+    assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2, runs=300) < FALSE_ALARM
 
 
 class Iterations(Observer):
