@@ -62,7 +62,7 @@ class TraceTools:
 
 def build_decode_tab(engine: Engine) -> Form:
     """The whole tab; returns the form, whose settings the Compare tab shares."""
-    recording = gr.State(None, time_to_live=3600)
+    recording = gr.State(None)
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
             form = _form()

@@ -15,9 +15,14 @@ function draw(how) {
     waiting = null;
     viewer.setScene(scene, {follow});
     shown = scene.iterations.length;
-    // A recording opens where its first iteration has been decided: all the verdicts at one look.
-    if (open) viewer.goto({it: 0, step: Infinity});
+    if (open) openAtVerdicts();
   });
+}
+
+/* A recording opens where its first iteration has been decided and nothing has faded yet, one step before the commit. */
+function openAtVerdicts() {
+  viewer.goto({it: 0, step: Infinity});
+  viewer.goto({step: viewer.where().step - 1});
 }
 
 globalThis.DsbdPage.follow(props, watch, (message, bulk) => {

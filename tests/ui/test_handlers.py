@@ -113,9 +113,13 @@ def test_bringing_and_taking_a_trace(trace_file):
     assert Path(taken).name.startswith("dsbd-")
 
 
-def _changed_trace():
+def changed_trace(value, *path) -> bytes:
+    """The toy with one value changed."""
     plain = toy_trace().to_dict()
-    plain["iterations"][0]["nodes"][0]["parent"] = 10**6
+    place = plain["iterations"][0]
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
     return json.dumps(plain).encode()
 
 
@@ -131,9 +135,11 @@ def _changed_trace():
         b"\x1f\x8bnonsense",
         gzip.compress(b" " * (49 << 20)),
         b" " * (MAX_UPLOAD_BYTES + 1),
-        _changed_trace(),
+        changed_trace(10**6, "nodes", 0, "parent"),
+        changed_trace(10**9, "layers", 0, "draws_planned"),
+        changed_trace("<script>", "nodes", 0, "bytes"),
     ],
-    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links"],
+    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes"],
 )
 def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
     path = tmp_path / "bad.json.gz"
