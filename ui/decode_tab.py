@@ -124,7 +124,9 @@ def _control(field: Field) -> gr.components.Component:
 
 def _stage() -> Stage:
     opening = traces.opening_recording()
-    note = "A recorded decode; nothing has run yet. Step through it below, or press Run." if opening else "Press Run."
+    note = "A recorded decode; nothing has run yet. Step through it below, or press Run."
+    if opening is None:
+        note = "Nothing is recorded yet. Write a prompt and press Run."
     note_part = markup(note, elem_id="note")
     problem = markup("", elem_id="problem")
     text = running_line(messages.text(opening) if opening else "")
