@@ -22,8 +22,7 @@ def parse_mix(text: str) -> dict[str, float]:
             weight = math.nan
         if name not in PART_FILES or not 0 <= weight < math.inf:
             raise argparse.ArgumentTypeError(
-                f"{item!r} is not PART=WEIGHT with PART one of {', '.join(PART_FILES)} "
-                "and a weight of at least 0"
+                f"{item!r} is not PART=WEIGHT with PART one of {', '.join(PART_FILES)} and a weight of at least 0"
             )
         mix[name] = weight
     if not sum(mix.values()) > 0:
@@ -54,9 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
         command.add_argument("--threads", type=int, default=2, help="CPU threads of torch")
         if name in ("target", "draft"):
             command.add_argument("--tokens", type=positive, default=60e6, help="token budget")
-            command.add_argument(
-                "--seconds", type=positive, default=math.inf, help="wall-clock budget"
-            )
+            command.add_argument("--seconds", type=positive, default=math.inf, help="wall-clock budget")
             command.add_argument("--mix", type=parse_mix, default=stages.DEFAULT_MIX)
         if name == "draft":
             command.add_argument("--pool-tokens", type=positive, default=4e6)

@@ -113,9 +113,7 @@ def load_encoded(
             _encode_part(file, read_part(data, part), tokenizer)
         with np.load(file) as arrays:
             found[part] = tuple(
-                EncodedDocuments(
-                    arrays[f"{side}_ids"], arrays[f"{side}_starts"], int(arrays[f"{side}_bytes"])
-                )
+                EncodedDocuments(arrays[f"{side}_ids"], arrays[f"{side}_starts"], int(arrays[f"{side}_bytes"]))
                 for side in ("training", "held_out")
             )
     return found
@@ -173,9 +171,7 @@ class DocumentStream:
 class MixedBatches:
     """Batches whose rows are drawn part by part with the probabilities of `mix`."""
 
-    def __init__(
-        self, parts: dict[str, EncodedDocuments], mix: dict[str, float], seed: int
-    ) -> None:
+    def __init__(self, parts: dict[str, EncodedDocuments], mix: dict[str, float], seed: int) -> None:
         self._names = [name for name in mix if mix[name] > 0]
         weights = np.array([mix[name] for name in self._names])
         self._probabilities = weights / weights.sum()

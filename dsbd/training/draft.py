@@ -153,9 +153,7 @@ class DraftTrainer(Trainer):
         ids, target_hidden = batch
         hidden = self.forward(ids)
         share = self._variation.share(progress)
-        divergence, overlap, slopes, head_slope = self._chunks(
-            hidden.detach(), target_hidden, share
-        )
+        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, share)
         self._propagate(hidden, slopes, head_slope)
         return (1 - share) * divergence + share * (1 - overlap)
 

@@ -47,9 +47,7 @@ def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch
 
 
 @torch.inference_mode()
-def text_loss(
-    model: LlamaForCausalLM, documents: EncodedDocuments, length: int = WINDOW_TOKENS
-) -> TextLoss:
+def text_loss(model: LlamaForCausalLM, documents: EncodedDocuments, length: int = WINDOW_TOKENS) -> TextLoss:
     """Return the loss of `model` over `documents`, in windows of `length` tokens."""
     nats, tokens = 0.0, 0
     for window in document_windows(documents, length):
@@ -90,9 +88,7 @@ def step_seconds(model: LlamaForCausalLM, tokens: int, repeats: int = 40) -> lis
     return found[5:]
 
 
-def step_costs(
-    target: LlamaForCausalLM, draft: LlamaForCausalLM, tokens: int, rounds: int = 3
-) -> dict[str, float]:
+def step_costs(target: LlamaForCausalLM, draft: LlamaForCausalLM, tokens: int, rounds: int = 3) -> dict[str, float]:
     """Return median seconds per step of both models, interleaved, and their ratio."""
     times: dict[str, list[float]] = {"target": [], "draft": []}
     for _ in range(rounds):

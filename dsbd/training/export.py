@@ -8,9 +8,7 @@ from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizer
 SHARD_SIZE = "8MB"
 
 
-def export_member(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path
-) -> None:
+def export_member(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
     """Save model and tokenizer into `folder`, replacing weights that lie there."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob("*.safetensors*"):
@@ -28,5 +26,6 @@ def _name_tokenizer_class(file: Path) -> None:
     """Name the class as every version of transformers knows it (5.x writes a newer name)."""
     settings = json.loads(file.read_text(encoding="utf-8"))
     settings["tokenizer_class"] = "PreTrainedTokenizerFast"
-    settings.pop("backend", None)
+    for passing in ("backend", "is_local", "local_files_only"):
+        settings.pop(passing, None)
     file.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")

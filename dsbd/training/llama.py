@@ -29,9 +29,7 @@ def model_config(layers: int, **overrides: int | None) -> LlamaConfig:
         "head_dim": 64,
         "max_position_embeddings": CONTEXT_TOKENS,
     } | overrides
-    return LlamaConfig(
-        num_hidden_layers=layers, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, **sizes
-    )
+    return LlamaConfig(num_hidden_layers=layers, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, **sizes)
 
 
 def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:
@@ -111,9 +109,7 @@ def _rotate(vectors: torch.Tensor, tables: PositionTables) -> torch.Tensor:
     return vectors * tables.cosines + torch.cat([-second, first], dim=-1) * tables.sines
 
 
-def _attention(
-    attention: LlamaAttention, hidden: torch.Tensor, tables: PositionTables
-) -> torch.Tensor:
+def _attention(attention: LlamaAttention, hidden: torch.Tensor, tables: PositionTables) -> torch.Tensor:
     rows, length, _ = hidden.shape
     size = attention.head_dim
     weights = [attention.q_proj.weight, attention.k_proj.weight, attention.v_proj.weight]

@@ -40,7 +40,7 @@ DEFAULT_MIX = {"stories": 0.88, "tales": 0.04, "books": 0.08}
 TARGET_LAYERS = 16
 TOKENIZER_BOOK_SECTIONS = 300
 DRAFT_SCHEDULE = Schedule(short_length=512, long_share=0.0, decay_share=0.5)
-HELD_OUT_POOL_WINDOWS = 64
+HELD_OUT_POOL_WINDOWS = 32
 
 
 def check(options: argparse.Namespace) -> None:
@@ -150,22 +150,16 @@ def draft(options: argparse.Namespace) -> None:
     train(trainer, result_path(options.work, "draft"), save_every_seconds=90, report=say)
 
 
-def _samples(
-    options: argparse.Namespace, teacher: LlamaForCausalLM, openings: EncodedDocuments
-) -> np.ndarray:
+def _samples(options: argparse.Namespace, teacher: LlamaForCausalLM, openings: EncodedDocuments) -> np.ndarray:
     """Return the target's own texts, (tokens,) uint16, kept in the work folder."""
     file = options.work / "samples.npy"
     if not file.exists():
-        found = sample_documents(
-            teacher, openings, tokens=int(options.sample_tokens), seed=options.seed, report=say
-        )
+        found = sample_documents(teacher, openings, tokens=int(options.sample_tokens), seed=options.seed, report=say)
         np.save(file, found)
     return np.load(file)
 
 
-def _pool(
-    options: argparse.Namespace, teacher: LlamaForCausalLM, ids: torch.Tensor, rows: int
-) -> Pool:
+def _pool(options: argparse.Namespace, teacher: LlamaForCausalLM, ids: torch.Tensor, rows: int) -> Pool:
     """Return the training pool, kept in the work folder."""
     file = options.work / "pool.pt"
     if not file.exists():

@@ -15,9 +15,7 @@ CHECKED_TOKENS = 16384
 class TargetTrainer(Trainer):
     """Trains on `MixedBatches`; checks on the first held-out tokens of `held_out`."""
 
-    def __init__(
-        self, *arguments: Any, held_out: EncodedDocuments, compiled: bool = False, **named: Any
-    ) -> None:
+    def __init__(self, *arguments: Any, held_out: EncodedDocuments, compiled: bool = False, **named: Any) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
         self._held_out = held_out
         self._loss = cross_entropy_chunk
@@ -31,9 +29,7 @@ class TargetTrainer(Trainer):
         self._propagate(hidden, slopes, head_slope)
         return loss
 
-    def _chunks(
-        self, hidden: torch.Tensor, targets: torch.Tensor
-    ) -> tuple[float, list[torch.Tensor], torch.Tensor]:
+    def _chunks(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[float, list[torch.Tensor], torch.Tensor]:
         """Return (mean loss in nats per token, gradients of hidden by chunk, of the head)."""
         head = self.model.model.embed_tokens.weight.detach()
         parts = hidden.flatten(0, 1).split(CHUNK_POSITIONS)

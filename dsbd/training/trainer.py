@@ -92,9 +92,7 @@ class Trainer(ABC):
     def check(self) -> str:
         """Return one line of held-out figures."""
 
-    def _propagate(
-        self, hidden: torch.Tensor, slopes: list[torch.Tensor], head_slope: torch.Tensor
-    ) -> None:
+    def _propagate(self, hidden: torch.Tensor, slopes: list[torch.Tensor], head_slope: torch.Tensor) -> None:
         """Send the loss's gradients, of hidden states and of the tied head, to the parameters."""
         hidden.backward(torch.cat(slopes).view_as(hidden))
         embeddings = self.model.model.embed_tokens.weight
