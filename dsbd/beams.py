@@ -51,12 +51,13 @@ class Hypothesis:
     score: float
     """``log_weight / length**length_penalty``."""
     finished: bool
+    multiplicity: int
 
 
 def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypothesis:
     """Rate a beam as an output. Length counts generated tokens, EOS included."""
     length = max(beam.node.length, 1)
-    return Hypothesis(beam.node, beam.log_weight, beam.log_weight / length**length_penalty, finished)
+    return Hypothesis(beam.node, beam.log_weight, beam.log_weight / length**length_penalty, finished, beam.multiplicity)
 
 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:

@@ -17,6 +17,9 @@ from dsbd.beams import Beam
 from dsbd.models.rows import Row
 from dsbd.settings import DecodingSettings
 
+SHARPEST = 1e30
+"""Largest 1 / temperature on the draft side: keeps float32 scores finite. Any draft law is legal."""
+
 
 @dataclass(frozen=True)
 class DraftedLayer:
@@ -163,7 +166,7 @@ def joint_draft_law(
     """
     wide = logits if logits.dtype == torch.float64 else logits.float()
     normalisers = wide.logsumexp(dim=1)
-    sharpness = 1.0 / settings.temperature if settings.temperature > 0 else 1.0
+    sharpness = min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
     offsets = (log_weights - normalisers) * sharpness
     if settings.temperature > 0 and settings.replacement:
         offsets = offsets + log_multiplicities

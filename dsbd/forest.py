@@ -27,7 +27,7 @@ class DraftLaw:
         return int(self.probs.size)
 
     def restrict(self, law: Law, places: dict[Node, int]) -> tuple[Floats, float]:
-        """Q at the pairs of the target's ``law``, and Q's mass on the alive beams.
+        """Q at the pairs of the target's ``law``, and Q's mass on the alive beams (of a ranked law: its pairs there).
 
         Q is restricted to alive parents and not renormalised: with orphans counted as rejections,
         renormalising is wrong.
@@ -44,7 +44,7 @@ class DraftLaw:
         shared = law.keys[index] == keys
         on_law = np.zeros(law.support)
         on_law[index[shared]] = probs[shared]
-        return on_law, float(probs.sum())
+        return on_law, float(alive.sum() if self.ranked else probs.sum())
 
 
 @dataclass(frozen=True)

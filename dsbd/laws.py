@@ -101,7 +101,7 @@ def joint_law(
         keys, weights = keys[possible], weights[possible]
     if settings.temperature == 0:
         return _greedy_law(keys, weights, settings)
-    scores = weights / settings.temperature
+    scores = (weights - weights.max()) / settings.temperature
     if max(multiplicities) > 1:
         scores = scores + np.log(np.asarray(multiplicities, dtype=np.float64))[keys >> _TOKEN_BITS]
     if 0 < settings.top_k < scores.size:
@@ -111,6 +111,8 @@ def joint_law(
     keys, weights = keys[order], weights[order]
     probs = np.exp(scores[order] - scores.max())
     probs /= probs.sum()
+    if not probs.all():  # what underflows can never be drawn
+        keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]
     if settings.top_p < 1:
         kept = _nucleus(keys, probs, settings.top_p)
         keys, weights, probs = keys[kept], weights[kept], probs[kept] / probs[kept].sum()

@@ -19,6 +19,8 @@ class DecodedBeam:
     score: float
     finished: bool
     """True where it ended by EOS, False where it was alive at the limit."""
+    multiplicity: int
+    """How often it was drawn: more than 1 only with replacement."""
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, tor
     Returns:
         tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
     """
-    wide = logits if logits.dtype == torch.float64 else logits.float()
+    wide = (logits if logits.dtype == torch.float64 else logits.float()) + 0.0  # no -0.0, which sorts below 0.0
     normalisers = wide.logsumexp(dim=-1)
     vocabulary = wide.shape[1]
     if top_k == 0 or top_k >= vocabulary:

@@ -61,7 +61,7 @@ class Session:
         self.drafter: Drafter | None = None
         if self.settings.draft_depth > 0 and start.pair.draft is not None:
             ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
-            ends[sorted(start.pair.eos)] = True
+            ends[[token for token in start.pair.eos if token < ends.numel()]] = True
             self.drafter = Drafter(new_row(start.pair.draft), self.settings, ends.to(start.pair.device), generator)
         self._finished: list[Hypothesis] = []
         self._length = 0
@@ -140,7 +140,9 @@ class Session:
     def _decoded(self, hypothesis: Hypothesis) -> DecodedBeam:
         ids = hypothesis.node.token_ids()
         text = self._start.pair.decode(ids)
-        return DecodedBeam(text, ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished)
+        return DecodedBeam(
+            text, ids, hypothesis.log_weight, hypothesis.score, hypothesis.finished, hypothesis.multiplicity
+        )
 
     def _count(self, layer: VerifiedLayer) -> None:
         self._counts.update(trial.verdict for trial in layer.trials)

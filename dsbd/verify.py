@@ -9,6 +9,7 @@ section 3. Differs from the authors' code, which verifies draws without replacem
 independent.
 """
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -208,12 +209,11 @@ class _Verifier:
 
     def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[Trial], list[Accepted]]:
         """One trial per draft; the accepted ones in order."""
-        trials, accepted, drawn_mass = list[Trial](), list[Accepted](), 0.0
-        residual, ranked = state.residual, drafted.law.ranked
+        trials, accepted = list[Trial](), list[Accepted]()
+        residual, gains = state.residual, self._gains(drafted)
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
-            gain = 1.0 if self.settings.replacement or ranked else 1.0 / max(1.0 - drawn_mass, draft_prob)
-            drawn_mass += draft_prob
-            prob = 1.0 if ranked else draft_prob * gain
+            gain = gains[order]
+            prob = 1.0 if drafted.law.ranked else min(draft_prob * gain, 1.0)
             place = state.places.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
                 trials.append(Trial(node, order, "unneeded", prob))
@@ -227,6 +227,20 @@ class _Verifier:
                     residual.accept(index)
                     accepted.append((index, node))
         return trials, accepted
+
+    def _gains(self, drafted: ForestLayer) -> list[float]:
+        """What the law of each draft is Q times of: 1, or without replacement 1 / (Q less the earlier drafts).
+
+        That rest is summed up from the pairs that are left, for 1 - mass would lose all digits where Q is peaked.
+        """
+        if self.settings.replacement or drafted.law.ranked:
+            return [1.0] * len(drafted.drafts)
+        rest = max(math.fsum([*drafted.law.probs, *(-prob for prob in drafted.draft_probs)]), 0.0)
+        gains = list[float]()
+        for prob in reversed(drafted.draft_probs):
+            rest += prob
+            gains.append(1.0 / rest)
+        return gains[::-1]
 
     def _try(
         self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual

@@ -49,7 +49,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Ch
 
 def acceptance_chain(S: Sequence[float]) -> list[float]:
     """alpha_j = 1 - S_{j+1} / S_j. Where S_j is 0 the laws are equal and every draft is accepted."""
-    return [1.0 - after / before if before > 0 else 1.0 for before, after in pairwise(S)]
+    return [max(1.0 - after / before, 0.0) if before > 0 else 1.0 for before, after in pairwise(S)]
 
 
 def accepted_distribution(acceptance: Sequence[float]) -> list[float]:

@@ -44,7 +44,9 @@ def test_decode_prints_one_object(capsys, pair_flags, method):
     assert code == 0
     printed = json.loads(out)
     assert set(printed) == {"text", "token_ids", "beams", "stats", "settings", "models"}
-    assert set(printed["beams"][0]) == {"text", "token_ids", "log_weight", "score", "finished"}
+    assert set(printed["beams"][0]) == {
+        "text", "token_ids", "log_weight", "score", "finished", "multiplicity"
+    }  # fmt: skip
     assert printed["token_ids"] == printed["beams"][0]["token_ids"]
     assert printed["settings"]["method"] == method
     assert printed["stats"]["new_tokens"] == len(printed["token_ids"])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -20,6 +21,7 @@ from dsbd.models.pieces import TokenBytes
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 BUNDLED = "bundled"
+DEVICE_TYPES = ("cpu", "cuda")
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 
 
@@ -135,6 +137,8 @@ def resolve_device(device: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         place = torch.device(device)
+        if place.type not in DEVICE_TYPES:
+            raise RuntimeError(f"device type {place.type} is not supported")
         torch.empty(0, device=place)
     except (RuntimeError, AssertionError) as error:
         raise PairError(f"device {device!r} cannot be used ({_first_line(error)}); use auto, cpu or cuda") from None
@@ -166,7 +170,7 @@ def _load(source: str | Path, device: torch.device, dtype: torch.dtype) -> Langu
             raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
         attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
         model = _from_pretrained(name, dtype, attention)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
         raise PairError(
             f"cannot load {name!r}: {_first_line(error)}; give a folder or hub id of a causal language model"
         ) from None

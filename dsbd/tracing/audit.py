@@ -64,6 +64,11 @@ class _LayerState:
     taken_mass: float = 0.0
     spent: set[int] = field(default_factory=set)  # nodes drafted up to the last acceptance
 
+    def adopt(self, record: Trial | Draw) -> None:
+        """Go on with the recorded c and S once they agree: a small S has digits that 1 - mass has lost."""
+        if record.c is not None and record.S is not None:
+            self.c, self.S = record.c, record.S
+
 
 class _Audit:
     def __init__(self, trace: Trace) -> None:
@@ -72,7 +77,7 @@ class _Audit:
         self.checks = 0
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
-        self.finished: dict[int, float] = {}
+        self.finished: dict[int, InputBeam] = {}
         self.length = 0
         self.place = "trace"
 
@@ -97,14 +102,15 @@ class _Audit:
         result, self.place = self.trace.result, "result"
         if result is None:
             return
-        weights = self.finished | {beam.node: beam.log_weight for beam in alive}
-        self._same("hypotheses", sorted(beam.node for beam in result.beams), sorted(weights))
+        held = self.finished | {beam.node: beam for beam in alive}
+        self._same("hypotheses", sorted(beam.node for beam in result.beams), sorted(held))
         if alive:
             self._same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
             ids = [node.token_id for node in path_to(beam.node, self.nodes)]
             self._same(f"tokens of beam {beam.node}", beam.token_ids, ids)
-            self._close(f"log-weight of beam {beam.node}", beam.log_weight, weights[beam.node])
+            self._close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
+            self._same(f"multiplicity of beam {beam.node}", beam.multiplicity, held[beam.node].multiplicity)
             score = beam.log_weight / max(len(ids), 1) ** self.settings.length_penalty
             self._close(f"score of beam {beam.node}", beam.score, score)
             self._same(f"end of beam {beam.node}", beam.finished, beam.node in self.finished)
@@ -204,7 +210,7 @@ class _IterationAudit:
             self.same("planned drafts", drafts, self.settings.draft_width)
         for step in range(drafts):
             self.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
-            alpha = 1.0 - S[step + 1] / S[step] if S[step] > 0 else 1.0
+            alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
             self.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
         distribution = _accepted_distribution(layer.acceptance_chain)
         self.same("length of P(m, k)", len(layer.accepted_distribution), len(distribution))
@@ -234,12 +240,13 @@ class _IterationAudit:
         node, name = self.own.get(trial.node), f"trial of node {trial.node}"
         if node is None or node.kind != "drafted" or node.layer != layer.layer or node.draft_prob is None:
             raise _BrokenError(f"{self.audit.place}: {name}: it is not a draft of this layer")
-        gain = 1.0
+        rest = 1.0  # of Q, less the earlier drafts
         if not self.settings.replacement and not self.greedy_ranks:
-            gain = 1.0 / max(1.0 - state.drafted_mass, node.draft_prob)
+            rest -= state.drafted_mass
         state.drafted_mass += node.draft_prob
-        drawn_from = 1.0 if self.greedy_ranks else node.draft_prob * gain
-        self.close(f"draft probability, {name}", trial.draft_prob, drawn_from)
+        drawn_from = 1.0 if self.greedy_ranks else node.draft_prob
+        self.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
+        gain = 1.0 if self.greedy_ranks or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
         verdict = self._verdict(layer, trial, node, state, name)
         self.same(f"verdict, {name}", trial.verdict, verdict)
         if verdict == "accepted":
@@ -256,6 +263,7 @@ class _IterationAudit:
             return "unneeded"
         self.close(f"c, {name}", trial.c, state.c)
         self.close(f"S, {name}", trial.S, state.S)
+        state.adopt(trial)
         if node.parent not in layer.alive:
             return "orphaned"
         left = self._residual_at(node, state)
@@ -325,6 +333,7 @@ class _IterationAudit:
         self.same(f"parent alive, {name}", node.parent in layer.alive, True)
         self.close(f"c, {name}", draw.c, state.c)
         self.close(f"S, {name}", draw.S, state.S)
+        state.adopt(draw)
         if not self.greedy_ranks:
             self.close(f"target probability, {name}", draw.target_prob, node.target_prob or 0.0)
             draft = 0.0 if not self.settings.replacement and node.id in state.spent else draw.draft_prob
@@ -346,7 +355,7 @@ class _IterationAudit:
             self.close(f"log-weight of beam {beam.node}", beam.log_weight, weights[beam.node])
         ended = [node for node in counts if nodes[node].ends]
         self.same("finished beams", layer.finished, ended)
-        self.audit.finished |= {beam.node: beam.log_weight for beam in layer.beams if beam.node in ended}
+        self.audit.finished |= {beam.node: beam for beam in layer.beams if beam.node in ended}
         living = [beam for beam in layer.beams if beam.node not in ended]
         all_land = self.settings.landing and all(draw.landed or nodes[draw.node].ends for draw in draws)
         if not living:

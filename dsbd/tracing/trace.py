@@ -261,6 +261,7 @@ class BeamRecord:
     log_weight: float
     score: float
     finished: bool
+    multiplicity: int = 1
 
 
 @dataclass(frozen=True, config=_STRICT)
