@@ -125,6 +125,8 @@ class SceneBuilder:
     def _read_prompt(self, prompt: Prompt | None) -> tuple[str, ...]:
         texts, pending = [], b""
         for piece in prompt.pieces if prompt else ():
+            if piece.special:
+                continue
             text, pending = decode_piece(piece, pending)
             texts.append(flowing(text))
         self._said[ROOT] = ("".join(texts), pending)

@@ -86,7 +86,8 @@ class Recorder(Observer):
 
     def prompt(self) -> Prompt:
         """The prompt as the models saw it."""
-        pieces = [Piece(token, *self._piece(token)) for token in self._start.prompt_ids]
+        special = set(self._start.pair.tokenizer.all_special_ids)
+        pieces = [Piece(token, *self._piece(token), token in special) for token in self._start.prompt_ids]
         return Prompt(self._start.prompt, pieces)
 
     def _iterations(self) -> list[Iteration]:

@@ -32,6 +32,7 @@ from dsbd.settings import DecodingSettings
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 ROOT = 0
 MAX_FILE_BYTES = 256 * 1024 * 1024
+_HEX = "^([0-9a-f]{2})+$"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 NodeKind = Literal["drafted", "cover", "drawn"]
@@ -71,8 +72,10 @@ class Piece:
 
     token_id: int
     text: str
-    bytes: str | None = None
+    bytes: str | None = Field(default=None, pattern=_HEX)
     """Hex of the token's bytes where they are not UTF-8 on their own (a character split over tokens), else None."""
+    special: bool = False
+    """True for tokens that are not text, such as BOS."""
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -115,7 +118,7 @@ class Node:
     """P: the target's joint law of the layer at this node; None where the layer was never reached."""
     draft_prob: Probability | None
     """Q: the draft's joint law of the layer at this node; None for drawn nodes."""
-    bytes: str | None = None
+    bytes: str | None = Field(default=None, pattern=_HEX)
 
 
 @dataclass(frozen=True, config=_STRICT)
@@ -313,7 +316,7 @@ class Trace:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
             raise TraceError(f"damaged trace: {place}: {first['msg']} (got {str(first['input'])[:60]!r})") from None
-        _check_links(trace)
+        _check_consistency(trace)
         return trace
 
     @staticmethod
@@ -390,8 +393,8 @@ def _gunzip(content: bytes) -> bytes:
     return plain
 
 
-def _check_links(trace: Trace) -> None:
-    """Every id that is named exists, and parents come before their children."""
+def _check_consistency(trace: Trace) -> None:
+    """Every id that is named exists, parents come before their children, and counts fit their lists."""
     known = {ROOT}
     for iteration in trace.iterations:
         where = f"iteration {iteration.index}"
@@ -402,6 +405,11 @@ def _check_links(trace: Trace) -> None:
             _require(known, (node.parent,), where)
             known.add(node.id)
         for layer in iteration.layers:
+            if layer.draws_planned != len(layer.acceptance_chain):
+                raise TraceError(
+                    f"damaged trace: {where}, layer {layer.layer}: draws_planned is {layer.draws_planned}, "
+                    f"but acceptance_chain has {len(layer.acceptance_chain)} entries"
+                )
             _require(known, layer.alive, where)
             _require(known, (beam.node for beam in layer.beams), where)
         _require(known, (trial.node for trial in iteration.trials), where)
