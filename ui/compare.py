@@ -106,10 +106,8 @@ def done(result: Mapping[str, Any]) -> Frame:
     """Table and charts."""
     labelled = {**result, "methods": [{**row, "label": _label(row["method"])} for row in result["methods"]]}
     drawn = (compare_figure(labelled, theme="light"), compare_figure(labelled, theme="dark"))
-    names = [row["label"] for row in labelled["methods"]]
     for figure in drawn:
         figure.update_layout(title_text="", height=CHART_HEIGHT)
-        figure.update_xaxes(tickangle=-90, tickvals=names, ticktext=[name.replace(" ", "<br>", 1) for name in names])
     frame = ready("Done. Every figure is measured here, now, on this machine.")
     return frame._replace(table=table(result), charts=messages.figures([drawn]))
 

@@ -97,7 +97,10 @@ def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
         cell = {"row": place // COLUMNS + 1, "col": place % COLUMNS + 1}
         _draw_panel(figure, bars, cell, words, colors)
     dress(figure, words("figure.compare"), theme)
-    return figure.update_layout(height=330 * rows + 60, bargap=0.35, margin={"t": 96})
+    labels = [escape(bar.label, quote=False) for bar in next(iter(info.panels.values()))]
+    wrapped = [label.replace(" ", "<br>", 1) for label in labels]  # upright and in two lines, so that none collide
+    figure.update_xaxes(tickangle=-90, tickvals=labels, ticktext=wrapped)
+    return figure.update_layout(height=380 * rows + 60, bargap=0.35, margin={"t": 96})
 
 
 def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], words: Words, colors: Palette) -> None:
