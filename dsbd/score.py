@@ -68,20 +68,38 @@ def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, tor
     Returns:
         tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
     """
-    wide = (logits if logits.dtype == torch.float64 else logits.float()) + 0.0  # no -0.0, which sorts below 0.0
+    if top_k == 0 or top_k >= logits.shape[1] or logits.dtype == torch.float64:
+        return _sorted_rows(logits, top_k)
+    wide = logits.float() if logits.dtype != torch.float32 else logits.clone()
     normalisers = wide.logsumexp(dim=-1)
-    vocabulary = wide.shape[1]
-    if top_k == 0 or top_k >= vocabulary:
-        tokens = torch.arange(vocabulary, device=logits.device).expand(wide.shape)
-    elif wide.dtype == torch.float64:
+    tokens, values = _distinct_top(wide, top_k)
+    return tokens, values - normalisers[:, None], normalisers
+
+
+def _sorted_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """All tokens by id, or by a stable sort: for whole rows, and for the float64 of tests."""
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    tokens = torch.arange(wide.shape[1], device=logits.device).expand(wide.shape)
+    if 0 < top_k < wide.shape[1]:
         tokens = wide.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
-    else:
-        bits = wide.view(torch.int32)
-        ordered = (bits ^ ((bits >> 31) & _SIGN)).to(torch.int64)  # integers that sort like the floats
-        lowest_first = torch.arange(vocabulary - 1, -1, -1, device=logits.device)
-        keys = ((ordered << 32) | lowest_first).topk(top_k, dim=-1).values
-        tokens = vocabulary - 1 - (keys & 0xFFFFFFFF)
+    normalisers = wide.logsumexp(dim=-1)
     return tokens, wide.gather(1, tokens) - normalisers[:, None], normalisers
+
+
+def _distinct_top(wide: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids and values of the top_k of float32 rows, ties to the lowest id. ``wide`` is used up.
+
+    Value and id together make one integer key, so no two keys tie. Rows are large and short-lived; working
+    in place matters more here than the arithmetic.
+    """
+    vocabulary = wide.shape[1]
+    bits = wide.add_(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
+    bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))  # integers that sort like the floats
+    lowest_first = torch.arange(vocabulary - 1, -1, -1, device=wide.device)
+    keys = bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(lowest_first).topk(top_k, dim=-1).values
+    best = (keys >> 32).to(torch.int32)
+    values = best.bitwise_xor_((best >> 31).bitwise_and_(_SIGN)).view(torch.float32)  # the map is its own inverse
+    return vocabulary - 1 - (keys & 0xFFFFFFFF), values
 
 
 def _feed_of(
@@ -129,10 +147,18 @@ class _Host:
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         tensors = list(tensors)
-        flat = torch.cat([tensor.reshape(-1).to(torch.float64) for tensor in tensors]).cpu().numpy()
-        ends = np.cumsum([tensor.numel() for tensor in tensors])
-        pieces = np.split(flat, ends[:-1])
-        self._next = iter([piece.reshape(tuple(t.shape)) for piece, t in zip(pieces, tensors, strict=True)])
+        groups: dict[torch.dtype, list[torch.Tensor]] = {}
+        for tensor in tensors:
+            groups.setdefault(tensor.dtype, []).append(tensor.reshape(-1))
+        flat = torch.cat([torch.cat(group).double() for group in groups.values()]).cpu().numpy()
+        ends = dict(zip(groups, np.cumsum([sum(map(len, group)) for group in groups.values()]).tolist(), strict=True))
+        place = {dtype: ends[dtype] - sum(map(len, group)) for dtype, group in groups.items()}
+        pieces = []
+        for tensor in tensors:
+            start, size = place[tensor.dtype], tensor.numel()
+            pieces.append(flat[start : start + size].reshape(tuple(tensor.shape)))
+            place[tensor.dtype] += size
+        self._next = iter(pieces)
 
     def floats(self) -> np.ndarray:
         return next(self._next)

@@ -86,6 +86,8 @@ class ForestRow:
         self.forwards = 0
         self.peak_slots = 0
         self._unseen = torch.finfo(model.dtype).min
+        self._seen_value = torch.zeros((), dtype=model.dtype, device=model.device)
+        self._unseen_value = torch.full_like(self._seen_value, self._unseen)
 
     @property
     def slots(self) -> int:
@@ -196,9 +198,8 @@ class ForestRow:
 
         Floats, for eager attention silently ignores a boolean mask.
         """
-        full = torch.zeros(visible.shape[0], self._settled + visible.shape[1], dtype=self.model.dtype)
-        full = full.to(self.model.device)
-        full[:, self._settled :].masked_fill_(~visible, self._unseen)
+        behind = torch.where(visible, self._seen_value, self._unseen_value)
+        full = torch.nn.functional.pad(behind, (self._settled, 0))
         windows = self.model.windows
         masks = {
             kind: full if window is None else self._windowed(full, positions, window)
