@@ -30,9 +30,7 @@ def test_the_sizes_are_those_of_the_card(models):
 
 
 def test_both_members_share_one_tokenizer():
-    assert (PAIR / "target/tokenizer.json").read_bytes() == (
-        PAIR / "draft/tokenizer.json"
-    ).read_bytes()
+    assert (PAIR / "target/tokenizer.json").read_bytes() == (PAIR / "draft/tokenizer.json").read_bytes()
     tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
     text = "Lily 's café\n\n🐉 \x00 \udc00".encode("utf-8", "replace").decode()
     ids = tokenizer(text)["input_ids"]

@@ -46,9 +46,7 @@ def test_documents_are_read_once_each(corpus_folder):
     assert read_part(corpus_folder, "stories") == STORIES
 
 
-def test_encoding_is_kept_and_has_a_bos_before_every_document(
-    corpus_folder, tmp_path, tiny_tokenizer
-):
+def test_encoding_is_kept_and_has_a_bos_before_every_document(corpus_folder, tmp_path, tiny_tokenizer):
     first = load_encoded(corpus_folder, tmp_path / "work", tiny_tokenizer)["stories"]
     second = load_encoded(corpus_folder, tmp_path / "work", None)["stories"]
     for one, other in zip(first, second, strict=True):

@@ -63,9 +63,7 @@ def test_a_uniform_model_loses_the_logarithm_of_the_vocabulary(tiny_tokenizer):
     figures = text_loss(model, documents).figures()
     assert figures["nats_per_token"] == pytest.approx(np.log(320), rel=1e-4)
     size = sum(len(text.encode()) for text in STORIES[:3])
-    assert figures["bits_per_byte"] == pytest.approx(
-        figures["nats_per_token"] * figures["tokens"] / size / np.log(2)
-    )
+    assert figures["bits_per_byte"] == pytest.approx(figures["nats_per_token"] * figures["tokens"] / size / np.log(2))
 
 
 def test_a_model_overlaps_wholly_with_itself(tiny_model, tiny_documents, tiny_tokenizer):

@@ -36,7 +36,7 @@ def trial(verdict="accepted", **changes):
         ),
         (
             trial("unneeded", acceptance=None, uniform=None, residual_prob=None),
-            "unneeded: the layer already had its 3",
+            "unneeded: the layer already had its width of 3",
         ),
     ],
 )
