@@ -10,7 +10,7 @@ import dsbd
 FOLDER = Path(__file__).parents[1] / "assets" / "traces"
 PROMPT = "Once upon a time, there was a little fox who"
 SETTINGS = {
-    "1-dynamic-width": {},
+    "1-dynamic-width": {"seed": 31},
     "2-same-law-width-four": {"min_width": 4, "max_width": 4},
     "3-without-replacement": {"replacement": False},
     "4-cover-nodes": {"cover_width": 8, "min_width": 3},

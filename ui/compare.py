@@ -43,9 +43,7 @@ class Frame(NamedTuple):
 
 def begin() -> Frame:
     """The comparison waits for its turn."""
-    return Frame(
-        note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True), halted=False
-    )
+    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
 def ready(note: Any = KEEP, problem: str = "") -> Frame:
@@ -61,7 +59,7 @@ def stopped() -> Frame:
 def broke_off(halted: bool) -> Frame:
     """The comparison ended by an error that nobody foresaw. Gradio counts one that was stopped among them."""
     if halted:
-        return Frame()
+        return ready()
     return ready("", alert("The comparison broke off on the server. The page is ready for another one."))
 
 
@@ -73,9 +71,15 @@ def run(
         settings = shared_settings(values, max_new_tokens)
         chosen, times = check_choice(methods, runs)
         for progress in engine.compare(check_prompt(prompt), settings, chosen, times):
-            yield done(progress.result) if progress.result is not None else Frame(note=said(progress))
+            yield done(progress.result) if progress.result is not None else going(progress)
     except DsbdError as error:
         yield ready("", alert(sentence(error)))
+
+
+def going(progress: Progress) -> Frame:
+    """A comparison on its way."""
+    busy = {"run": gr.update(visible=False), "stop": gr.update(visible=True), "halted": False}
+    return Frame(note=said(progress), **busy)
 
 
 def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSettings:

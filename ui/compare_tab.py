@@ -41,7 +41,7 @@ def build_compare_tab(engine: Engine, form: Form) -> None:
     outputs = [table, charts, note, problem, run, stop, halted]
     begun = run.click(handlers.begin, outputs=outputs, queue=False, **PRIVATE)
     inputs = [prompt, methods, runs, tokens, *form.fields]
-    running = begun.then(partial(handlers.run, engine), inputs, outputs, **PRIVATE, **ON_GPU)
+    running = begun.then(partial(handlers.run, engine), inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
     running.failure(handlers.broke_off, halted, outputs, queue=False, **PRIVATE)
     stop.click(handlers.stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)
     _offer(engine)

@@ -40,9 +40,7 @@ class Frame(NamedTuple):
 
 def begin() -> Frame:
     """The run waits for its turn."""
-    return Frame(
-        note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True), halted=False
-    )
+    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
 def run(engine: Engine, prompt: Any, method: str, *values: Any) -> Iterator[Frame]:
@@ -81,7 +79,10 @@ def _live(recording: Recording, forest: str) -> Frame:
         text=messages.text(recording, live=True),
         stats=stat_strip(recording),
         note=f"Decoding, iteration {len(recording)} …",
+        run=gr.update(visible=False),
+        stop=gr.update(visible=True),
         recording=recording,
+        halted=False,
     )
 
 
@@ -96,6 +97,7 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
         run=gr.update(visible=True),
         stop=gr.update(visible=False),
         recording=recording,
+        halted=False,
     )
 
 
@@ -123,9 +125,13 @@ def failed(error: DsbdError) -> Frame:
 
 
 def broke_off(halted: bool) -> Frame:
-    """The run ended by an error that nobody foresaw. Gradio counts a run that was stopped among them."""
+    """The run ended by an error that nobody foresaw.
+
+    Gradio counts a run that was stopped among them, and may say so only when the next one has begun: so it
+    is the frames of a run that take ``halted`` back, not its beginning.
+    """
     if halted:
-        return Frame()
+        return ready()
     return ready(note="")._replace(
         problem=alert("The decode broke off on the server. The page is ready for another run.")
     )

@@ -170,7 +170,9 @@ def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any])
     recording, halted = outputs[-2:]
     begun = gr.on([form.run.click, form.prompt.submit], handlers.begin, outputs=outputs, queue=False, **PRIVATE)
     begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    running = begun.then(partial(handlers.run, engine), form.inputs, outputs, **PRIVATE, **ON_GPU)
+    running = begun.then(
+        partial(handlers.run, engine), form.inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU
+    )
     running.failure(handlers.broke_off, halted, outputs, queue=False, **PRIVATE)
     form.stop.click(handlers.stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
 

@@ -1,6 +1,5 @@
 """One page for all tests of this folder: the toy pair, one recorded trace, a free port, no network."""
 
-import shutil
 import time
 
 import gradio as gr
@@ -9,10 +8,6 @@ import pytest
 from tests.toy_pair import toy_pair
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page, launch_options, traces
-
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
 class PacedEngine(Engine):
@@ -65,14 +60,3 @@ def address(page):
     _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options())
     yield address
     page.close()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if CHROMIUM is None:
-        pytest.skip("runs wherever chromium is installed")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()

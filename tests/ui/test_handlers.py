@@ -95,7 +95,7 @@ def test_stopping_before_the_first_iteration():
 
 def test_a_run_that_broke_off_is_told_from_one_that_was_stopped():
     assert "broke off" in decode.broke_off(False).problem
-    assert decode.broke_off(True) == decode.Frame()
+    assert decode.broke_off(True) == decode.ready()
 
 
 @pytest.fixture

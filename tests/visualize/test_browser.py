@@ -1,7 +1,6 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, and silence towards the network."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,8 @@ from tests.visualize.toy import toy_trace
 from visualize.assets import plotly_js_path, viewer_assets
 from visualize.html import embedded_json
 
-CHROMIUM = shutil.which("chromium")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-             "--disable-sync", "--no-first-run"]  # fmt: skip
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="runs wherever chromium is installed")
-
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
 
 
 class Opened:
