@@ -22,9 +22,8 @@ def main() -> None:
             if seed:
                 seconds[record].append(time.perf_counter() - start)
     ratios = [on / off for on, off in zip(seconds[True], seconds[False], strict=True)]
-    print(
-        f"without {1000 * statistics.median(seconds[False]):.0f} ms, with {1000 * statistics.median(seconds[True]):.0f} ms"
-    )
+    without, with_trace = (1000 * statistics.median(seconds[record]) for record in (False, True))
+    print(f"without {without:.0f} ms, with {with_trace:.0f} ms")
     print(f"median ratio {statistics.median(ratios):.3f} over {ROUNDS} rounds")
 
 
