@@ -120,7 +120,10 @@ class Drafter:
         vocabulary, width = frontier.logits.shape[1], self._settings.draft_width
         law = joint_draft_law(frontier.logits, frontier.log_weights, frontier.log_multiplicities, self._settings)
         parents, tokens = law.pairs // vocabulary, law.pairs % vocabulary
-        draws = race(law, self._settings, self._generator)
+        if self._settings.forest == "likely":
+            draws = likeliest(law, width)
+        else:
+            draws = race(law, self._settings, self._generator)
         picked, valid = draws.chosen, draws.valid
         if self._settings.cover_width:
             left = law.scores.masked_fill(self._ends[tokens], -torch.inf)
@@ -213,6 +216,15 @@ def race(law: DeviceLaw, settings: DecodingSettings, generator: torch.Generator)
         chosen = (probs / _noise(width, probs, generator)).argmax(dim=1)
     valid = probs[chosen] > 0
     return Draws(chosen, valid, *merge_duplicates(chosen, valid))
+
+
+def likeliest(law: DeviceLaw, width: int) -> Draws:
+    """The ``width`` likeliest pairs of the law, each once: nothing is drawn."""
+    order = law.scores.topk(min(width, law.scores.numel())).indices
+    chosen = torch.cat([order, order.new_zeros(width - order.numel())])
+    slots = torch.arange(width, device=order.device)
+    valid = law.scores[chosen].isfinite() & (slots < order.numel())
+    return Draws(chosen, valid, slots, valid.long())
 
 
 def _noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:

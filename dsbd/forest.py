@@ -1,6 +1,6 @@
 """The forest: one tree of drafts per input beam, layer by layer, as the verifier reads it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,13 +49,24 @@ class DraftLaw:
 
 @dataclass(frozen=True)
 class ForestLayer:
-    """The drafts of one layer in the order they were drawn, duplicates repeated, and its cover nodes."""
+    """The drafts of one layer in the order they were drawn, duplicates repeated, and its cover nodes.
+
+    In a sampled forest cover nodes have no children; in a likely forest there are no drafts, and they have.
+    """
 
     drafts: Sequence[Node]
     draft_probs: Sequence[float]
     """Q at each draft (its whole pair, not its slot)."""
     covers: Sequence[Node]
     law: DraftLaw
+
+    def as_likely(self) -> "ForestLayer":
+        """The layer of a likely forest: its nodes are covers, for none of them was drawn and none is tried."""
+        return ForestLayer([], [], self.drafts, self.law)
+
+    def below(self, places: Container[Node]) -> list[Node]:
+        """The cover nodes whose parents are alive."""
+        return [node for node in self.covers if node.parent in places]
 
 
 class Forest:

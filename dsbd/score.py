@@ -53,7 +53,7 @@ def score(
     top_tokens, top_log_probs, normalisers = next_token_rows(logits, settings.top_k)
     parents = _parent_rows(layers, width, len(beams), device)
     own = logits[parents, tokens].to(normalisers.dtype) - normalisers[parents]
-    trials = len(layers) * width
+    trials = 0 if settings.forest == "likely" else len(layers) * width
     uniforms = torch.rand(
         trials + (len(layers) + 1) * settings.widest, dtype=torch.float64, device=device, generator=generator
     )
@@ -177,14 +177,14 @@ class _ForestBuilder:
         self.log_probs: dict[Node, tuple[float, float]] = {}
 
     def build(self, depth: int, settings: DecodingSettings) -> Scored:
-        ranked = settings.temperature == 0 and not settings.replacement
+        ranked, is_likely = settings.temperature == 0 and not settings.replacement, settings.forest == "likely"
         layers, draft_slots, cover_slots = list[ForestLayer](), list[Node | None](), list[Node | None]()
         above: list[Node | None] = [beam.node for beam in self.beams]
         first_cover = depth * self.width
         for number in range(depth):
             start = (number * self.width, first_cover + len(cover_slots))
             layer, drafts, covers = self._layer(above, start, ranked)
-            layers.append(layer)
+            layers.append(layer.as_likely() if is_likely else layer)
             draft_slots += drafts
             cover_slots += covers
             above = drafts

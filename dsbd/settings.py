@@ -7,6 +7,7 @@ from typing import Any
 from dsbd.errors import SettingsError
 
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative", "sampling", "greedy")
+FORESTS = ("sampled", "likely")
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,14 @@ class DecodingSettings:
     draft_depth: int = 4
     """Layers drafted per iteration. 0 (no drafting) to 32."""
     draft_width: int = 6
-    """Drafts per layer. 1 to 64."""
+    """Nodes per layer: drafts of a sampled forest, the likeliest pairs of a likely one. 1 to 256."""
     min_width: int = 1
     """Beams every layer yields at least. 1 to 64."""
     max_width: int | None = None
-    """Beams a layer yields at most, and beams of a bonus layer; None = max(draft_width, min_width)."""
+    """Beams a layer yields at most, and beams of a bonus layer; None = the larger of min_width and draft_width,
+    in a likely forest of min_width and num_beams."""
     width_threshold: float = 0.7
-    """Widen while P(at least that many accepted) reaches this. 0 to 1."""
+    """Widen while P(at least that many accepted), in a likely forest P(that many all land), reaches this. 0 to 1."""
     replacement: bool = True
     """True: beams are drawn independently and may repeat. False: no two beams are equal."""
     input_beams: int | None = None
@@ -42,6 +44,9 @@ class DecodingSettings:
     """Go on verifying when every drawn beam is itself a node of the forest (exact; beyond the paper)."""
     cover_width: int = 0
     """Likely pairs per layer scored along to be landed on. 0 (the paper) to 256."""
+    forest: str = "sampled"
+    """``sampled``: drafts are draws, put to trial (the paper); ``likely``: the nodes are the likeliest pairs, the
+    target draws, and verification goes on while every draw lands (exact; beyond the paper)."""
     num_beams: int = 4
     """Width of the beam methods. 1 to 64."""
     temperature: float = 1.0
@@ -58,9 +63,11 @@ class DecodingSettings:
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
+        if self.forest not in FORESTS:
+            raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join(FORESTS)}")
         self._integer("max_new_tokens", 1, 32768)
         self._integer("draft_depth", 0, 32)
-        self._integer("draft_width", 1, 64)
+        self._integer("draft_width", 1, 256)
         self._integer("min_width", 1, 64)
         self._integer("max_width", 1, 64, optional=True)
         self._integer("input_beams", 1, 64, optional=True)
@@ -82,7 +89,9 @@ class DecodingSettings:
     @property
     def widest(self) -> int:
         """The largest width a layer may have: ``max_width``, or its default."""
-        return max(self.draft_width, self.min_width) if self.max_width is None else self.max_width
+        if self.max_width is not None:
+            return self.max_width
+        return max(self.num_beams if self.forest == "likely" else self.draft_width, self.min_width)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":

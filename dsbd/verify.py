@@ -20,7 +20,7 @@ from dsbd.beams import Beam, Node
 from dsbd.forest import Forest, ForestLayer
 from dsbd.laws import Floats, Law, Residual, Row, joint_law
 from dsbd.settings import DecodingSettings
-from dsbd.width import Width, cap_width, choose_width
+from dsbd.width import Width, cap_width, choose_width, landing_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +180,13 @@ class _Verifier:
         )
         places = {beam.node: place for place, beam in enumerate(alive)}
         draft_probs, mass = (np.zeros(law.support), 0.0) if drafted is None else drafted.law.restrict(law, places)
+        if drafted is not None and self.settings.forest == "likely" and not drafted.below(places):
+            mass = 0.0
         return _State(alive, places, law, draft_probs, mass, Residual(law, draft_probs, self.settings.replacement))
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
-        drafts = self.settings.draft_width
-        if not self.settings.replacement:
-            drafts = min(drafts, drafted.law.support)
-        width = choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
+        width = self._landing_width(state, drafted) if self.settings.forest == "likely" else self._width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
@@ -198,6 +197,26 @@ class _Verifier:
             all_land = all(draw.landed or draw.node.token in self.eos for draw in draws)
             outcome = "landed" if self.settings.landing and all_land else "short"
         return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
+
+    def _width(self, state: _State, drafted: ForestLayer) -> Width:
+        drafts = self.settings.draft_width
+        if not self.settings.replacement:
+            drafts = min(drafts, drafted.law.support)
+        return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
+
+    def _landing_width(self, state: _State, drafted: ForestLayer) -> Width:
+        """Nodes hold ``mass`` of P, so K draws all land with mass**K; greedy draws without replacement are certain."""
+        law, widest = state.law, self.settings.widest
+        pairs = {law.find(state.places[node.parent], node.token) for node in drafted.below(state.places) if node.parent}
+        held = [index for index in pairs if index is not None]
+        if law.ranks is None:
+            mass = min(math.fsum(law.probs[held]), 1.0)
+            chances = [mass**count for count in range(1, widest + 1)]
+        else:
+            lands = np.isin(law.ranks[:widest], held)
+            mass = float(lands[0])
+            chances = np.cumprod(lands).astype(float).tolist()
+        return landing_width(chances, mass, law.support, self.settings)
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
         """The widest layer, drawn from the target's law alone."""

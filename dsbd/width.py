@@ -30,6 +30,8 @@ class Width(NamedTuple):
     width: int
     reason: str
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``."""
+    forest_mass: float | None = None
+    """In a likely forest: P of all its nodes below the alive beams, that is the chance that a draw lands."""
 
 
 def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Chain:
@@ -92,6 +94,26 @@ def choose_width(
         if tail >= settings.width_threshold:
             likely = count
             break
+    return Width(chain, acceptance, distribution, *_bounded(likely, support, settings))
+
+
+def landing_width(chances: Sequence[float], forest_mass: float, support: int, settings: DecodingSettings) -> Width:
+    """The width of a layer of a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
+
+    Depends on P and on the forest above the next layer only; a likely forest follows from Q alone.
+
+    Args:
+        chances: P(K draws all land) for K = 1..max_width.
+        forest_mass: P of the forest's nodes below the alive beams.
+        support: number of pairs P can draw.
+        settings: min_width, max_width, width_threshold, replacement are read.
+    """
+    likely = sum(chance >= settings.width_threshold for chance in chances)
+    return Width(Chain([0.0], [1.0]), [], [1.0], *_bounded(likely, support, settings), forest_mass)
+
+
+def _bounded(likely: int, support: int, settings: DecodingSettings) -> tuple[int, str]:
+    """The width and which bound decided it."""
     width, reason = likely, "threshold"
     if settings.min_width > width:
         width, reason = settings.min_width, "min_width"
@@ -99,7 +121,7 @@ def choose_width(
         width, reason = settings.widest, "max_width"
     if cap_width(width, support, settings) < width:
         width, reason = support, "support"
-    return Width(chain, acceptance, distribution, width, reason)
+    return width, reason
 
 
 def cap_width(width: int, support: int, settings: DecodingSettings) -> int:

@@ -22,6 +22,8 @@ READS = {
         "input_beams",
         "landing",
         "cover_width",
+        "forest",
+        "num_beams",
         "temperature",
         "top_k",
         "top_p",
@@ -39,6 +41,8 @@ def resolve(settings: DecodingSettings) -> DecodingSettings:
     """The settings the decoder runs: fields that the method does not read are set to what it implies."""
     beams = settings.num_beams
     match settings.method:
+        case "dsbd" if settings.forest == "likely":
+            return replace(settings, max_width=settings.widest, landing=True, cover_width=0)
         case "dsbd":
             return replace(settings, max_width=settings.widest)
         case "speculative":
@@ -65,4 +69,5 @@ def _fixed_width(settings: DecodingSettings, width: int) -> DecodingSettings:
         input_beams=None,
         landing=False,
         cover_width=0,
+        forest="sampled",
     )

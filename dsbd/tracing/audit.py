@@ -147,6 +147,7 @@ class _IterationAudit:
     def __init__(self, audit: _Audit, iteration: Iteration) -> None:
         self.audit, self.iteration, self.settings = audit, iteration, audit.settings
         self.same, self.close = audit._same, audit._close
+        self.is_likely = self.settings.forest == "likely"
         self.greedy_ranks = self.settings.temperature == 0 and not self.settings.replacement
         self.own = {node.id: node for node in iteration.nodes}
         for node in iteration.nodes:
@@ -206,8 +207,8 @@ class _IterationAudit:
         self.same("length of the chain", (len(c), len(S)), (drafts + 1, drafts + 1))
         self.close("c of the chain", c[0], 0.0)
         self.close("S of the chain", S[0], 1.0)
-        if self.settings.replacement:
-            self.same("planned drafts", drafts, self.settings.draft_width)
+        if self.is_likely or self.settings.replacement:
+            self.same("planned drafts", drafts, 0 if self.is_likely else self.settings.draft_width)
         for step in range(drafts):
             self.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
             alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
@@ -216,17 +217,40 @@ class _IterationAudit:
         self.same("length of P(m, k)", len(layer.accepted_distribution), len(distribution))
         for count, probability in enumerate(distribution):
             self.close(f"P({drafts}, {count})", layer.accepted_distribution[count], probability)
-        width, reason = self._choose(layer.accepted_distribution, layer.target_support)
+        likely = self._landing_count(layer) if self.is_likely else self._accepted_count(distribution)
+        width, reason = self._bounded(likely, layer.target_support)
         self.same("chosen width", layer.width, width)
         self.same("reason of the width", layer.width_reason, reason)
 
-    def _choose(self, distribution: Sequence[float], support: int) -> tuple[int, str]:
-        tail, width, reason = 0.0, 0, "threshold"
+    def _accepted_count(self, distribution: Sequence[float]) -> int:
+        """The largest K with P(accepted >= K) >= threshold."""
+        tail = 0.0
         for count in range(len(distribution) - 1, 0, -1):
             tail += distribution[count]
             if tail >= self.settings.width_threshold:
-                width = count
-                break
+                return count
+        return 0
+
+    def _landing_count(self, layer: Layer) -> int:
+        """The largest K with P(K draws land) >= threshold: the power of the mass that the forest holds.
+
+        Greedy draws without replacement are certain: as many as land, of which only the drawn ones can be seen.
+        """
+        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
+        if self.greedy_ranks:
+            landed = [draw.landed for draw in draws]
+            self.close("mass of the forest", layer.forest_mass, float(landed[0]))
+            return [*landed, False].index(False)
+        below = [node for node in self.own.values() if node.layer == layer.layer and node.parent in layer.alive]
+        held = math.fsum(node.target_prob or 0.0 for node in below if node.kind == "cover")
+        self.close("mass of the forest", layer.forest_mass, min(held, 1.0))
+        count, mass = 0, layer.forest_mass or 0.0
+        while count < self.settings.widest and mass ** (count + 1) >= self.settings.width_threshold:
+            count += 1
+        return count
+
+    def _bounded(self, likely: int, support: int) -> tuple[int, str]:
+        width, reason = likely, "threshold"
         if width < self.settings.min_width:
             width, reason = self.settings.min_width, "min_width"
         if width > self.settings.widest:

@@ -213,6 +213,7 @@ class _IterationWriter:
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=self._alternatives(number, layer),
+            forest_mass=None if width is None else width.forest_mass,
         )
 
     def _alternatives(self, number: int, layer: VerifiedLayer) -> list[Alternative]:

@@ -212,6 +212,8 @@ class Layer:
     finished: list[int]
     """Node ids among ``beams`` that ended."""
     alternatives: list[Alternative] = Field(default_factory=list)
+    forest_mass: Probability | None = None
+    """In a likely forest: P of all its nodes below the alive beams, the chance that a draw lands; else None."""
 
 
 @dataclass(frozen=True, config=_STRICT)
