@@ -6,7 +6,6 @@ import torch
 
 from dsbd.baselines import DRAFTING_METHODS, resolve
 from dsbd.beams import Node
-from dsbd.draft import DraftedForest
 from dsbd.errors import PairError
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
@@ -83,7 +82,7 @@ def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) ->
         clock.start_iteration()
         depth = min(settings.draft_depth, session.room - 1)
         with clock.phase("draft"):
-            drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else DraftedForest()
+            drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else []
         with clock.phase("score"):
             scored = score(session.target_row, session.beams, drafted, settings, generator)
         with clock.phase("verify"):

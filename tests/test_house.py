@@ -17,7 +17,7 @@ PYTHON_FILES = sorted(
 FLOORS = [
     ("dsbd.errors",),
     ("dsbd.settings", "dsbd.assets", "dsbd.results"),
-    ("dsbd.beams", "dsbd.laws"),
+    ("dsbd.beams", "dsbd.laws", "dsbd.topk"),
     ("dsbd.width", "dsbd.forest"),
     ("dsbd.verify", "dsbd.models"),
     ("dsbd.draft",),

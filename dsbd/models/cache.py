@@ -1,7 +1,8 @@
-"""Keys and values of one cache row, in a buffer that is moved within, never rebuilt.
+"""Keys and values of one cache row, in buffers that are moved within, never rebuilt.
 
 The row holds the prompt once, then the slots of the live trie, then the forest being scored. After
-an iteration the slots worth keeping move to the front of what follows the settled part.
+an iteration the slots worth keeping move to the front of what follows the settled part. Layers of
+equal shape share one buffer, so that a move is two operations for all of them.
 """
 
 import torch
@@ -27,35 +28,20 @@ class ForestCacheLayer(CacheLayerMixin):
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Take dtype, device and head shapes from the first states seen."""
-        self.keys = key_states.new_empty(*key_states.shape[:2], 0, key_states.shape[3])
-        self.values = value_states.new_empty(*value_states.shape[:2], 0, value_states.shape[3])
+        self.keys, self.values = torch.empty_like(key_states), torch.empty_like(value_states)
         self.is_initialized = True
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the states of new slots in place; returns views of all slots in use."""
+        """Append the states of new slots in place, where room is reserved; returns views of all slots in use."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         end = self.length + key_states.shape[-2]
-        self.reserve(end)
         self.keys[:, :, self.length : end] = key_states
         self.values[:, :, self.length : end] = value_states
         self.length = end
         return self.keys[:, :, :end], self.values[:, :, :end]
-
-    def reserve(self, slots: int) -> None:
-        """Grow the buffer to hold at least ``slots`` slots."""
-        if self.keys.shape[2] < slots:
-            self.keys = _grown(self.keys, self.length, slots + GROWTH_SLOTS)
-            self.values = _grown(self.values, self.length, slots + GROWTH_SLOTS)
-
-    def move(self, start: int, sources: torch.Tensor) -> None:
-        """Move the slots ``sources`` [n] to start, start + 1, ...; everything behind is free again."""
-        end = start + sources.numel()
-        self.keys[:, :, start:end] = self.keys.index_select(2, sources)
-        self.values[:, :, start:end] = self.values.index_select(2, sources)
-        self.length = end
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
         return self.length + query_length, 0
@@ -75,10 +61,11 @@ class ForestCacheLayer(CacheLayerMixin):
 
 
 class ForestCache(Cache):
-    """All layers of one cache row."""
+    """All layers of one cache row. The first forward sizes it; before every other, room must be reserved."""
 
     def __init__(self, layer_count: int) -> None:
         self.rows = [ForestCacheLayer() for _ in range(layer_count)]
+        self._buffers: list[torch.Tensor] = []  # [layers, 1, heads, slots, size], keys or values of equal shape
         super().__init__(layers=list(self.rows))
 
     @property
@@ -87,22 +74,46 @@ class ForestCache(Cache):
         return self.rows[0].length
 
     @property
+    def capacity(self) -> int:
+        """Slots there is room for."""
+        return int(self.rows[0].keys.shape[2]) if self.rows[0].is_initialized else 0
+
+    @property
     def slot_bytes(self) -> int:
         """Bytes one slot takes over all layers."""
         return sum(layer.slot_bytes for layer in self.rows)
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of all buffers."""
+        return self.capacity * self.slot_bytes
+
+    def reserve(self, slots: int) -> None:
+        """Make room for at least ``slots`` slots."""
+        if not self.rows[0].is_initialized or slots <= self.capacity:
+            return
+        groups: dict[tuple[object, ...], list[tuple[ForestCacheLayer, str]]] = {}
+        for layer in self.rows:
+            for name in ("keys", "values"):
+                part = getattr(layer, name)
+                groups.setdefault((part.shape, part.dtype, part.device), []).append((layer, name))
+        self._buffers = []
+        for members in groups.values():
+            first = getattr(*members[0])
+            shape = (len(members), *first.shape[:2], slots + GROWTH_SLOTS, first.shape[3])
+            buffer = first.new_empty(shape)
+            for place, (layer, name) in zip(buffer, members, strict=True):
+                place[:, :, : self.length] = getattr(layer, name)[:, :, : self.length]
+                setattr(layer, name, place)
+            self._buffers.append(buffer)
+
     def move(self, start: int, sources: list[int]) -> None:
         """Keep the slots ``sources`` behind ``start``, in this order, and free all others behind ``start``."""
-        if sources == list(range(start, start + len(sources))):
-            for layer in self.rows:
-                layer.length = start + len(sources)
-            return
-        index = torch.tensor(sources, device=self.rows[0].keys.device)
+        end = start + len(sources)
+        if sources != list(range(start, end)):
+            self.reserve(self.length + 1)
+            index = torch.tensor(sources, device=self._buffers[0].device)
+            for buffer in self._buffers:
+                buffer[:, :, :, start:end] = buffer.index_select(3, index)
         for layer in self.rows:
-            layer.move(start, index)
-
-
-def _grown(buffer: torch.Tensor, used: int, slots: int) -> torch.Tensor:
-    larger = buffer.new_empty(*buffer.shape[:2], slots, buffer.shape[3])
-    larger[:, :, :used] = buffer[:, :, :used]
-    return larger
+            layer.length = end

@@ -17,6 +17,7 @@ TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torc
 
 _PROMPT_SIZE = 7
 _PARENTS = (0, 0, 1, 1, 2)  # five nodes: two roots' children 1 and 2, then 3 and 4 below 1, 5 below 2
+_LAYERS = (2, 3)
 
 
 class ForestCheck(NamedTuple):
@@ -54,18 +55,12 @@ def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
     nodes = [root]
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))
-    row.open([root])
-    sees = torch.eye(len(_PARENTS), dtype=torch.bool, device=device)
-    for place, parent in enumerate(_PARENTS):
-        if parent:
-            sees[place] |= sees[parent - 1]
-    depths = torch.tensor([node.length for node in nodes[1:]], device=device)
+    row.open([root], len(_PARENTS))
     fed = torch.tensor(tokens[_PROMPT_SIZE:], device=device)
-    first = row.feed(fed, roots=torch.zeros_like(fed), sees=sees, depths=depths)
+    first = row.feed(fed, torch.tensor(_PARENTS, device=device), _LAYERS)
     row.register(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
     row.commit(beams)
-    row.open(beams)
-    own = torch.eye(3, dtype=torch.bool, device=device)
-    second = row.feed(fed[:3], roots=torch.arange(3, device=device), sees=own, depths=torch.ones_like(fed[:3]))
+    row.open(beams, 3)
+    second = row.feed(fed[:3], torch.arange(3, device=device), (3,))
     return torch.cat([first, second]).double()

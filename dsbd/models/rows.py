@@ -18,6 +18,7 @@ What must not be mixed up
 from collections.abc import Sequence
 from typing import Protocol
 
+import numpy as np
 import torch
 
 from dsbd.beams import Node, common_prefix
@@ -48,20 +49,18 @@ class Row(Protocol):
         """Take in the prompt; ``root`` stands for its last token."""
         ...
 
-    def open(self, beams: Sequence[Node]) -> None:
-        """Begin an iteration from these distinct beams of equal length."""
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        """Begin an iteration from these distinct beams of equal length; ``room`` forest tokens will be fed."""
         ...
 
-    def feed(
-        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
-    ) -> torch.Tensor:
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         """Feed forest tokens; the first call of an iteration feeds the pending nodes before them.
 
         Args:
-            tokens: [n] ids; n may be 0 in the first call.
-            roots: [n] place of each token's input beam.
-            sees: [n, fed + n] bool: forest slots each token attends to, itself included.
-            depths: [n] layer of each token, from 1.
+            tokens: [n] ids, int64; n may be 0 in the first call.
+            parents: [n] what each token stands below, int64: the place of an input beam or, behind the beams, of
+                a forest token in the order fed.
+            sizes: how many tokens each group of ``tokens`` has; parents are in earlier groups.
 
         Returns:
             [n, vocabulary] logits; in the first call [beams + n, vocabulary], the beams' first.
@@ -109,45 +108,56 @@ class ForestRow:
         self._settled_nodes = 0  # nodes among them: those with a length below this
         self._slot_of: dict[Node, int] = {}  # of every node that is live, counted behind the settled slots
 
-    def open(self, beams: Sequence[Node]) -> None:
+    def open(self, beams: Sequence[Node], room: int) -> None:
         self._beam_count = len(beams)
         self._pending = [*self._unfed(beams), *beams]
         live = self.cache.length - self._settled
         places = self._slot_of | {node: live + place for place, node in enumerate(self._pending)}
-        sees = torch.zeros(len(self._pending), len(places), dtype=torch.bool)
+        self._slot_of = places
+        self._forest_start = len(places)
+        self._fed = 0  # tokens behind the live slots
+        rows, slots = len(self._pending) + room, len(places) + room
+        sees = np.zeros((rows, slots), dtype=bool)
         for place, node in enumerate(self._pending):
             ancestor: Node | None = node
             while ancestor is not None and ancestor.length >= self._settled_nodes:
                 sees[place, places[ancestor]] = True
                 ancestor = ancestor.parent
-        lengths = [node.length for node in places]
-        self._slot_of = places
-        self._trie_sees = sees.to(self.model.device)  # [pending, live + pending]
-        self._positions = torch.tensor(lengths, device=self.model.device) + self._first_position
-        self._depth = beams[0].length
-        self._forest_start = len(places)
-        self._first_feed = True
+        seen = torch.from_numpy(sees).to(self.model.device)
+        self._sight = torch.where(seen, self._seen_value, self._unseen_value)  # [fed from now on, behind the settled]
+        lengths = torch.tensor([node.length for node in places] + [0] * room)
+        self._positions = (lengths + self._first_position).to(self.model.device)  # [slots behind the settled]
+        self._live = live
 
-    def feed(
-        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
-    ) -> torch.Tensor:
-        beam_sees = self._trie_sees[-self._beam_count :]
-        visible = torch.cat([beam_sees[roots], sees], dim=1)
-        positions = depths + (self._first_position + self._depth)
-        self._positions = torch.cat([self._positions, positions])
-        if self._first_feed:
-            padding = visible.new_zeros(len(self._pending), tokens.numel())
-            visible = torch.cat([torch.cat([self._trie_sees, padding], dim=1), visible])
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        start = self._fed
+        if start == 0:
             tokens = torch.cat([self._pending_tokens(), tokens])
-            positions = self._positions[-tokens.numel() :]
-        mask = self._mask(visible, positions)
-        logits = self.model.forward(tokens[None], positions=positions[None], mask=mask, cache=self.cache)[0]
+            self._fed = len(self._pending)
+        if sizes:
+            self._extend_sight(parents + (len(self._pending) - self._beam_count), sizes)
+        logits = self._forward(tokens, start)
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
-        if self._first_feed:
-            logits = logits[len(self._pending) - self._beam_count :]
-            self._first_feed = False
-        return logits
+        return logits if start else logits[len(self._pending) - self._beam_count :]
+
+    def _extend_sight(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
+        """A token sees what its parent sees, and itself; it stands one position behind it."""
+        place = 0
+        for size in sizes:
+            above, end = parents[place : place + size], self._fed + size
+            self._sight[self._fed : end] = self._sight[above]
+            self._sight[self._fed : end, self._live + self._fed : self._live + end].fill_diagonal_(0.0)
+            self._positions[self._live + self._fed : self._live + end] = self._positions[above + self._live] + 1
+            place, self._fed = place + size, end
+
+    def _forward(self, tokens: torch.Tensor, start: int) -> torch.Tensor:
+        """Logits of the tokens from the ``start``-th fed on."""
+        end = self._live + self._fed
+        positions = self._positions[self._live + start : end]
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        mask = self._mask(self._sight[start : self._fed, :end], positions)
+        return self.model.forward(tokens[None], positions=positions[None], mask=mask, cache=self.cache)[0]
 
     def register(self, nodes: Sequence[Node | None]) -> None:
         slots = enumerate(nodes, self._forest_start)
@@ -193,13 +203,12 @@ class ForestRow:
         tokens = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
         return torch.tensor(tokens, device=self.model.device)
 
-    def _mask(self, visible: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
-        """Additive masks from who sees whom behind the settled slots [n, slots]; one per attention window.
+    def _mask(self, sight: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
+        """Additive masks [1, 1, n, slots] from sight behind the settled slots [n, slots]; one per attention window.
 
         Floats, for eager attention silently ignores a boolean mask.
         """
-        behind = torch.where(visible, self._seen_value, self._unseen_value)
-        full = torch.nn.functional.pad(behind, (self._settled, 0))
+        full = torch.nn.functional.pad(sight, (self._settled, 0))
         windows = self.model.windows
         masks = {
             kind: full if window is None else self._windowed(full, positions, window)
@@ -209,7 +218,8 @@ class ForestRow:
         return four if len(four) > 1 else next(iter(four.values()))
 
     def _windowed(self, full: torch.Tensor, positions: torch.Tensor, window: int) -> torch.Tensor:
-        keys = torch.cat([torch.arange(self._settled, device=positions.device), self._positions])
+        behind = self._positions[: full.shape[1] - self._settled]
+        keys = torch.cat([torch.arange(self._settled, device=positions.device), behind])
         return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
 
 
@@ -232,20 +242,15 @@ class PathRows:
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
         self._prompt = list(prompt)
 
-    def open(self, beams: Sequence[Node]) -> None:
-        self._beams = [self._prompt + beam.token_ids() for beam in beams]
-        self._forest: list[int] = []
-        self._first_feed = True
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        self._paths = [self._prompt + beam.token_ids() for beam in beams]
+        self._is_first = True
 
-    def feed(
-        self, tokens: torch.Tensor, *, roots: torch.Tensor, sees: torch.Tensor, depths: torch.Tensor
-    ) -> torch.Tensor:
-        self._forest += tokens.tolist()
-        paths = list(self._beams) if self._first_feed else []
-        for root, seen in zip(roots.tolist(), sees.tolist(), strict=True):
-            path = [token for token, is_seen in zip(self._forest, seen, strict=True) if is_seen]
-            paths.append(self._beams[root] + path)
-        self._first_feed = False
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
+            self._paths.append([*self._paths[parent], token])
+        paths = self._paths if self._is_first else self._paths[len(self._paths) - tokens.numel() :]
+        self._is_first = False
         starts = range(0, len(paths), PATHS_PER_FORWARD)
         return torch.cat([self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts])
 

@@ -16,6 +16,7 @@ def _states(first: int, count: int) -> torch.Tensor:
 
 
 def _append(cache: ForestCache, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    cache.reserve(cache.length + count)
     for layer in range(len(cache.layers)):
         keys, values = cache.update(_states(first, count) + 1000 * layer, -_states(first, count), layer)
     return keys, values
@@ -57,13 +58,27 @@ def test_buffer_grows_and_is_written_in_place() -> None:
     """Catches growth that drops what is held, or a copy of the whole buffer at every append."""
     cache = ForestCache(1)
     _append(cache, 0, 5)
+    _append(cache, 5, 1)
     buffer = cache.layers[0].keys.data_ptr()
-    _append(cache, 5, GROWTH_SLOTS)
+    _append(cache, 6, GROWTH_SLOTS)
     assert cache.layers[0].keys.data_ptr() == buffer
-    assert cache.layers[0].keys.shape[2] == 5 + GROWTH_SLOTS
-    _append(cache, 5 + GROWTH_SLOTS, 1)
-    assert cache.layers[0].keys.shape[2] > 5 + GROWTH_SLOTS
-    assert _held(cache) == list(range(6 + GROWTH_SLOTS))
+    assert cache.capacity == 6 + GROWTH_SLOTS
+    _append(cache, cache.capacity, 1)
+    assert cache.capacity > 6 + GROWTH_SLOTS
+    assert _held(cache) == list(range(7 + GROWTH_SLOTS))
+
+
+def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
+    """Catches a move that reaches only the layers shaped like the first."""
+    cache = ForestCache(2)
+    for first, count in ((0, 3), (3, 4)):
+        cache.reserve(cache.length + count)
+        cache.update(_states(first, count), -_states(first, count), 0)
+        cache.update(_states(first, count)[:, :1], _states(first, count)[..., :2], 1)
+    cache.move(1, [5, 2])
+    assert cache.layers[0].keys[0, 0, :3, 0].tolist() == [0, 5, 2]
+    assert cache.layers[1].keys[0, 0, :3, 0].tolist() == [0, 5, 2]
+    assert cache.layers[1].values[0, 1, :3, 1].tolist() == pytest.approx([0.11, 5.11, 2.11])
 
 
 def test_slot_bytes_and_mask_sizes() -> None:

@@ -41,13 +41,12 @@ class Driver:
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
         """One iteration; ``layerwise`` feeds as drafting does, and new beams stand ``gap`` tokens below the forest."""
         for row in self.rows:
-            row.open(self.beams)
+            row.open(self.beams, depth * width)
         self.fed |= {node for beam in self.beams for node in _path(beam)}
-        tokens, roots, sees, depths, nodes = self._forest(depth, width)
+        tokens, parents, nodes = self._forest(depth, width)
         feeds = [(0, 0)] + [(n * width, (n + 1) * width) for n in range(depth)] if layerwise else [(0, depth * width)]
         for start, end in feeds:
-            part = slice(start, end)
-            self._compare(tokens[part], roots=roots[part], sees=sees[part, :end], depths=depths[part])
+            self._compare(tokens[start:end], parents[start:end], [width] * ((end - start) // width))
             self.extra += end - start
             assert self.rows[0].slots == self.slots
         for row in self.rows:
@@ -60,39 +59,32 @@ class Driver:
 
     def _forest(self, depth: int, width: int):
         """Random drafts, layer by layer; now and then a slot is no node, and nothing stands on it."""
-        above: list[tuple[Node, int, list[int]]] = [(beam, place, []) for place, beam in enumerate(self.beams)]
-        tokens, roots, seen, depths, nodes = [], [], [], [], []
+        above = [(beam, place) for place, beam in enumerate(self.beams)]
+        tokens, parents, nodes = [], [], []
         content: set[tuple[Node, int]] = set()
-        for number in range(1, depth + 1):
+        for _ in range(depth):
             layer = []
             for _ in range(width):
-                parent, root, sight = self.source.choice(above)
-                token, slot = self.source.randrange(VOCABULARY), len(tokens)
+                parent, station = self.source.choice(above)
+                token = self.source.randrange(VOCABULARY)
                 tokens.append(token)
-                roots.append(root)
-                seen.append([*sight, slot])
-                depths.append(number)
+                parents.append(station)
                 inert = (parent, token) in content or (self.source.random() < 0.2 and layer)
                 content.add((parent, token))
                 nodes.append(None if inert else parent.child(token))
                 if nodes[-1] is not None:
-                    layer.append((nodes[-1], root, seen[-1]))
+                    layer.append((nodes[-1], len(self.beams) + len(tokens) - 1))
             above = layer or above
             if not layer:
                 break
         while len(tokens) < depth * width:  # a layer without nodes: the rest is inert
             tokens.append(0)
-            roots.append(0)
-            seen.append([len(tokens) - 1])
-            depths.append(depth)
+            parents.append(0)
             nodes.append(None)
-        sees = torch.zeros(len(tokens), len(tokens), dtype=torch.bool)
-        for slot, sight in enumerate(seen):
-            sees[slot, sight] = True
-        return torch.tensor(tokens), torch.tensor(roots), sees, torch.tensor(depths), nodes
+        return torch.tensor(tokens), torch.tensor(parents), nodes
 
-    def _compare(self, tokens, **where) -> None:
-        forest, paths = (row.feed(tokens, **where) for row in self.rows)
+    def _compare(self, tokens, parents, sizes) -> None:
+        forest, paths = (row.feed(tokens, parents, sizes) for row in self.rows)
         assert forest.shape == paths.shape
         self.worst = max(self.worst, float((forest - paths).abs().max()))
 
@@ -183,8 +175,8 @@ def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytes
     """Catches a comparison too lax to notice one token too many, a forgotten window or a shifted position."""
     shipped = ForestRow._mask
 
-    def everything(self, visible, positions):
-        return shipped(self, torch.ones_like(visible), positions)
+    def everything(self, sight, positions):
+        return shipped(self, torch.zeros_like(sight), positions)
 
     def no_window(self, full, positions, window):
         return full
@@ -223,5 +215,5 @@ def test_check_fails_alibi(dtype: torch.dtype) -> None:
 def test_check_fails_wrong_masks(family: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a tolerance so lax that a wrong mask passes at load."""
     shipped = ForestRow._mask
-    monkeypatch.setattr(ForestRow, "_mask", lambda self, seen, at: shipped(self, torch.ones_like(seen), at))
+    monkeypatch.setattr(ForestRow, "_mask", lambda self, seen, at: shipped(self, torch.zeros_like(seen), at))
     assert not check_forest(tiny_model(family, dtype=dtype)).passed

@@ -1,0 +1,62 @@
+"""The likeliest entries of rows, ties to the lowest place (bfloat16 logits tie often)."""
+
+import torch
+
+_SIGN = 0x7FFFFFFF
+_BLOCK = 64
+
+
+def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Places and values of the largest entries of float32 rows, best first, ties to the lowest place.
+
+    Value and place together make one integer key, so no two keys tie. Long rows are searched in two steps:
+    the ``count`` best entries lie in the ``count`` blocks whose largest entries are best.
+
+    Args:
+        values: [rows, n] float32.
+        count: 1 to n.
+
+    Returns:
+        places [rows, count] int64, values [rows, count] float32.
+    """
+    places = torch.arange(values.shape[1], device=values.device)
+    if values.shape[1] >= 4 * _BLOCK * count:
+        values, places = _best_blocks(values, count)
+    last = torch.iinfo(torch.int32).max
+    keys = _keys(values, last - places).topk(count, dim=1).values
+    return last - (keys & 0xFFFFFFFF), _values(keys)
+
+
+def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Values and places [min(count, n)] of the largest entries of one row [n], best first, in any floating dtype."""
+    if values.dtype == torch.float32 and values.numel() >= 4 * _BLOCK * count:
+        places, best = distinct_top(values[None], count)
+        return best[0], places[0]
+    best, places = values.topk(min(count, values.numel()))
+    return best, places
+
+
+def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """The entries [rows, count * block] of the blocks that can hold the best, and their places."""
+    rows, size = values.shape
+    blocks = -(-size // _BLOCK)
+    padded = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
+    grid = padded.view(rows, blocks, _BLOCK)
+    numbers = torch.arange(blocks, device=values.device)
+    keys = _keys(grid.amax(dim=2), blocks - 1 - numbers).topk(count, dim=1, sorted=False).values
+    best = blocks - 1 - (keys & 0xFFFFFFFF)
+    entries = grid.gather(1, best[:, :, None].expand(-1, -1, _BLOCK)).flatten(1)
+    places = best[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=values.device)
+    return entries, places.flatten(1)
+
+
+def _keys(values: torch.Tensor, lowest_first: torch.Tensor) -> torch.Tensor:
+    """Integers that sort like the values and, among equals, like ``lowest_first``."""
+    bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
+    bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
+    return bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(lowest_first)
+
+
+def _values(keys: torch.Tensor) -> torch.Tensor:
+    bits = (keys >> 32).to(torch.int32)
+    return bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN)).view(torch.float32)  # the map is its own inverse
