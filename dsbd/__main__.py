@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args, get_type_hints
 
 from dsbd import __version__
 from dsbd.errors import DsbdError, SettingsError
-from dsbd.settings import METHODS, DecodingSettings
+from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -99,6 +99,10 @@ def _add_settings(parser: argparse.ArgumentParser, skip: Sequence[str]) -> None:
         options: dict[str, Any] = {"default": field.default, "dest": field.name, "help": f"({field.default})"}
         if kind is bool:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
+        elif field.name == "depth_costs":
+            parser.add_argument(flag, type=_costs, metavar="COST,COST,...", **options)
+        elif field.name in AUTO_FIELDS and kind is not str:
+            parser.add_argument(flag, type=_integer_or_auto, metavar="N|auto", **options)
         elif type(None) in get_args(kind):
             parser.add_argument(flag, type=_integer_or_none, metavar="N|none", **options)
         else:
@@ -109,7 +113,18 @@ def _integer_or_none(text: str) -> int | None:
     return None if text.lower() == "none" else int(text)
 
 
-_integer_or_none.__name__ = "whole number or none"  # argparse names the type in its message
+def _integer_or_auto(text: str) -> int | str:
+    return AUTO if text.lower() == AUTO else int(text)
+
+
+def _costs(text: str) -> tuple[float, ...] | None:
+    return None if text.lower() == "none" else tuple(float(cost) for cost in text.split(","))
+
+
+# argparse names the type in its message
+_integer_or_none.__name__ = "whole number or none"
+_integer_or_auto.__name__ = "whole number or auto"
+_costs.__name__ = "list of numbers"
 
 
 def _settings(parsed: argparse.Namespace) -> DecodingSettings:

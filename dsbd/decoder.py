@@ -1,6 +1,7 @@
 """The decoder: draft, score, verify, commit, yield. *Source:* the paper's Algorithm 1; DESIGN.md section 3."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import torch
 
@@ -9,10 +10,12 @@ from dsbd.beams import Node
 from dsbd.errors import PairError
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
+from dsbd.planning import Outcome, Plan, key_of, make_plan
 from dsbd.results import DecodingResult
 from dsbd.score import score
 from dsbd.session import Session, Update
-from dsbd.settings import DecodingSettings
+from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.tally import Tally
 from dsbd.tracing.observer import Observer, ObserverSet, RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.verify import Uniforms, verify
@@ -57,15 +60,41 @@ def stream(
         PairError: the method drafts and the pair has no draft model.
     """
     asked = settings or DecodingSettings()
-    settings = resolve(asked)
-    if settings.draft_depth > 0 and pair.draft is None:
+    if asked.method in DRAFTING_METHODS and asked.draft_depth != 0 and pair.draft is None:
         raise PairError(
             f"method {asked.method} needs a draft model; load one, or use a method other than "
             f"{', '.join(sorted(DRAFTING_METHODS))}"
         )
     prompt_ids = pair.encode(prompt, chat=chat)
-    pair.require_room(len(prompt_ids), settings.max_new_tokens)
-    return _iterations(RunStart(pair, prompt, prompt_ids, settings, Node(None, -1, 0)), record, observers)
+    pair.require_room(len(prompt_ids), asked.max_new_tokens)
+    start = RunStart(pair, prompt, prompt_ids, _resolve(pair, prompt_ids, asked), Node(None, -1, 0))
+    return _iterations(start, record, observers)
+
+
+def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
+    """What ``auto`` fields of ``settings`` resolve to on this pair; measured once, then remembered by the pair."""
+    return _plan(pair, pair.encode(prompt), settings)
+
+
+def _resolve(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> ResolvedSettings:
+    if asked.method in DRAFTING_METHODS and asked.is_auto:
+        asked = replace(asked, **_plan(pair, prompt_ids, asked).values)
+    return resolve(asked)
+
+
+def _plan(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Plan:
+    key = key_of(asked)
+    if key not in pair.plans:
+        pair.plans[key] = make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)))
+    return pair.plans[key]
+
+
+def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings) -> Outcome:
+    """A decode that only counts."""
+    tally = Tally()
+    for _ in _iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), False, [tally]):
+        pass
+    return tally.outcome()
 
 
 def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) -> Iterator[Update]:
@@ -80,7 +109,7 @@ def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) ->
         session.prefill()
     while not session.done:
         clock.start_iteration()
-        depth = min(settings.draft_depth, session.room - 1)
+        depth = min(session.depth.choose(), session.room - 1)
         with clock.phase("draft"):
             drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else []
         with clock.phase("score"):

@@ -15,7 +15,7 @@ import torch
 
 from dsbd.beams import Beam
 from dsbd.models.rows import Row
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
 
 SHARPEST = 1e30
@@ -63,7 +63,7 @@ class Drafter:
     *Source:* the paper's Algorithm 1, drafting stage; DESIGN.md section 3.
     """
 
-    def __init__(self, row: Row, settings: DecodingSettings, ends: torch.Tensor, generator: torch.Generator) -> None:
+    def __init__(self, row: Row, settings: ResolvedSettings, ends: torch.Tensor, generator: torch.Generator) -> None:
         self.row = row
         self._settings = settings
         self._ends = ends
@@ -120,7 +120,7 @@ class Drafter:
 
 
 def joint_draft_law(
-    logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: DecodingSettings
+    logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: ResolvedSettings
 ) -> DeviceLaw:
     """The joint law over (beam, token), warped as the target's is (``dsbd.laws.joint_law`` is its host twin).
 
@@ -147,7 +147,7 @@ def joint_draft_law(
     return DeviceLaw(pairs, scores, _probabilities(scores, settings), wide.flatten()[pairs], normalisers)
 
 
-def _probabilities(scores: torch.Tensor, settings: DecodingSettings) -> torch.Tensor:
+def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
     if settings.temperature == 0:
         probs = scores.isfinite().double()
         if settings.replacement:
@@ -160,7 +160,7 @@ def _probabilities(scores: torch.Tensor, settings: DecodingSettings) -> torch.Te
     return probs
 
 
-def race(law: DeviceLaw, settings: DecodingSettings, generator: torch.Generator) -> torch.Tensor:
+def race(law: DeviceLaw, settings: ResolvedSettings, generator: torch.Generator) -> torch.Tensor:
     """draft_width draws [W] by the exponential race, indices into the law: the largest prob / noise wins.
 
     One race per draw is independent draws; the W best of a single race are draws without replacement,
@@ -175,7 +175,7 @@ def race(law: DeviceLaw, settings: DecodingSettings, generator: torch.Generator)
     return (probs / _noise(width, probs, generator)).argmax(dim=1)
 
 
-def first_slots(order: torch.Tensor, settings: DecodingSettings) -> torch.Tensor:
+def first_slots(order: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
     """Distinct pairs [at most W] as slots [W]; a law of fewer pairs leaves slots that repeat the first."""
     return torch.nn.functional.pad(order, (0, settings.draft_width - order.numel()), value=0)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,7 +80,7 @@ class Law:
 
 
 def joint_law(
-    rows: Sequence[Row], log_weights: Sequence[float], multiplicities: Sequence[int], settings: DecodingSettings
+    rows: Sequence[Row], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
 ) -> Law:
     """Warp the joint law of a layer once: temperature, then top-k, then top-p (DESIGN.md section 2).
 
@@ -126,7 +126,7 @@ def _nucleus(keys: Ints, probs: Floats, top_p: float) -> Ints:
     return np.sort(order[before < top_p])
 
 
-def _greedy_law(keys: Ints, weights: Floats, settings: DecodingSettings) -> Law:
+def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
     """Temperature 0: all mass on the best pair; without replacement on the best that is left."""
     ranked = np.lexsort((keys, -weights))
     if settings.replacement:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dsbd.settings import DecodingSettings
+    from dsbd.settings import ResolvedSettings
     from dsbd.tracing.trace import Trace
 
 
@@ -75,7 +75,7 @@ class DecodingResult:
     beams: list[DecodedBeam]
     """All hypotheses, best score first."""
     stats: Stats
-    settings: "DecodingSettings"
+    settings: "ResolvedSettings"
     """As resolved for the method."""
     trace: "Trace | None"
     """None unless recorded."""

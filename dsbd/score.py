@@ -17,7 +17,7 @@ from dsbd.draft import DraftedLayer
 from dsbd.forest import DraftLaw, Forest, ForestLayer
 from dsbd.laws import Row as NextTokens
 from dsbd.models.rows import Row
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.topk import distinct_top
 
 
@@ -39,7 +39,7 @@ def score(
     row: Row,
     beams: Sequence[Beam],
     layers: Sequence[DraftedLayer],
-    settings: DecodingSettings,
+    settings: ResolvedSettings,
     generator: torch.Generator,
 ) -> Scored:
     """Run the target over the input beams' last tokens and all forest slots, and copy the outcome once.
@@ -152,7 +152,7 @@ class _HostLayer(NamedTuple):
 class _ForestBuilder:
     """Turns slots into nodes: one object per content, duplicates and inert slots left out."""
 
-    def __init__(self, beams: Sequence[Beam], settings: DecodingSettings, vocabulary: int, host: _Host) -> None:
+    def __init__(self, beams: Sequence[Beam], settings: ResolvedSettings, vocabulary: int, host: _Host) -> None:
         self.beams, self.vocabulary, self.host = beams, vocabulary, host
         self.width, self.is_likely = settings.draft_width, settings.forest == "likely"
         self.is_ranked = settings.temperature == 0 and not settings.replacement

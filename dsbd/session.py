@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from dsbd.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
@@ -17,6 +18,11 @@ from dsbd.tracing.observer import IterationEnd, RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Iteration
 from dsbd.verify import VerifiedLayer
+
+
+def fared(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
+    """How many draft layers let verification go on, and whether one ended it."""
+    return sum(layer.continues for layer in layers), layers[-1].outcome == "short"
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,7 @@ class Session:
             ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
             ends[[token for token in start.pair.eos if token < ends.numel()]] = True
             self.drafter = Drafter(new_row(start.pair.draft), self.settings, ends.to(start.pair.device), generator)
+        self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
         self._finished: list[Hypothesis] = []
         self._length = 0
         self._iterations = 0
@@ -93,6 +100,7 @@ class Session:
         self.target_row.register(scored.slots)
         if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
             self.drafter.row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
+        self.depth.observe(len(scored.forest.layers), *fared(layers))
         for layer in layers:
             self._count(layer)
             ended = [beam for beam in layer.beams if beam.node.token in self._start.pair.eos]

@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from types import EllipsisType
+from typing import Any, Literal
 
 from dsbd.errors import SettingsError
 
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative", "sampling", "greedy")
 FORESTS = ("sampled", "likely")
+AUTO: Literal["auto"] = "auto"
+AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
+"""Fields that accept ``auto``: measured on this pair and device, and resolved before decoding starts."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +29,16 @@ class DecodingSettings:
     """One of :data:`METHODS`."""
     max_new_tokens: int = 64
     """Exact limit of generated tokens, EOS included. 1 to 32,768."""
-    draft_depth: int = 4
-    """Layers drafted per iteration. 0 (no drafting) to 32."""
-    draft_width: int = 6
-    """Nodes per layer: drafts of a sampled forest, the likeliest pairs of a likely one. 1 to 256."""
+    draft_depth: int | Literal["auto"] = 4
+    """Layers drafted per iteration. 0 (no drafting) to 32, or ``auto``."""
+    draft_width: int | Literal["auto"] = 6
+    """Nodes per layer: drafts of a sampled forest, the likeliest pairs of a likely one. 1 to 256,
+    or ``auto``."""
     min_width: int = 1
     """Beams every layer yields at least. 1 to 64."""
     max_width: int | None = None
     """Beams a layer yields at most, and beams of a bonus layer; None = the larger of min_width and draft_width,
-    in a likely forest of min_width and num_beams."""
+    or of min_width and num_beams where the forest is likely or the width ``auto``."""
     width_threshold: float = 0.7
     """Widen while P(at least that many accepted), in a likely forest P(that many all land), reaches this. 0 to 1."""
     replacement: bool = True
@@ -42,11 +47,11 @@ class DecodingSettings:
     """Keep only this many beams, the best by log-weight, between iterations; None = all."""
     landing: bool = True
     """Go on verifying when every drawn beam is itself a node of the forest (exact; beyond the paper)."""
-    cover_width: int = 0
-    """Likely pairs per layer scored along to be landed on. 0 (the paper) to 256."""
+    cover_width: int | Literal["auto"] = 0
+    """Likely pairs per layer scored along to be landed on. 0 (the paper) to 256, or ``auto``."""
     forest: str = "sampled"
     """``sampled``: drafts are draws, put to trial (the paper); ``likely``: the nodes are the likeliest pairs, the
-    target draws, and verification goes on while every draw lands (exact; beyond the paper)."""
+    target draws, and verification goes on while every draw lands (exact; beyond the paper). Or ``auto``."""
     num_beams: int = 4
     """Width of the beam methods. 1 to 64."""
     temperature: float = 1.0
@@ -59,28 +64,36 @@ class DecodingSettings:
     """Hypotheses rank by log_weight / length**length_penalty. -10 to 10."""
     seed: int = 0
     """Seed of the one generator all randomness comes from. 0 to 2**63 - 1."""
+    depth_costs: tuple[float, ...] | None = None
+    """Relative cost of an iteration of draft depth 0, 1, ... draft_depth. Given, each iteration's depth is chosen by
+    expected layers over cost from the iterations before, 0 being plain beam sampling; None: always draft_depth.
+    ``draft_depth="auto"`` fills it in."""
+    continuation: float = 0.7
+    """With depth_costs: how often a draft layer is expected to let verification go on, before any is seen. 0 to 1."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
             raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
-        if self.forest not in FORESTS:
-            raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join(FORESTS)}")
+        if self.forest not in (*FORESTS, AUTO):
+            raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join((*FORESTS, AUTO))}")
         self._integer("max_new_tokens", 1, 32768)
-        self._integer("draft_depth", 0, 32)
-        self._integer("draft_width", 1, 256)
+        self._integer("draft_depth", 0, 32, also=AUTO)
+        self._integer("draft_width", 1, 256, also=AUTO)
         self._integer("min_width", 1, 64)
-        self._integer("max_width", 1, 64, optional=True)
-        self._integer("input_beams", 1, 64, optional=True)
-        self._integer("cover_width", 0, 256)
+        self._integer("max_width", 1, 64, also=None)
+        self._integer("input_beams", 1, 64, also=None)
+        self._integer("cover_width", 0, 256, also=AUTO)
         self._integer("num_beams", 1, 64)
         self._integer("top_k", 0, 1_000_000)
         self._integer("seed", 0, 2**63 - 1)
         self._number("width_threshold", 0.0, 1.0)
+        self._number("continuation", 0.0, 1.0)
         self._number("temperature", 0.0, 100.0)
         self._number("top_p", 0.0, 1.0, above=True)
         self._number("length_penalty", -10.0, 10.0)
         self._boolean("replacement")
         self._boolean("landing")
+        self._costs()
         if self.max_width is not None and self.max_width < self.min_width:
             raise SettingsError(
                 f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
@@ -91,7 +104,13 @@ class DecodingSettings:
         """The largest width a layer may have: ``max_width``, or its default."""
         if self.max_width is not None:
             return self.max_width
-        return max(self.num_beams if self.forest == "likely" else self.draft_width, self.min_width)
+        drafts = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        return max(drafts, self.min_width)
+
+    @property
+    def is_auto(self) -> bool:
+        """True where a field is still to be resolved by measuring."""
+        return any(getattr(self, name) == AUTO for name in AUTO_FIELDS)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
@@ -102,13 +121,13 @@ class DecodingSettings:
                 raise SettingsError(f"unknown setting {name!r}; known are {', '.join(sorted(known))}")
         return cls(**values)
 
-    def _integer(self, name: str, low: int, high: int, optional: bool = False) -> None:
+    def _integer(self, name: str, low: int, high: int, also: str | EllipsisType | None = ...) -> None:
         value = getattr(self, name)
-        if optional and value is None:
+        if value == also:
             return
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            or_none = " or None" if optional else ""
-            raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from {low} to {high}{or_none}")
+            other = "" if also is ... else f" or {also}"
+            raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from {low} to {high}{other}")
 
     def _number(self, name: str, low: float, high: float, above: bool = False) -> None:
         value = getattr(self, name)
@@ -121,3 +140,34 @@ class DecodingSettings:
         value = getattr(self, name)
         if not isinstance(value, bool):
             raise SettingsError(f"{name} is {value!r}; allowed are True and False")
+
+    def _costs(self) -> None:
+        costs = self.depth_costs
+        if costs is None:
+            return
+        usable = isinstance(costs, (tuple, list)) and all(
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and math.isfinite(cost) and cost > 0
+            for cost in costs
+        )
+        if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:
+            raise SettingsError(
+                f"depth_costs is {costs!r}; allowed are None, or draft_depth + 1 numbers above 0, draft_depth given"
+            )
+        object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
+
+
+@dataclass(frozen=True)
+class ResolvedSettings(DecodingSettings):
+    """Settings as the decoder runs them: nothing is ``auto``, and what the method does not read is what it implies.
+
+    Decoding with them again replays the run exactly.
+    """
+
+    draft_depth: int = 4
+    draft_width: int = 6
+    cover_width: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.is_auto:
+            raise SettingsError("auto is still to be resolved; decode resolves it")

@@ -4,6 +4,8 @@ import torch
 
 _SIGN = 0x7FFFFFFF
 _BLOCK = 64
+_LONG = 65_536
+"""Entries from which a search by blocks beats a plain one even where ties do not matter."""
 
 
 def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -28,8 +30,8 @@ def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and places [min(count, n)] of the largest entries of one row [n], best first, in any floating dtype."""
-    if values.dtype == torch.float32 and values.numel() >= 4 * _BLOCK * count:
+    """Values and places [min(count, n)] of the largest entries of one row [n], best first, ties as they come."""
+    if values.dtype == torch.float32 and values.numel() >= max(_LONG, 4 * _BLOCK * count):
         places, best = distinct_top(values[None], count)
         return best[0], places[0]
     best, places = values.topk(min(count, values.numel()))

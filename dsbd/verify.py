@@ -19,7 +19,7 @@ import numpy as np
 from dsbd.beams import Beam, Node
 from dsbd.forest import Forest, ForestLayer
 from dsbd.laws import Floats, Law, Residual, Row, joint_law
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.width import Width, cap_width, choose_width, landing_width
 
 
@@ -120,7 +120,7 @@ class VerifiedLayer:
 
 
 def verify(
-    forest: Forest, rows: Mapping[Node, Row], settings: DecodingSettings, eos: Collection[int], choices: Choices
+    forest: Forest, rows: Mapping[Node, Row], settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
     """Decide every layer the forest can decide, then the bonus layer if all of them passed.
 
@@ -166,7 +166,7 @@ class _State(NamedTuple):
 class _Verifier:
     forest: Forest
     rows: Mapping[Node, Row]
-    settings: DecodingSettings
+    settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
 

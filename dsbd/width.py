@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dsbd.laws import Floats
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 
 
 class Chain(NamedTuple):
@@ -71,7 +71,7 @@ def accepted_distribution(acceptance: Sequence[float]) -> list[float]:
 
 
 def choose_width(
-    target_probs: Floats, draft_probs: Floats, drafts: int, support: int, settings: DecodingSettings
+    target_probs: Floats, draft_probs: Floats, drafts: int, support: int, settings: ResolvedSettings
 ) -> Width:
     """max(min_width, largest K with P(accepted >= K) >= width_threshold), at most max_width.
 
@@ -97,7 +97,7 @@ def choose_width(
     return Width(chain, acceptance, distribution, *_bounded(likely, support, settings))
 
 
-def landing_width(chances: Sequence[float], forest_mass: float, support: int, settings: DecodingSettings) -> Width:
+def landing_width(chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings) -> Width:
     """The width of a layer of a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
 
     Depends on P and on the forest above the next layer only; a likely forest follows from Q alone.
@@ -112,7 +112,7 @@ def landing_width(chances: Sequence[float], forest_mass: float, support: int, se
     return Width(Chain([0.0], [1.0]), [], [1.0], *_bounded(likely, support, settings), forest_mass)
 
 
-def _bounded(likely: int, support: int, settings: DecodingSettings) -> tuple[int, str]:
+def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:
     """The width and which bound decided it."""
     width, reason = likely, "threshold"
     if settings.min_width > width:
@@ -124,6 +124,6 @@ def _bounded(likely: int, support: int, settings: DecodingSettings) -> tuple[int
     return width, reason
 
 
-def cap_width(width: int, support: int, settings: DecodingSettings) -> int:
+def cap_width(width: int, support: int, settings: ResolvedSettings) -> int:
     """Without replacement a layer cannot yield more beams than there are pairs."""
     return width if settings.replacement else min(width, support)

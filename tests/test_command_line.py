@@ -59,12 +59,13 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         "method": "dsbd", "max_new_tokens": 4, "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_width": 5,
         "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,
         "num_beams": 2, "temperature": 0.9, "top_k": 20, "top_p": 0.95, "length_penalty": 0.5, "seed": 7,
+        "forest": "sampled", "depth_costs": [1.0, 1.5, 2.0], "continuation": 0.6,
     }  # fmt: skip
     assert set(values) == {field.name for field in fields(dsbd.DecodingSettings)}
     flags = []
     for name, value in values.items():
         flag = name.replace("_", "-")
-        flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value)]
+        flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("[]")]
     code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
     assert code == 0
     assert json.loads(out)["settings"] == values

@@ -16,7 +16,8 @@ PYTHON_FILES = sorted(
 
 FLOORS = [
     ("dsbd.errors",),
-    ("dsbd.settings", "dsbd.assets", "dsbd.results"),
+    ("dsbd.settings", "dsbd.assets", "dsbd.results", "dsbd.depth"),
+    ("dsbd.planning",),
     ("dsbd.beams", "dsbd.laws", "dsbd.topk"),
     ("dsbd.width", "dsbd.forest"),
     ("dsbd.verify", "dsbd.models"),
@@ -26,6 +27,7 @@ FLOORS = [
     ("dsbd.tracing",),
     ("dsbd.measure.clock",),
     ("dsbd.session",),
+    ("dsbd.tally",),
     ("dsbd.decoder",),
     ("dsbd.measure",),
     ("dsbd.training",),

@@ -115,6 +115,8 @@ def _fields_of(method: str) -> list[dict[str, Any]]:
 def _control(field: Field) -> gr.components.Component:
     common: dict[str, Any] = {"label": field.label, "info": field.info, "elem_id": f"field-{field.name}"}
     common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
+    if field.choices:
+        return gr.Dropdown(list(field.choices), filterable=False, **common)
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:

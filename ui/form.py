@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.baselines import READS
 from dsbd.errors import PromptError
-from dsbd.settings import METHODS, DecodingSettings
+from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, DecodingSettings
 
 MAX_PROMPT_CHARACTERS = 4000
 MAX_NEW_TOKENS = 256
@@ -24,7 +24,7 @@ METHOD_LABELS = {
 
 @dataclass(frozen=True)
 class Field:
-    """One setting on the page. A range of None is a checkbox, a step of None a plain number."""
+    """One setting on the page: a choice, or else without a range a checkbox, without a step a plain number."""
 
     name: str
     label: str
@@ -34,6 +34,7 @@ class Field:
     step: float | None = 1
     main: bool = False
     zero_is_none: bool = False
+    choices: tuple[str, ...] = ()
 
 
 FIELDS = (
@@ -41,6 +42,13 @@ FIELDS = (
     Field("temperature", "Temperature", "Divides the joint scores; 0 is greedy", 0, 2, 0.05, main=True),
     Field("draft_depth", "Draft depth", "Layers drafted per iteration", 0, 8, main=True),
     Field("draft_width", "Draft width", "Drafts per layer", 1, 16, main=True),
+    Field(
+        "forest",
+        "Forest",
+        "Drawn, the likeliest, or auto: depth, width and cover too are measured here",
+        main=True,
+        choices=(*FORESTS, AUTO),
+    ),
     Field("width_threshold", "Width threshold", "Widen while P(that many accepted) reaches it", 0, 1, 0.05, main=True),
     Field("num_beams", "Beams", "Width of every step", 1, 16, main=True),
     Field("seed", "Seed", "The same seed gives the same text", 0, 2**31 - 1, None, main=True),
@@ -54,6 +62,8 @@ FIELDS = (
     Field("top_p", "Top-p", "Likeliest pairs kept up to this mass; 1 = all", 0.05, 1, 0.05),
     Field("length_penalty", "Length penalty", "Hypotheses rank by log-weight / length^this", -2, 2, 0.1),
 )
+FILLED_IN = ("depth_costs", "continuation")
+"""Settings without a field: auto fills them in."""
 DEFAULTS = DecodingSettings()
 
 
@@ -85,6 +95,8 @@ def settings_of(method: str, values: Sequence[Any]) -> DecodingSettings:
     for field, value in zip(FIELDS, values, strict=True):
         if method not in READS or is_read(method, field.name):
             given[field.name] = _plain(field, value)
+    if given.get("forest") == AUTO:
+        given |= dict.fromkeys(AUTO_FIELDS, AUTO)
     return DecodingSettings(method=method, **given)
 
 

@@ -5,9 +5,9 @@ cache. Width one everywhere is speculative sampling of a chain. Temperature 0 wi
 the best ``num_beams`` pairs of the joint law: beam search.
 """
 
-from dataclasses import replace
+from typing import Any
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import DecodingSettings, ResolvedSettings
 
 DRAFTING_METHODS = frozenset({"dsbd", "speculative"})
 
@@ -23,6 +23,8 @@ READS = {
         "landing",
         "cover_width",
         "forest",
+        "depth_costs",
+        "continuation",
         "num_beams",
         "temperature",
         "top_k",
@@ -30,44 +32,55 @@ READS = {
     ],
     "beam_sampling": ["num_beams", "replacement", "temperature", "top_k", "top_p"],
     "beam_search": ["num_beams", "top_k"],
-    "speculative": ["draft_depth", "temperature", "top_k", "top_p"],
+    "speculative": ["draft_depth", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
     "sampling": ["temperature", "top_k", "top_p"],
     "greedy": [],
 }
 """The fields each method reads, besides max_new_tokens, length_penalty and seed."""
 
 
-def resolve(settings: DecodingSettings) -> DecodingSettings:
-    """The settings the decoder runs: fields that the method does not read are set to what it implies."""
+def resolve(settings: DecodingSettings) -> ResolvedSettings:
+    """The settings the decoder runs: fields that the method does not read are set to what it implies.
+
+    ``auto`` must have been planned before (``dsbd.planning``), unless the method reads none of those fields.
+    """
     beams = settings.num_beams
     match settings.method:
         case "dsbd" if settings.forest == "likely":
-            return replace(settings, max_width=settings.widest, landing=True, cover_width=0)
+            return _resolved(settings, max_width=settings.widest, landing=True, cover_width=0)
         case "dsbd":
-            return replace(settings, max_width=settings.widest)
+            return _resolved(settings, max_width=settings.widest)
         case "speculative":
-            return replace(_fixed_width(settings, 1), draft_depth=settings.draft_depth)
+            return _resolved(settings, **_fixed_width(1) | _kept(settings, "draft_depth", "depth_costs"))
         case "beam_sampling":
-            return replace(_fixed_width(settings, beams), replacement=settings.replacement)
+            return _resolved(settings, **_fixed_width(beams) | _kept(settings, "replacement"))
         case "beam_search":
-            return replace(_fixed_width(settings, beams), replacement=False, temperature=0.0, top_p=1.0)
+            return _resolved(settings, **_fixed_width(beams) | {"replacement": False}, temperature=0.0, top_p=1.0)
         case "sampling":
-            return _fixed_width(settings, 1)
+            return _resolved(settings, **_fixed_width(1))
         case _:
-            return replace(_fixed_width(settings, 1), temperature=0.0, top_k=1, top_p=1.0)
+            return _resolved(settings, **_fixed_width(1), temperature=0.0, top_k=1, top_p=1.0)
 
 
-def _fixed_width(settings: DecodingSettings, width: int) -> DecodingSettings:
-    return replace(
-        settings,
-        draft_depth=0,
-        draft_width=1,
-        min_width=width,
-        max_width=width,
-        width_threshold=1.0,
-        replacement=True,
-        input_beams=None,
-        landing=False,
-        cover_width=0,
-        forest="sampled",
-    )
+def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
+    return ResolvedSettings(**vars(settings) | implied)
+
+
+def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:
+    return {name: getattr(settings, name) for name in names}
+
+
+def _fixed_width(width: int) -> dict[str, Any]:
+    return {
+        "draft_depth": 0,
+        "draft_width": 1,
+        "min_width": width,
+        "max_width": width,
+        "width_threshold": 1.0,
+        "replacement": True,
+        "input_beams": None,
+        "landing": False,
+        "cover_width": 0,
+        "forest": "sampled",
+        "depth_costs": None,
+    }

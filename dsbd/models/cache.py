@@ -111,7 +111,8 @@ class ForestCache(Cache):
         """Keep the slots ``sources`` behind ``start``, in this order, and free all others behind ``start``."""
         end = start + len(sources)
         if sources != list(range(start, end)):
-            self.reserve(self.length + 1)
+            if not self._buffers:
+                self.reserve(self.capacity + 1)
             index = torch.tensor(sources, device=self._buffers[0].device)
             for buffer in self._buffers:
                 buffer[:, :, :, start:end] = buffer.index_select(3, index)

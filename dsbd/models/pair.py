@@ -38,6 +38,8 @@ class Pair:
     eos: frozenset[int]
     checks: dict[str, ForestCheck] = field(default_factory=dict)
     """Outcome of the forest check per role."""
+    plans: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
+    """What ``auto`` was resolved to (``dsbd.planning``), per settings; measured once."""
 
     @property
     def device(self) -> torch.device:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from dsbd.depth import DepthPolicy
 from dsbd.tracing.trace import (
     ROOT,
     Draw,
@@ -79,6 +80,8 @@ class _Audit:
         self.log_weights: dict[int, float] = {ROOT: 0.0}
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
+        chosen = trace.settings
+        self.depth = DepthPolicy(chosen.draft_depth, chosen.depth_costs, chosen.continuation)
         self.place = "trace"
 
     def run(self) -> None:
@@ -158,7 +161,7 @@ class _IterationAudit:
         start = audit.place
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = self.settings.max_new_tokens - audit.length
-        self.same("draft depth", iteration.draft_depth, min(self.settings.draft_depth, room - 1))
+        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - 1))
         self.same("layers are present", last > 0, True)
         for number, layer in enumerate(iteration.layers, 1):
             audit.place = f"{start}, layer {number}"
@@ -169,6 +172,9 @@ class _IterationAudit:
         audit.place = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             self.same(f"every {kind} has its layer", all(1 <= item.layer <= last for item in items), True)
+        outcomes = [layer.outcome for layer in iteration.layers]
+        passed = sum(outcome in ("passed", "landed") for outcome in outcomes)
+        audit.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")
         audit.length += last
         self.same("tokens stay within max_new_tokens", audit.length <= self.settings.max_new_tokens, True)
         best = _keep_best(alive, self.settings.input_beams)

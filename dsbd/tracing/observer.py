@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from dsbd.models.pair import Pair
     from dsbd.results import DecodingResult
     from dsbd.score import Scored
-    from dsbd.settings import DecodingSettings
+    from dsbd.settings import ResolvedSettings
     from dsbd.verify import VerifiedLayer
 
 
@@ -20,7 +20,7 @@ class RunStart:
     pair: "Pair"
     prompt: str
     prompt_ids: Sequence[int]
-    settings: "DecodingSettings"
+    settings: "ResolvedSettings"
     """As resolved for the method."""
     root: "Node"
 

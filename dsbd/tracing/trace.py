@@ -27,7 +27,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import TraceError
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 ROOT = 0
@@ -286,7 +286,7 @@ class Trace:
     format: Literal["dsbd-trace/1"]
     software: dict[str, str]
     models: Models
-    settings: DecodingSettings
+    settings: ResolvedSettings
     seed: int
     prompt: Prompt
     iterations: list[Iteration]

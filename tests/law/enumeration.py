@@ -18,7 +18,19 @@ from dsbd.forest import DraftLaw, Forest, ForestLayer
 from dsbd.laws import Row
 from dsbd.settings import DecodingSettings
 from dsbd.verify import Drawn, VerifiedLayer
-from tests.law.oracle import Multiset, Path, Process, Tables, Warp, Weighted, Widths, multiset, sequences, width_of
+from tests.law.oracle import (
+    Multiset,
+    Path,
+    Process,
+    Tables,
+    Warp,
+    Weighted,
+    Widths,
+    landing_width_of,
+    multiset,
+    sequences,
+    width_of,
+)
 
 ROOT = (Weighted((), 0.0, 1),)
 
@@ -72,6 +84,12 @@ def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
             yield _build(case, process, probability, drafted)
             return
         law = process.law(parents, "draft")
+        if case.settings.forest == "likely":
+            nodes = [path for path, _ in law][: case.settings.draft_width]
+            drafted.append(((), law, nodes))
+            yield from grow(process.living(multiset(nodes)), probability)
+            drafted.pop()
+            return
         for drawn, mass in sequences(law, case.settings.draft_width if law else 0, case.warp).items():
             if case.firsts is not None and not drafted and tuple(path[-1] for path in drawn) not in case.firsts:
                 continue
@@ -302,8 +320,14 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         target = process.target_law(alive)
         run = conditions[key]
         draft_law = list(run.draft_laws[number - 1]) if number <= len(run.draft_laws) else []
-        on_alive = [entry for entry in draft_law if entry[0][:-1] in dict(alive)]
-        width = width_of(target, draft_law, case.widths, case.warp) if on_alive else case.settings.widest
+        if case.settings.forest == "likely":
+            nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
+            on_alive = [path for path in nodes if path[:-1] in dict(alive)]
+            width = landing_width_of(target, on_alive, case.widths, case.warp)
+        else:
+            on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
+            width = width_of(target, draft_law, case.widths, case.warp)
+        width = width if on_alive else case.settings.widest
         expected = sequences(target, width, case.warp)
         total = math.fsum(law.values())
         completed = {slots: mass / total for slots, mass in law.items() if slots is not None}

@@ -205,6 +205,14 @@ def width_of(law: list[tuple[Path, float]], draft_law: list[tuple[Path, float]],
     return width if warp.replacement else min(width, len(law))
 
 
+def landing_width_of(law: list[tuple[Path, float]], nodes: list[Path], widths: Widths, warp: Warp) -> int:
+    """The chosen width of a layer of a likely forest: how many draws are likely enough to all fall on its nodes."""
+    mass = math.fsum(p for path, p in law if path in nodes)
+    likely = sum(math.prod([mass] * count) >= widths.threshold - 1e-13 for count in range(1, widths.max_width + 1))
+    width = min(max(likely, widths.min_width), widths.max_width)
+    return width if warp.replacement else min(width, len(law))
+
+
 def total_variation(left: dict, right: dict) -> float:
     keys = left.keys() | right.keys()
     return 0.5 * math.fsum(abs(left.get(key, 0.0) - right.get(key, 0.0)) for key in keys)

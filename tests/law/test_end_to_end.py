@@ -138,6 +138,8 @@ FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2
         {"landing": False},
         {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
         {"replacement": False},
+        {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+        {"forest": "likely", "draft_width": 4, "replacement": False},
         {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
         {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2},
     ],
@@ -195,6 +197,7 @@ class Iterations(Observer):
         {"draft_width": 4, "draft_depth": 3},
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
+        {"forest": "likely", "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
     ],
     ids=str,
@@ -215,6 +218,11 @@ def test_forest_holds_what_the_models_say(changes: dict, pair: Pair) -> None:
             held = zip(layer.law.parent_places.tolist(), layer.law.tokens.tolist(), layer.law.probs, strict=True)
             shipped = {(*path_of(layer.law.parents[place]), token): prob for place, token, prob in held}
             assert shipped == pytest.approx(law, abs=1e-6)
+            if chosen.forest == "likely":
+                best = sorted(law, key=lambda path: -law[path])[: chosen.draft_width]
+                assert {path_of(node) for node in layer.covers} == set(best)
+                parents = process.living(multiset(best))
+                continue
             drawn = [path_of(node) for node in layer.drafts]
             assert list(layer.draft_probs) == [shipped[path] for path in drawn]
             covers = [path_of(node) for node in layer.covers]
@@ -240,6 +248,8 @@ ANY = [
     {"temperature": 0.0},
     {"temperature": 0.0, "replacement": False, "min_width": 3},
     {"method": "beam_search"},
+    {"forest": "likely", "draft_width": 7, "draft_depth": 3},
+    {"draft_depth": 3, "depth_costs": (1.0, 1.2, 1.4, 1.6), "draft_width": 4},
 ]
 
 

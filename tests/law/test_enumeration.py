@@ -50,6 +50,12 @@ RUNS = {
     "unrelated draft": (UNRELATED, {"cover_width": 1}, 3),
     "draft is target": (EQUAL, {}, 3),
     "temperature zero": (SEEN, {"temperature": 0.0, "cover_width": 1, "width": 3, "draft_width": 3}, 3),
+    "likely": (SEEN, {"forest": "likely", "draft_width": 3}, 3),
+    "likely, one node": (SEEN, {"forest": "likely", "draft_width": 1}, 3),
+    "likely, EOS, top-p": (ENDING, {"forest": "likely", "draft_width": 4, "top_k": 0, "top_p": 0.9}, 3),
+    "likely, width three, hot": (TWO_TOKENS, {"forest": "likely", "draft_width": 3, "width": 3, "temperature": 1.6}, 3),
+    "likely, unrelated draft": (UNRELATED, {"forest": "likely", "draft_width": 4}, 3),
+    "likely, greedy": (SEEN, {"forest": "likely", "draft_width": 2, "temperature": 0.0, "width": 3}, 3),
     "no drafts": (SEEN, {"draft_depth": 0, "width": 3}, 1),
 }
 
@@ -93,6 +99,9 @@ LAYERS = {
     "threshold one": (SEEN, {"width_threshold": 1.0}, (1, 2, 3)),
     "unrelated draft": (UNRELATED, {"cover_width": 2}, (2, 3)),
     "draft is target": (EQUAL, {"width_threshold": 0.9}, (1, 2, 3)),
+    "likely": (SEEN, {"forest": "likely", "draft_width": 3}, (1, 2, 3)),
+    "likely, EOS, cool": (ENDING, {"forest": "likely", "draft_width": 3, "temperature": 0.7}, (1, 2, 3)),
+    "likely, low threshold": (UNRELATED, {"forest": "likely", "draft_width": 5, "width_threshold": 0.1}, (1, 2)),
 }
 
 
@@ -116,6 +125,15 @@ def test_widths_vary_in_the_dynamic_cases() -> None:
         distance, _, widths = worst_layer(case, 2)
         assert distance <= EXACT
         assert widths == expected  # 3 also where nothing of Q is alive: a bonus layer
+
+
+def test_widths_vary_in_likely_forests() -> None:
+    """Catches a landing width that its threshold does not steer."""
+    changes = {"forest": "likely", "draft_width": 3, "min_width": 1, "max_width": 3, "top_k": 6}
+    for threshold, expected in ((0.0, {3}), (0.3, {1, 2, 3}), (1.0, {1, 3})):
+        distance, _, widths = worst_layer(Case(SEEN, settings(**changes, width_threshold=threshold)), 2)
+        assert distance <= EXACT
+        assert widths == expected  # 3 also where no node is below an alive beam: a bonus layer
 
 
 @pytest.mark.parametrize("replacement", [True, False])

@@ -239,6 +239,23 @@ def q_subtracted_twice(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(dsbd.width, "residual_chain", twice)
 
 
+def keeps_landed_of_likely(patch: pytest.MonkeyPatch) -> None:
+    only_landed_kept(patch)
+
+
+def widened_by_what_landed(patch: pytest.MonkeyPatch) -> None:
+    """Draws until one misses the forest: the width then depends on this layer's uniforms."""
+    shipped_draw = _Verifier._draw
+
+    def draw(self: _Verifier, state: _State, count: int, kind: str) -> list:
+        draws = shipped_draw(self, state, count, kind)
+        if kind == "fresh" and all(one.landed for one in draws):
+            draws += shipped_draw(self, state, 1, kind)
+        return draws
+
+    patch.setattr(_Verifier, "_draw", draw)
+
+
 def whole_run(case: Case, layers: int) -> float:
     return total_variation(run_law(case, layers), plain_law(case, layers))
 
@@ -295,6 +312,8 @@ def dynamic(tables: Tables = TABLES, **changes) -> Case:
 HEAVY = fixed(Tables(7, 2, likeness=0.1), width=3, draft_width=1, cover_width=1, temperature=0.6, top_k=0)
 DISTINCT = fixed(FAR, replacement=False, draft_depth=1, width=2, draft_width=3, top_k=0)
 
+LIKELY = fixed(forest="likely", draft_width=3)
+
 MUTANTS = [
     Mutant(inverted_ratio, "accept when u < min(1, P'(x)/Q(x)); upside down is wrong", one_layer, fixed(), 1, 0.05),
     Mutant(epsilon_in_the_ratio, "the ratio has no epsilon", one_layer, fixed(), 1, 1e-8),
@@ -313,6 +332,8 @@ MUTANTS = [
     Mutant(m_without_duplicates, "m counts duplicates", one_layer, dynamic(), 1, 0.1),
     Mutant(only_landed_kept, "all must land", whole_run, fixed(FAR, cover_width=1), 2, 0.02),
     Mutant(stop_before_orphans, "going on may use drafts up to this layer only", one_layer, fixed(), 2, 0.01),
+    Mutant(keeps_landed_of_likely, "all must land, in a likely forest too", whole_run, LIKELY, 2, 0.02),
+    Mutant(widened_by_what_landed, "the width never depends on this layer's uniforms", one_layer, LIKELY, 1, 0.02),
     Mutant(multiplicity_divided_by_temperature, "multiplicity is added after the division", whole_run, HEAVY, 2, 5e-3),
     Mutant(multiplicity_forgotten, "duplicates count with their multiplicity", whole_run, HEAVY, 2, 5e-3),
     Mutant(multiplicity_inherited, "multiplicity never enters children's log_weight", whole_run, HEAVY, 2, 5e-3),

@@ -68,6 +68,14 @@ def test_buffer_grows_and_is_written_in_place() -> None:
     assert _held(cache) == list(range(7 + GROWTH_SLOTS))
 
 
+def test_a_move_right_after_the_first_forward() -> None:
+    """Catches a cache whose first states cannot be moved: a prompt of one token, and a forest of one layer."""
+    cache = ForestCache(2)
+    _append(cache, 0, 9)
+    cache.move(1, [2, 5, 8])
+    assert _held(cache) == [0, 2, 5, 8]
+
+
 def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
     """Catches a move that reaches only the layers shaped like the first."""
     cache = ForestCache(2)

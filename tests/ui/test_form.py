@@ -6,8 +6,17 @@ import pytest
 
 from dsbd.baselines import READS
 from dsbd.errors import PromptError, SettingsError
-from dsbd.settings import METHODS, DecodingSettings
-from ui.form import EVERY_METHOD, FIELDS, MAX_PROMPT_CHARACTERS, check_prompt, is_read, settings_of, shown_value
+from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
+from ui.form import (
+    EVERY_METHOD,
+    FIELDS,
+    FILLED_IN,
+    MAX_PROMPT_CHARACTERS,
+    check_prompt,
+    is_read,
+    settings_of,
+    shown_value,
+)
 
 START = {field.name: shown_value(field) for field in FIELDS}
 
@@ -18,7 +27,17 @@ def form(**changed):
 
 def test_every_setting_has_its_field():
     """A setting that the page forgets could never be chosen."""
-    assert {field.name for field in FIELDS} == {field.name for field in fields(DecodingSettings)} - {"method"}
+    assert {field.name for field in FIELDS} == {field.name for field in fields(DecodingSettings)} - {
+        "method",
+        *FILLED_IN,
+    }
+
+
+def test_auto_leaves_nothing_to_choose():
+    """Catches a forest of auto whose depth and widths stay what their sliders show."""
+    chosen = settings_of("dsbd", form(forest="auto"))
+    assert all(getattr(chosen, name) == "auto" for name in AUTO_FIELDS)
+    assert not settings_of("dsbd", form(forest="likely")).is_auto
 
 
 @pytest.mark.parametrize("method", METHODS)

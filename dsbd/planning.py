@@ -1,0 +1,185 @@
+"""What ``auto`` resolves to: the forest that decodes fastest on this pair and device, found by trying a few.
+
+Each candidate decodes the start of the prompt; what it yields (how often a layer lets verification go on) and what
+it costs (seconds of an iteration) give layers per second at every depth, an iteration's cost being linear in its
+depth. Where none beats beam sampling of the same width, nothing is drafted. The clock decides here and nowhere
+else: the resolved settings hold the costs, and a run with them again makes the same choices.
+
+*Source:* Theorem 3.2 of the paper for the expected layers; DESIGN.md section 6.
+"""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from dsbd.depth import expected_layers
+from dsbd.settings import AUTO, DecodingSettings
+
+TRIAL_DEPTH = 6
+TRIAL_TOKENS = 32
+ROUNDS = 2
+HEADROOM = 2
+"""Depths above the best one that decoding may still go to when drafts fare better than in the trials."""
+WORTHWHILE = 1.05
+"""What a forest must promise beyond the first one tried: trials are short, and their figures rough."""
+NARROWER = 0.25
+"""Mean width a candidate may fall short of the first by: speed must not come from fewer beams."""
+SAMPLED = ((6, 0), (6, 8), (6, 24))
+"""Draft and cover width of the sampled forests tried."""
+LIKELY = (12, 24, 48)
+"""Nodes per layer of the likely forests tried."""
+
+
+class Outcome(NamedTuple):
+    """What one trial decode came to, iteration by iteration."""
+
+    seconds: list[tuple[int, float]]
+    """Draft depth and seconds of each iteration."""
+    layers: int
+    passed: int
+    """Draft layers that let verification go on."""
+    stopped: int
+    """Draft layers that ended it."""
+    beams: int
+    """Beams over all layers, duplicates counted."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate, measured."""
+
+    forest: str
+    draft_width: int
+    cover_width: int
+    draft_depth: int
+    seconds: float
+    """Of an iteration: the lower quartile, for what disturbs a clock only ever adds."""
+    continuation: float
+    """How often a draft layer let verification go on."""
+    mean_width: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What ``auto`` resolved to, and why."""
+
+    values: dict[str, Any]
+    """Fields of the settings."""
+    trials: list[Trial]
+    """The first is beam sampling."""
+    layers_per_second: float
+    """Expected, of the chosen candidate at its best depth."""
+    sentence: str
+
+
+Run = Callable[[DecodingSettings], Outcome]
+
+
+def key_of(settings: DecodingSettings) -> tuple[object, ...]:
+    """Settings that share a plan."""
+    apart = {"seed": 0, "max_new_tokens": 1, "length_penalty": 1.0}
+    return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
+
+
+def make_plan(asked: DecodingSettings, run: Run) -> Plan:
+    """Try the candidates in turn and choose.
+
+    Args:
+        asked: settings of a drafting method with a field ``auto``.
+        run: decodes with resolved fields and says what it came to.
+    """
+    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(asked.max_new_tokens, TRIAL_TOKENS), seed=0)
+    settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
+    run(settings[-1])  # a warm-up
+    outcomes: list[list[Outcome]] = [[] for _ in settings]
+    for _ in range(ROUNDS):
+        for held, one in zip(outcomes, settings, strict=True):
+            held.append(run(one))
+    return choose(asked, [_trial(one, held) for one, held in zip(settings, outcomes, strict=True)])
+
+
+def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
+    """Settings with every ``auto`` filled in, one per forest worth trying; given fields stay as they are."""
+    depth = TRIAL_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
+    shapes: list[tuple[str, int, int]] = []
+    if asked.forest in ("sampled", AUTO):
+        shapes += [("sampled", width, cover) for width, cover in SAMPLED]
+    if asked.forest in ("likely", AUTO):
+        shapes += [("likely", width, 0) for width in LIKELY]
+    if asked.method == "speculative":
+        shapes = [("sampled", 1, 0)]
+    seen = set()
+    for forest, width, cover in shapes:
+        given_width = width if asked.draft_width == AUTO else asked.draft_width
+        given_cover = 0 if forest == "likely" else cover if asked.cover_width == AUTO else asked.cover_width
+        if (shape := (forest, given_width, given_cover)) not in seen:
+            seen.add(shape)
+            yield _filled(asked, *shape, depth)
+
+
+def choose(asked: DecodingSettings, trials: Sequence[Trial]) -> Plan:
+    """The candidate and depth with the most expected layers per second; none where beam sampling has more."""
+    baseline, tried = trials[0], trials[1:]
+    best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
+    for trial in tried:
+        bar = best_rate * WORTHWHILE if best is not baseline else best_rate
+        if trial.mean_width < tried[0].mean_width - NARROWER:
+            continue
+        depths = range(1, trial.draft_depth + 1) if asked.draft_depth == AUTO else (trial.draft_depth,)
+        for depth in depths:
+            rate = expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth)
+            if rate > (best_rate if best is trial else bar):
+                best, best_depth, best_rate = trial, depth, rate
+    values: dict[str, Any] = {name: getattr(best, name) for name in ("forest", "draft_width", "cover_width")}
+    if asked.draft_depth == AUTO:
+        deepest = min(best_depth + HEADROOM, best.draft_depth) if best_depth else 0
+        costs = tuple(_seconds(baseline, best, depth) / baseline.seconds for depth in range(deepest + 1))
+        values |= {"draft_depth": deepest, "depth_costs": costs, "continuation": best.continuation}
+    else:
+        values["draft_depth"] = best_depth
+    values["max_width"] = asked.max_width
+    return Plan(values, list(trials), best_rate, _sentence(baseline, best, best_depth, best_rate))
+
+
+def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
+    return replace(asked, forest=forest, draft_width=width, cover_width=cover, draft_depth=depth, depth_costs=None)
+
+
+def _trial(settings: DecodingSettings, outcomes: Sequence[Outcome]) -> Trial:
+    passed, stopped = sum(one.passed for one in outcomes), sum(one.stopped for one in outcomes)
+    layers = sum(one.layers for one in outcomes)
+    deepest = max(depth for one in outcomes for depth, _ in one.seconds)  # near the end drafts are shallower
+    return Trial(
+        settings.forest,
+        settings.draft_width,  # type: ignore[arg-type]  # filled in
+        settings.cover_width,  # type: ignore[arg-type]
+        deepest,
+        _lower_quartile([seconds for one in outcomes for depth, seconds in one.seconds if depth == deepest]),
+        (passed + 1) / (passed + stopped + 2),  # a rate of few layers, kept off 0 and 1
+        sum(one.beams for one in outcomes) / layers,
+    )
+
+
+def _lower_quartile(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
+
+
+def _seconds(baseline: Trial, trial: Trial, depth: int) -> float:
+    """An iteration of another depth, linear between no drafting and the depth tried."""
+    if trial.draft_depth == 0:
+        return baseline.seconds
+    return baseline.seconds + (trial.seconds - baseline.seconds) * depth / trial.draft_depth
+
+
+def _sentence(baseline: Trial, best: Trial, depth: int, rate: float) -> str:
+    alone = 1.0 / baseline.seconds
+    if depth == 0:
+        return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest more."
+    nodes = f"{best.draft_width} drafts" if best.forest == "sampled" else f"the {best.draft_width} likeliest nodes"
+    cover = f" and {best.cover_width} cover nodes" if best.cover_width else ""
+    return (
+        f"A {best.forest} forest of {nodes}{cover} a layer, {depth} layers deep: {rate:.0f} layers/s expected where "
+        f"beam sampling makes {alone:.0f}, for a layer lets verification go on {best.continuation:.0%} of the time "
+        f"and an iteration costs {_seconds(baseline, best, depth) / baseline.seconds:.2f} x one of beam sampling."
+    )

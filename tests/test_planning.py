@@ -1,0 +1,123 @@
+"""What ``auto`` resolves to, from trials that are given or made on a small pair."""
+
+from dataclasses import asdict, replace
+
+import pytest
+
+import dsbd
+from dsbd.errors import SettingsError
+from dsbd.planning import Outcome, Trial, candidates, choose, make_plan
+from dsbd.settings import AUTO, ResolvedSettings
+from tests.toy_pair import toy_pair
+
+ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, max_new_tokens=24)
+BASELINE = Trial("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
+
+
+def unplanned() -> dsbd.Pair:
+    return replace(toy_pair(), plans={})
+
+
+def trial(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
+    return Trial(forest, width, cover, 4, seconds, continuation, beams)
+
+
+def test_the_forest_with_most_layers_per_second_is_chosen():
+    """Catches a choice by layers alone or by time alone."""
+    slow, good, dear = trial(6, 0, 0.02, 0.3), trial(6, 8, 0.02, 0.8), trial(6, 24, 0.06, 0.9)
+    plan = choose(ALL, [BASELINE, slow, good, dear])
+    assert (plan.values["draft_width"], plan.values["cover_width"]) == (6, 8)
+    assert len(plan.values["depth_costs"]) == plan.values["draft_depth"] + 1
+    assert plan.values["depth_costs"][0] == 1.0
+    assert plan.values["depth_costs"][4] == pytest.approx(2.0)
+    assert plan.values["continuation"] == 0.8
+    assert "8 cover nodes" in plan.sentence
+
+
+def test_beam_sampling_stays_where_no_forest_pays():
+    """Catches drafting that is slower than not drafting."""
+    plan = choose(ALL, [BASELINE, trial(6, 0, 0.03, 0.4), trial(12, 0, 0.05, 0.6, "likely")])
+    assert plan.values["draft_depth"] == 0
+    assert plan.values["depth_costs"] == (1.0,)
+    assert "does not pay" in plan.sentence
+
+
+def test_speed_does_not_come_from_fewer_beams():
+    """Catches a likely forest chosen because its layers are narrow, which costs quality."""
+    narrow = trial(24, 0, 0.011, 0.99, "likely", beams=2.0)
+    assert choose(ALL, [BASELINE, trial(6, 0, 0.02, 0.8), narrow]).values["forest"] == "sampled"
+
+
+def test_a_slight_gain_is_not_worth_a_costlier_forest():
+    """Catches a choice that follows the noise of short trials."""
+    plan = choose(ALL, [BASELINE, trial(6, 0, 0.0200, 0.8), trial(6, 8, 0.0199, 0.8)])
+    assert plan.values["cover_width"] == 0
+
+
+def test_given_fields_are_left_alone():
+    """Catches a plan that overrides what the user chose."""
+    asked = replace(ALL, draft_width=9, forest="sampled")
+    assert {one.draft_width for one in candidates(asked)} == {9}
+    assert {one.forest for one in candidates(asked)} == {"sampled"}
+    fixed = replace(ALL, draft_depth=3)
+    assert {one.draft_depth for one in candidates(fixed)} == {3}
+    plan = choose(fixed, [BASELINE, Trial("sampled", 6, 0, 3, 0.02, 0.9, 4.0)])
+    assert plan.values["draft_depth"] == 3
+    assert "depth_costs" not in plan.values
+
+
+def test_trimmed_iterations_do_not_lower_the_cost():
+    """Catches the cost of a deep forest read off the shallow iterations near the end of a trial."""
+
+    def run(settings):
+        deep = 0.010 + 0.002 * settings.draft_depth
+        return Outcome([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
+
+    plan = make_plan(ALL, run)
+    assert [one.seconds for one in plan.trials[1:]] == pytest.approx([0.022] * (len(plan.trials) - 1))
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"min_width": 3, "max_width": 3, "replacement": False}, {"method": "speculative"}]
+)
+def test_auto_is_measured_once_and_replays_exactly(changes):
+    """Catches a plan that is not returned, is measured at every decode, or depends on the clock once resolved."""
+    pair, asked = unplanned(), replace(ALL, **changes)
+    result = dsbd.decode(pair, "Once upon", asked, record=True)
+    assert len(pair.plans) == 1
+    assert isinstance(result.settings, ResolvedSettings)
+    assert not result.settings.is_auto
+    assert dsbd.verify_trace(result.trace).failure is None
+    again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings(**asdict(result.settings)))
+    assert again.beams == result.beams
+    assert again.settings == result.settings
+    other = dsbd.decode(pair, "Once upon", replace(asked, seed=5, max_new_tokens=9))
+    assert len(pair.plans) == 1
+    assert other.settings.depth_costs == result.settings.depth_costs
+
+
+def test_adaptation_is_in_the_trace():
+    """Catches depths that change unrecorded, and an audit that takes any depth."""
+    settings = dsbd.DecodingSettings(draft_depth=4, depth_costs=(1, 1.3, 1.6, 1.9, 2.2), max_new_tokens=40)
+    trace = dsbd.decode(toy_pair(), "Once upon", settings, record=True).trace
+    assert len({iteration.draft_depth for iteration in trace.iterations[:-1]}) > 1
+    assert dsbd.verify_trace(trace).failure is None
+    forged = replace(trace, settings=replace(trace.settings, continuation=0.01))
+    assert "draft depth" in dsbd.verify_trace(forged).failure
+
+
+def test_methods_that_draft_nothing_ignore_auto():
+    """Catches beam sampling that is planned, or refused, for a field it does not read."""
+    pair = unplanned()
+    result = dsbd.decode(pair, "Once upon", replace(ALL, method="beam_sampling"))
+    assert pair.plans == {}
+    assert result.settings.draft_depth == 0
+
+
+@pytest.mark.parametrize("costs", [(1.0,), (1, 1, 1, 1, 0), "12345", (1, 1, 1, 1, float("nan")), 5, (1, 1, 1, 1, True)])
+def test_costs_that_cannot_be_are_refused(costs):
+    """Catches a division by zero, or a depth without a cost, in the middle of a decode."""
+    with pytest.raises(SettingsError, match="depth_costs"):
+        dsbd.DecodingSettings(depth_costs=costs)
+    with pytest.raises(SettingsError, match="depth_costs"):
+        dsbd.DecodingSettings(draft_depth=AUTO, depth_costs=(1, 1, 1, 1, 1))
