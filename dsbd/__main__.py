@@ -86,6 +86,7 @@ def _add_pair(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft", metavar="PATH_OR_ID", help="draft model of the same vocabulary")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, graph (auto)")
 
 
 def _add_settings(parser: argparse.ArgumentParser, skip: Sequence[str]) -> None:
@@ -135,7 +136,7 @@ def _settings(parsed: argparse.Namespace) -> DecodingSettings:
 def _load_pair(parsed: argparse.Namespace) -> "Pair":
     from dsbd.models.pair import load_pair
 
-    pair = load_pair(parsed.target, parsed.draft, parsed.device, parsed.dtype)
+    pair = load_pair(parsed.target, parsed.draft, parsed.device, parsed.dtype, parsed.engine)
     for role, check in pair.checks.items():
         if not check.passed:
             print(f"dsbd: {role} model falls back to one row per path, slower: {check.reason}", file=sys.stderr)

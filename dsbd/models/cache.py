@@ -65,7 +65,7 @@ class ForestCache(Cache):
 
     def __init__(self, layer_count: int) -> None:
         self.rows = [ForestCacheLayer() for _ in range(layer_count)]
-        self._buffers: list[torch.Tensor] = []  # [layers, 1, heads, slots, size], keys or values of equal shape
+        self.buffers: list[torch.Tensor] = []  # [layers, 1, heads, slots, size], keys or values of equal shape
         super().__init__(layers=list(self.rows))
 
     @property
@@ -88,8 +88,8 @@ class ForestCache(Cache):
         """Bytes of all buffers."""
         return self.capacity * self.slot_bytes
 
-    def reserve(self, slots: int) -> None:
-        """Make room for at least ``slots`` slots."""
+    def reserve(self, slots: int, exactly: bool = False) -> None:
+        """Make room for at least ``slots`` slots, or for exactly so many."""
         if not self.rows[0].is_initialized or slots <= self.capacity:
             return
         groups: dict[tuple[object, ...], list[tuple[ForestCacheLayer, str]]] = {}
@@ -97,24 +97,35 @@ class ForestCache(Cache):
             for name in ("keys", "values"):
                 part = getattr(layer, name)
                 groups.setdefault((part.shape, part.dtype, part.device), []).append((layer, name))
-        self._buffers = []
+        self.buffers = []
         for members in groups.values():
             first = getattr(*members[0])
-            shape = (len(members), *first.shape[:2], slots + GROWTH_SLOTS, first.shape[3])
+            shape = (len(members), *first.shape[:2], slots if exactly else slots + GROWTH_SLOTS, first.shape[3])
             buffer = first.new_empty(shape)
             for place, (layer, name) in zip(buffer, members, strict=True):
                 place[:, :, : self.length] = getattr(layer, name)[:, :, : self.length]
                 setattr(layer, name, place)
-            self._buffers.append(buffer)
+            self.buffers.append(buffer)
+
+    def adopt(self, buffers: list[torch.Tensor], keys: list[torch.Tensor], values: list[torch.Tensor]) -> None:
+        """Use these buffers [layers, 1, heads, slots, size], of which ``keys`` and ``values`` are each layer's part."""
+        self.buffers = buffers
+        for layer, own_keys, own_values in zip(self.rows, keys, values, strict=True):
+            layer.keys, layer.values, layer.is_initialized = own_keys, own_values, True
+
+    def extend(self, count: int) -> None:
+        """Count slots that were written behind the ones in use."""
+        for layer in self.rows:
+            layer.length += count
 
     def move(self, start: int, sources: list[int]) -> None:
         """Keep the slots ``sources`` behind ``start``, in this order, and free all others behind ``start``."""
         end = start + len(sources)
         if sources != list(range(start, end)):
-            if not self._buffers:
+            if not self.buffers:
                 self.reserve(self.capacity + 1)
-            index = torch.tensor(sources, device=self._buffers[0].device)
-            for buffer in self._buffers:
+            index = torch.tensor(sources, device=self.buffers[0].device)
+            for buffer in self.buffers:
                 buffer[:, :, :, start:end] = buffer.index_select(3, index)
         for layer in self.rows:
             layer.length = end

@@ -9,7 +9,7 @@ import torch
 
 from dsbd.beams import Node
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import ForestRow, PathRows, Row
+from dsbd.models.rows import ForestRow, PathRows, Row, new_row
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
@@ -44,6 +44,19 @@ def check_forest(model: LanguageModel) -> ForestCheck:
     passed = distance <= TOLERANCE.get(model.dtype, 0.08)
     reason = "forest and single paths agree" if passed else "forest and single paths differ"
     return ForestCheck(passed, distance, reason)
+
+
+@torch.inference_mode()
+def check_graph(model: LanguageModel) -> ForestCheck:
+    """Run the same forests through captured forwards (``model.engine`` is ``graph``) and eagerly, and compare."""
+    try:
+        graph = _two_iterations(new_row(model), model)
+    except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
+        return ForestCheck(False, float("inf"), f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
+    eager = _two_iterations(ForestRow(model), model)
+    distance = float((graph - eager).square().mean().sqrt() / (eager - eager.mean()).square().mean().sqrt())
+    passed = distance <= TOLERANCE.get(model.dtype, 0.08)
+    return ForestCheck(passed, distance, f"captured and eager forwards {'agree' if passed else 'differ'}")
 
 
 def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from dsbd.models.cache import ForestCache
+from dsbd.models.graph import GraphRunner
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class LanguageModel:
     """``forest``: one cache row holds all beams; ``paths``: one row per path, for models the former fails on."""
     vocabulary_limit: int | None = None
     """Columns of the logits that are tokens of the pair, where the model pads its vocabulary."""
+    engine: str = "eager"
+    """``eager``, or ``graph``: forwards of fixed shape, captured once and replayed."""
 
     @cached_property
     def device(self) -> torch.device:
@@ -67,6 +70,11 @@ class LanguageModel:
     @cached_property
     def _accepts(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.model.forward).parameters)
+
+    @cached_property
+    def runner(self) -> GraphRunner:
+        """The captured forwards, made when first used."""
+        return GraphRunner(self)
 
     def new_cache(self) -> ForestCache:
         """An empty cache row."""

@@ -1,6 +1,7 @@
 """A target and a draft model that share a vocabulary, loaded and checked."""
 
 import logging
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,13 +16,16 @@ from transformers.utils import logging as transformers_logging
 
 from dsbd.assets import asset_path
 from dsbd.errors import PairError, PromptError
-from dsbd.models.check import ForestCheck, check_forest
+from dsbd.models.attention import pack_groups
+from dsbd.models.check import ForestCheck, check_forest, check_graph
+from dsbd.models.graph import can_compile
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 BUNDLED = "bundled"
 DEVICE_TYPES = ("cpu", "cuda")
+ENGINES = ("auto", "eager", "graph")
 FLOAT32_BELOW = 4_000_000
 """Parameters below which a CPU runs float32 faster than bfloat16: the weights stay in its cache anyway, and
 bfloat16 pays for packing them anew in each call (bundled draft, 6 tokens: 1.04 against 1.18 ms)."""
@@ -94,7 +98,11 @@ class Pair:
 
 
 def load_pair(
-    target: str | Path | None = None, draft: str | Path | None = None, device: str = "auto", dtype: str = "auto"
+    target: str | Path | None = None,
+    draft: str | Path | None = None,
+    device: str = "auto",
+    dtype: str = "auto",
+    engine: str = "auto",
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
 
@@ -105,10 +113,12 @@ def load_pair(
         device: ``auto`` (CUDA where there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: ``auto`` (bfloat16 where the processor computes it natively, else float32; float32 for a tiny
             model on a CPU) or a name of :data:`DTYPES`.
+        engine: ``eager``; ``graph``: forwards of fixed shape, captured as CUDA graphs on a GPU, compiled on a CPU
+            (seconds to a minute per shape, once); ``auto``: graph on a GPU that can, else eager.
 
     Raises:
         PairError: a model cannot be found or loaded, is no causal language model, the vocabularies
-            differ, or device or dtype is unknown.
+            differ, device, dtype or engine is unknown, or the engine cannot work here.
     """
     if target is None and draft is not None:
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
@@ -116,6 +126,7 @@ def load_pair(
         target, draft = asset_path("models/target"), asset_path("models/draft")
     place = resolve_device(device)
     resolve_dtype(dtype, place)
+    resolve_engine(engine, place)
     target_model, tokenizer = _load(target, place, dtype), _load_tokenizer(target)
     draft_model = None
     if draft is not None:
@@ -123,16 +134,21 @@ def load_pair(
         _require_same_vocabulary(tokenizer, _load_tokenizer(draft), target_model, draft_model)
         limit = min(target_model.vocabulary_size, draft_model.vocabulary_size)
         target_model, draft_model = _limited(target_model, limit), _limited(draft_model, limit)
-    return make_pair(target_model, draft_model, tokenizer)
+    return make_pair(target_model, draft_model, tokenizer, resolve_engine(engine, place))
 
 
-def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any) -> Pair:
+def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any, engine: str = "eager") -> Pair:
     """A pair of loaded models; each falls back to one row per path where the forest check fails."""
     checks, models = dict[str, ForestCheck](), dict[str, LanguageModel]()
     for role, model in (("target", target), ("draft", draft)):
         if model is not None:
             checks[role] = check_forest(model)
-            models[role] = model if checks[role].passed else replace(model, attention="paths")
+            attention = "forest" if checks[role].passed else "paths"
+            models[role] = replace(model, attention=attention, engine=engine)
+            if engine == "graph" and attention == "forest" and model.device.type == "cuda":
+                checks[f"{role} graph"] = check_graph(models[role])
+                if not checks[f"{role} graph"].passed:
+                    models[role] = replace(models[role], engine="eager")
     return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(target, tokenizer), checks)
 
 
@@ -159,6 +175,17 @@ def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
     return DTYPES[dtype]
 
 
+def resolve_engine(engine: str, device: torch.device) -> str:
+    """``eager`` or ``graph``. Raises: PairError for an unknown name, or a graph that cannot be made here."""
+    if engine not in ENGINES:
+        raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine == "auto":
+        return "graph" if device.type == "cuda" and not os.environ.get("SPACES_ZERO_GPU") else "eager"
+    if engine == "graph" and device.type == "cpu" and not can_compile():
+        raise PairError("engine 'graph' needs a C++ compiler on a CPU, and none is found; install g++, or use eager")
+    return engine
+
+
 def computes_bfloat16() -> bool:
     """True where this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
     probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
@@ -181,6 +208,7 @@ def _load(source: str | Path, device: torch.device, dtype: str) -> LanguageModel
         ) from None
     if dtype == "auto" and device.type == "cpu" and model.num_parameters() < FLOAT32_BELOW:
         model = _from_pretrained(name, torch.float32, attention)
+    pack_groups(model)
     return LanguageModel(model.to(device).eval(), _display_name(source), _revision(model))
 
 

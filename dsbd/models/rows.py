@@ -15,6 +15,7 @@ What must not be mixed up
     *forest* slots: what is fed after them, counted from 0 in the order it is fed.
 """
 
+import weakref
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -22,6 +23,7 @@ import numpy as np
 import torch
 
 from dsbd.beams import Node, common_prefix
+from dsbd.models.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
 
 PATHS_PER_FORWARD = 16
@@ -155,8 +157,12 @@ class ForestRow:
         """Logits of the tokens from the ``start``-th fed on."""
         end = self._live + self._fed
         positions = self._positions[self._live + start : end]
+        masks = self._masks(self._sight[start : self._fed, :end], positions)
+        return self._logits(tokens, positions, masks)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
-        mask = self._mask(self._sight[start : self._fed, :end], positions)
+        mask = masks if len(masks) > 1 else next(iter(masks.values()))
         return self.model.forward(tokens[None], positions=positions[None], mask=mask, cache=self.cache)[0]
 
     def register(self, nodes: Sequence[Node | None]) -> None:
@@ -203,24 +209,46 @@ class ForestRow:
         tokens = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
         return torch.tensor(tokens, device=self.model.device)
 
-    def _mask(self, sight: torch.Tensor, positions: torch.Tensor) -> torch.Tensor | dict[str, torch.Tensor]:
+    def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> dict[str, torch.Tensor]:
         """Additive masks [1, 1, n, slots] from sight behind the settled slots [n, slots]; one per attention window.
 
         Floats, for eager attention silently ignores a boolean mask.
         """
         full = torch.nn.functional.pad(sight, (self._settled, 0))
-        windows = self.model.windows
-        masks = {
-            kind: full if window is None else self._windowed(full, positions, window)
-            for kind, window in windows.items()
+        return {
+            kind: (full if window is None else self._windowed(full, positions, window))[None, None]
+            for kind, window in self.model.windows.items()
         }
-        four = {kind: mask[None, None] for kind, mask in masks.items()}
-        return four if len(four) > 1 else next(iter(four.values()))
 
     def _windowed(self, full: torch.Tensor, positions: torch.Tensor, window: int) -> torch.Tensor:
         behind = self._positions[: full.shape[1] - self._settled]
         keys = torch.cat([torch.arange(self._settled, device=positions.device), behind])
         return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
+
+
+class GraphRow(ForestRow):
+    """A forest row on a runner's buffers; what the runner has no bucket for goes on eagerly, for good."""
+
+    def __init__(self, model: LanguageModel, runner: GraphRunner) -> None:
+        """``runner`` was taken for this row, and is released with it."""
+        super().__init__(model)
+        weakref.finalize(self, runner.release)
+        self._runner = runner
+        self.cache.adopt(runner.buffers, runner.keys, runner.values)
+
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        self.cache.reserve(len(prompt))
+        super().prefill(prompt, root)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
+        outgrown = self.cache.buffers is not self._runner.buffers
+        if outgrown or not self._runner.fits(tokens.numel(), self._settled + self._sight.shape[1]):
+            if not outgrown:
+                self.cache.reserve(self._runner.capacity + 1)
+            return super()._logits(tokens, positions, masks)
+        logits = self._runner.run(tokens, positions, masks, self.cache.length)
+        self.cache.extend(tokens.numel())
+        return logits
 
 
 class PathRows:
@@ -270,5 +298,9 @@ class PathRows:
 
 
 def new_row(model: LanguageModel) -> Row:
-    """The kind of row that ``model.attention`` names."""
-    return ForestRow(model) if model.attention == "forest" else PathRows(model)
+    """The kind of row that ``model.attention`` and ``model.engine`` name."""
+    if model.attention != "forest":
+        return PathRows(model)
+    if model.engine == "graph" and model.runner.take():
+        return GraphRow(model, model.runner)
+    return ForestRow(model)

@@ -173,7 +173,7 @@ def test_long_decode_grows_the_buffer(models: dict[str, LanguageModel]) -> None:
 
 def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a comparison too lax to notice one token too many, a forgotten window or a shifted position."""
-    shipped = ForestRow._mask
+    shipped = ForestRow._masks
 
     def everything(self, sight, positions):
         return shipped(self, torch.zeros_like(sight), positions)
@@ -182,7 +182,7 @@ def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytes
         return full
 
     for family, name, mutant in (
-        ("llama", "_mask", everything),
+        ("llama", "_masks", everything),
         ("mistral windows", "_windowed", no_window),
         ("gemma3 windows", "_windowed", no_window),
     ):
@@ -214,6 +214,6 @@ def test_check_fails_alibi(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize("family", ["llama", "mistral windows", "gpt2", "gemma3 windows"])
 def test_check_fails_wrong_masks(family: str, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a tolerance so lax that a wrong mask passes at load."""
-    shipped = ForestRow._mask
-    monkeypatch.setattr(ForestRow, "_mask", lambda self, seen, at: shipped(self, torch.zeros_like(seen), at))
+    shipped = ForestRow._masks
+    monkeypatch.setattr(ForestRow, "_masks", lambda self, seen, at: shipped(self, torch.zeros_like(seen), at))
     assert not check_forest(tiny_model(family, dtype=dtype)).passed

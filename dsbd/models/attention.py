@@ -1,0 +1,65 @@
+"""Attention under a mask without copying the keys and values of grouped queries.
+
+With a mask, the stock path repeats keys and values once per query head of a group, in every layer of every
+forward. Here the heads of a group become rows of one longer query instead: the same sums, nothing copied.
+
+*Source:* ``AttentionInterface`` of transformers; DESIGN.md section 6.
+"""
+
+from typing import Any
+
+import torch
+from transformers import AttentionInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import AttentionMaskInterface, sdpa_mask
+
+NAME = "dsbd_packed"
+
+
+def packed_attention(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    scaling: float | None = None,
+    **extra: Any,
+) -> tuple[torch.Tensor, None]:
+    """Scaled dot-product attention of grouped queries.
+
+    Args:
+        module: the attention layer.
+        query: [rows, heads, n, size].
+        key: [rows, groups, slots, size].
+        value: [rows, groups, slots, size].
+        attention_mask: additive [rows, 1, n, slots]; None is the stock path's business.
+        scaling: of the scores; None is 1 / sqrt(size).
+        extra: passed on to the stock path.
+
+    Returns:
+        [rows, n, heads, size], and None for the attention weights.
+    """
+    rows, heads, count, size = query.shape
+    groups = key.shape[1]
+    if attention_mask is None or heads == groups or extra.get("position_bias") is not None:
+        outcome: tuple[torch.Tensor, None] = sdpa_attention_forward(
+            module, query, key, value, attention_mask, scaling=scaling, **extra
+        )
+        return outcome
+    packed = query.reshape(rows, groups, heads // groups * count, size)
+    mask = attention_mask.repeat(1, 1, heads // groups, 1)
+    attended = torch.nn.functional.scaled_dot_product_attention(packed, key, value, attn_mask=mask, scale=scaling)
+    return attended.reshape(rows, heads, count, -1).transpose(1, 2).contiguous(), None
+
+
+def pack_groups(model: Any) -> None:
+    """Let a model with grouped queries on the stock path use :func:`packed_attention`."""
+    config = model.config.get_text_config(decoder=True)
+    heads = getattr(config, "num_attention_heads", None)
+    grouped = heads is not None and getattr(config, "num_key_value_heads", heads) != heads
+    if grouped and config._attn_implementation == "sdpa" and model._can_set_attn_implementation():
+        model.set_attn_implementation(NAME)
+
+
+AttentionInterface.register(NAME, packed_attention)
+AttentionMaskInterface.register(NAME, sdpa_mask)

@@ -1,0 +1,146 @@
+"""Forwards of fixed shape on static buffers against eager ones. What a device captures is replaced by a plain call,
+so that buckets, padding, slots and masks are tested where there is no GPU; one test compiles for real."""
+
+import random
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+import torch
+
+import dsbd
+from dsbd.errors import PairError
+from dsbd.models import graph
+from dsbd.models.check import check_graph
+from dsbd.models.graph import GraphRunner, can_compile
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import make_pair, resolve_engine
+from dsbd.models.rows import ForestRow, GraphRow, new_row
+from tests.models.test_rows import CLOSE, Driver
+from tests.models.tiny import WINDOW, tiny_model
+from tests.toy_pair import toy_pair
+
+FAMILIES = ["llama", "qwen2", "mistral windows", "gemma3 windows", "gpt2"]
+
+
+def plain(function, arguments):
+    return lambda: function(*arguments)
+
+
+@pytest.fixture(autouse=True)
+def _plain_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "compiled", plain)
+
+
+def graphed(family: str, dtype: torch.dtype = torch.float64) -> LanguageModel:
+    return replace(tiny_model(family, dtype=dtype), engine="graph")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("seed", range(3))
+def test_graph_row_sees_what_each_path_sees(family: str, seed: int) -> None:
+    """Catches padding that is seen, slots that are overwritten, and masks of an earlier, larger forest left behind."""
+    source = random.Random(seed)
+    driver = Driver(graphed(family), seed, source.choice([1, 2, WINDOW, WINDOW + 9]))
+    driver.rows[0] = new_row(graphed(family))
+    assert isinstance(driver.rows[0], GraphRow)
+    driver.rows[0].prefill(driver.prompt, driver.root)
+    for _ in range(7):
+        driver.iterate(
+            depth=source.randint(1, 4),
+            width=source.randint(1, 5),
+            keep=source.randint(1, 4),
+            layerwise=source.random() < 0.5,
+            gap=source.choice([0, 0, 1, 2]),
+        )
+    assert driver.worst < CLOSE
+    assert driver.rows[0].cache.buffers is driver.rows[0]._runner.buffers  # never left them
+
+
+def test_a_row_that_outgrows_the_buffers_goes_on_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches keys lost, or written past the end, where the buffers are too small."""
+    monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32))
+    driver = Driver(graphed("llama"), 3, 4)
+    row = driver.rows[0] = new_row(graphed("llama"))
+    row.prefill(driver.prompt, driver.root)
+    for _ in range(12):
+        driver.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
+    assert driver.worst < CLOSE
+    assert row.cache.buffers is not row._runner.buffers
+
+
+def test_one_decode_has_the_buffers() -> None:
+    """Catches two decodes at a time that write into each other's keys, and buffers that are never given back."""
+    model = graphed("llama")
+    first, second = new_row(model), new_row(model)
+    assert isinstance(first, GraphRow)
+    assert type(second) is ForestRow
+    del first
+    assert isinstance(new_row(model), GraphRow)
+
+
+def _toy(engine: str) -> dsbd.Pair:
+    pair = toy_pair()
+    target, draft = (replace(one, model=deepcopy(one.model).double()) for one in (pair.target, pair.draft))
+    return make_pair(target, draft, pair.tokenizer, engine)
+
+
+@pytest.mark.parametrize("forest", ["sampled", "likely"])
+def test_graph_and_eager_decode_alike(forest: str) -> None:
+    """Catches a captured decode that is not the eager one: in float64 the ids are equal, run after run."""
+    eager = _toy("eager")
+    captured = _toy("graph")
+    assert captured.target.engine == captured.draft.engine == "graph"
+    for seed in range(4):
+        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
+        prompt = "One day" if seed % 2 else ""
+        ours, theirs = (dsbd.decode(pair, prompt, settings) for pair in (captured, eager))
+        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in theirs.beams]
+        assert [b.log_weight for b in ours.beams] == pytest.approx([b.log_weight for b in theirs.beams], abs=1e-6)
+
+
+def test_buckets_are_reused() -> None:
+    """Catches a capture per forward."""
+    captured = []
+
+    def counting(function, arguments):
+        captured.append(arguments[1].shape[1])
+        return plain(function, arguments)
+
+    pair = _toy("graph")
+    pair.target.__dict__["runner"] = GraphRunner(pair.target, counting)
+    for seed in range(3):
+        dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
+    assert 1 <= len(captured) == len(set(captured)) <= 3
+
+
+def test_check_sees_a_wrong_capture() -> None:
+    """Catches a check at load that lets captured forwards differ."""
+    model = graphed("llama", torch.float32)
+    assert check_graph(model).passed
+    wrong = graphed("llama", torch.float32)
+    wrong.__dict__["runner"] = GraphRunner(wrong, lambda function, arguments: lambda: 0.7 * function(*arguments))
+    assert not check_graph(wrong).passed
+
+
+def test_engine_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an engine that is guessed, and a graph promised where nothing can be compiled."""
+    cpu = torch.device("cpu")
+    assert resolve_engine("auto", cpu) == "eager"
+    assert resolve_engine("auto", torch.device("cuda")) == "graph"
+    with pytest.raises(PairError, match="engine is 'warp'"):
+        resolve_engine("warp", cpu)
+    monkeypatch.setenv("SPACES_ZERO_GPU", "1")
+    assert resolve_engine("auto", torch.device("cuda")) == "eager"
+    monkeypatch.setattr("dsbd.models.pair.can_compile", lambda: False)
+    with pytest.raises(PairError, match="C\\+\\+ compiler"):
+        resolve_engine("graph", cpu)
+
+
+@pytest.mark.skipif(not can_compile(), reason="no C++ compiler here; runs again where there is one")
+def test_compiled_for_real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a forward that torch.compile cannot take, or takes to mean something else."""
+    monkeypatch.undo()
+    model = graphed("llama", torch.float32)
+    outcome = check_graph(model)
+    assert outcome.passed, outcome
