@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from visualize.assets import viewer_assets as viewer_assets
+    from visualize.bench import quality_figure as quality_figure
+    from visualize.bench import speed_figure as speed_figure
+    from visualize.bench_page import export_bench as export_bench
     from visualize.builder import SceneBuilder as SceneBuilder
     from visualize.builder import build_scene as build_scene
     from visualize.charts import timeline_figure as timeline_figure
@@ -26,12 +29,15 @@ _HOMES = {
     "SceneBuilder": "builder",
     "build_scene": "builder",
     "compare_figure": "compare",
+    "export_bench": "bench_page",
     "export_html": "html",
     "export_svg": "svg",
     "export_text": "text",
     "forest_figure": "forest",
     "forest_svg": "svg",
     "forest_text": "text",
+    "quality_figure": "bench",
+    "speed_figure": "bench",
     "timeline_figure": "charts",
     "tokens_figure": "charts",
     "viewer_assets": "assets",
