@@ -3,6 +3,7 @@
 from typing import Any
 
 from dsbd.tracing.observer import IterationEnd, Observer, RunStart
+from dsbd.width import Width
 
 
 class LayerWatch(Observer):
@@ -19,13 +20,12 @@ class LayerWatch(Observer):
     def on_iteration(self, iteration: IterationEnd) -> None:
         for layer in iteration.layers:
             if layer.width is not None:
-                distribution = layer.width.distribution
-                self._at_least_min.append(sum(distribution[self._min_width :]))
-                self._at_least_width.append(sum(distribution[layer.width.width :]))
+                self._at_least_min.append(_chance(layer.width, self._min_width))
+                self._at_least_width.append(_chance(layer.width, layer.width.width))
 
     def summary(self) -> dict[str, Any]:
-        """``beta``: mean probability that at least ``min_width`` drafts of a layer are accepted; ``pass``: that the
-        layer's chosen width is reached. None where no draft layer was seen."""
+        """``beta``: mean probability that ``min_width`` beams of a layer are accepted (in a likely forest: land);
+        ``pass``: that the layer's chosen width is reached. None where no draft layer was seen."""
         count = len(self._at_least_min)
         if not count:
             return {"layers": 0, "beta": None, "pass": None}
@@ -34,3 +34,8 @@ class LayerWatch(Observer):
             "beta": sum(self._at_least_min) / count,
             "pass": sum(self._at_least_width) / count,
         }
+
+
+def _chance(width: Width, count: int) -> float:
+    """That a layer reaches ``count`` beams without being cut short."""
+    return sum(width.distribution[count:]) if width.forest_mass is None else float(width.forest_mass**count)
