@@ -11,10 +11,8 @@ import argparse
 from pathlib import Path
 
 import torch
-from transformers import AutoTokenizer, LlamaForCausalLM
 
-from dsbd.assets import asset_path
-from dsbd.training.twin import SHAPES, make_twin
+from dsbd.training.twin import SHAPES, build_twin
 
 
 def main() -> None:
@@ -24,20 +22,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu", help="where it is built")
     asked = parser.parse_args()
-    build(asked.of, asked.size, asked.output, asked.device)
-
-
-def build(role: str, size: str, folder: Path, device: str = "cpu") -> Path:
-    """Write the twin of a bundled model and its tokenizer as an ordinary folder, unless it is there already."""
-    if not (folder / "config.json").is_file():
-        source = asset_path(f"models/{role}")
-        original = LlamaForCausalLM.from_pretrained(source, dtype=torch.bfloat16)
-        twin = make_twin(original, SHAPES[size], torch.bfloat16, device)
-        AutoTokenizer.from_pretrained(source).save_pretrained(folder)
-        twin.save_pretrained(folder)
-        parameters = sum(weight.numel() for weight in twin.parameters())
-        print(f"{folder}: {parameters:,} parameters, the function of the bundled {role}")
-    return folder
+    print(build_twin(asked.of, asked.size, asked.output, asked.device))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from visualize.compare import compare_figure as compare_figure
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
+    from visualize.scaling import scaling_figure as scaling_figure
     from visualize.svg import export_svg as export_svg
     from visualize.svg import forest_svg as forest_svg
     from visualize.text import export_text as export_text
@@ -37,6 +38,7 @@ _HOMES = {
     "forest_svg": "svg",
     "forest_text": "text",
     "quality_figure": "bench",
+    "scaling_figure": "scaling",
     "speed_figure": "bench",
     "timeline_figure": "charts",
     "tokens_figure": "charts",

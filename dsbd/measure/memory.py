@@ -10,7 +10,7 @@ def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Mapping[s
     """Bytes at the fullest moment of any run.
 
     Args:
-        beams: beams alive at once: the width of a beam method, ``num_beams`` of the others.
+        beams: beams that may be alive at once: the widest layer.
         drafts: whether the draft model's cache counts.
         runs: at least one.
         forwards: return value of :func:`dsbd.measure.floor.measure_costs`, for the bytes of a slot.

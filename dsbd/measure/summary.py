@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from dsbd.baselines import resolve
 from dsbd.measure.bench import acceptance_name, runs_of
 from dsbd.measure.clock import PHASES
 from dsbd.measure.intervals import estimate, median_interval
@@ -76,7 +77,6 @@ def contender_row(contender: Contender, turns: Runs, journal: Journal) -> dict[s
     """One contender's figures: medians of speed, means of counts and quality."""
     runs = known(turns)
     settings = contender.settings
-    beams = settings.num_beams if settings.method != "sampling" else 1
     return {
         "contender": contender.name,
         "method": contender.method,
@@ -87,7 +87,7 @@ def contender_row(contender: Contender, turns: Runs, journal: Journal) -> dict[s
         **count_figures(runs),
         "milliseconds_per_iteration": _per_iteration(runs),
         "acceptance": journal.cost(acceptance_name(contender)),
-        "memory": memory_of(beams, contender.drafts, runs, journal.cost("forwards")),
+        "memory": memory_of(resolve(settings).widest, contender.drafts, runs, journal.cost("forwards")),
         "energy": _energy(runs),
     }
 

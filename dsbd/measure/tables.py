@@ -11,7 +11,7 @@ def bench_tables(summary: dict[str, Any]) -> str:
     rows = summary["contenders"]
     if not rows:
         return "nothing measured yet"
-    parts = [_speed(rows), _ratios(summary), _limits(rows), _memory(rows), _energy(rows)]
+    parts = [_speed(rows), _ratios(summary), _limits(rows), _forwards(summary), _memory(rows), _energy(rows)]
     notes = [f"{NONE}: not measured, or not there for this method. Equal quality: {summary['quality_rule']}."]
     if not summary["complete"]:
         notes.append("Not complete: some runs are missing.")
@@ -89,14 +89,37 @@ def _limits(rows: Sequence[dict[str, Any]]) -> str:
     return table(heads, found) if found else ""
 
 
+def _forwards(summary: dict[str, Any]) -> str:
+    """Each model's forwards, and the share of them that streaming the weights alone would take."""
+    found = []
+    for role, model in (summary["forwards"] or {}).items():
+        if model is not None:
+            floor = 1000 * model["weight_bytes"] / model["bandwidth_bytes_per_second"]
+            cells = [f"{value:.2f} ({floor / value:.2f})" for value in model["milliseconds"].values()]
+            speed = number(model["bandwidth_bytes_per_second"] / 1e9, 0)
+            found.append([role, number(model["weight_bytes"] / 1e6, 0), speed, number(floor), *cells])
+    if not found:
+        return ""
+    sizes = summary["forwards"]["target"]["milliseconds"]
+    heads = ["model", "weights MB", "GB/s", "floor ms", *(f"T({size}) ms (floor/T)" for size in sizes)]
+    return table(heads, found)
+
+
 def _memory(rows: Sequence[dict[str, Any]]) -> str:
-    heads = ["contender", "KV MB", "one sequence MB (computed)", "a cache per beam MB (computed)", "peak allocated MB"]
+    heads = [
+        "contender",
+        "KV MB",
+        "× one sequence",
+        "one sequence MB (computed)",
+        "a cache per beam MB (computed)",
+        "peak allocated MB",
+    ]
     found = []
     for row in rows:
         memory, computed = row["memory"], row["memory"]["computed"] or {}
         sizes = (memory["kv_peak_bytes"], computed.get("one_sequence_bytes"), computed.get("cache_per_beam_bytes"))
         cells = [number(None if size is None else size / 1e6) for size in (*sizes, memory["peak_allocated_bytes"])]
-        found.append([row["contender"], *cells])
+        found.append([row["contender"], cells[0], number(memory["ratio_to_one_sequence"]), *cells[1:]])
     return table(heads, found)
 
 

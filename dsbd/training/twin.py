@@ -16,10 +16,14 @@ sampling cost less than a real model's of that size.
 import copy
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
+from transformers.utils import logging as transformers_logging
+
+from dsbd.assets import asset_path
 
 SPREAD = 0.02
 
@@ -166,3 +170,22 @@ def _heads(config: LlamaConfig) -> tuple[int, int, int]:
     """Query heads, key-value heads, and their size."""
     heads = int(config.num_attention_heads)
     return heads, int(config.num_key_value_heads or heads), int(config.head_dim or config.hidden_size // heads)
+
+
+def build_twin(role: str, size: str, folder: Path, device: str = "cpu") -> Path:
+    """Write the bfloat16 twin of a bundled model with its tokenizer as an ordinary folder, unless it is there already.
+
+    Args:
+        role: ``target`` or ``draft``.
+        size: of :data:`SHAPES`.
+        folder: where to.
+        device: where it is built.
+    """
+    transformers_logging.disable_progress_bar()
+    if not (folder / "config.json").is_file():
+        source = asset_path(f"models/{role}")
+        original = LlamaForCausalLM.from_pretrained(source, dtype=torch.bfloat16)
+        twin = make_twin(original, SHAPES[size], torch.bfloat16, device)
+        AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+        twin.save_pretrained(folder)
+    return folder
