@@ -29,10 +29,20 @@ SHARED_FIELDS = ("max_new_tokens", "length_penalty", "seed")
 POINTS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "same-law": {"min_width": "num_beams", "max_width": "num_beams"},
-    "equal-quality": {"min_width": 3, "max_width": 6, "width_threshold": 0.7},
+    "equal-quality": {
+        "draft_depth": 3,
+        "draft_width": 8,
+        "min_width": "num_beams",
+        "max_width": None,
+        "width_threshold": 0.5,
+    },
     "auto": {"draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"},
 }
-"""Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value."""
+"""Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value.
+
+``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
+log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. A width that falls below ``num_beams`` was worse.
+"""
 
 
 @dataclass(frozen=True)
