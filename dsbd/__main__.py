@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args, get_type_hints
 
 from dsbd import __version__
 from dsbd.errors import DsbdError, SettingsError
-from dsbd.measure.flags import add_bench_flags, names, plan_of
+from dsbd.measure.flags import add_bench_flags, baselines_of, plan_of
 from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 if TYPE_CHECKING:
@@ -225,13 +225,14 @@ def _compare(parsed: argparse.Namespace) -> int:
 
 def _bench(parsed: argparse.Namespace) -> int:
     plan = plan_of(parsed)
+    baselines = baselines_of(parsed, plan)
     for path in (parsed.output, parsed.report):
         _require_folder_of(path)
     from dsbd.measure.session import BenchSession
 
     session = BenchSession(_load_pair(parsed), plan, parsed.output)
     finished = session.run()
-    summary = session.summary(names(parsed.baselines))
+    summary = session.summary(baselines)
     if parsed.json:
         _print_json(summary)
     else:

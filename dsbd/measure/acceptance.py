@@ -1,5 +1,6 @@
-"""How probable it was that the layers of a decode pass, gathered off the clock."""
+"""How probable it was that layers pass, and how many tokens the forwards had: gathered off the clock."""
 
+from statistics import fmean
 from typing import Any
 
 from dsbd.tracing.observer import IterationEnd, Observer, RunStart
@@ -13,26 +14,31 @@ class LayerWatch(Observer):
         self._min_width = 1
         self._at_least_min: list[float] = []
         self._at_least_width: list[float] = []
+        self._forward_tokens: list[int] = []
 
     def on_start(self, start: RunStart) -> None:
         self._min_width = int(start.settings.min_width)
 
     def on_iteration(self, iteration: IterationEnd) -> None:
+        self._forward_tokens.append(len(iteration.input_beams) + len(iteration.scored.slots))
         for layer in iteration.layers:
             if layer.width is not None:
                 self._at_least_min.append(_chance(layer.width, self._min_width))
                 self._at_least_width.append(_chance(layer.width, layer.width.width))
 
     def summary(self) -> dict[str, Any]:
-        """``beta``: mean probability that ``min_width`` beams of a layer are accepted (in a likely forest: land);
-        ``pass``: that the layer's chosen width is reached. None where no draft layer was seen."""
-        count = len(self._at_least_min)
-        if not count:
-            return {"layers": 0, "beta": None, "pass": None}
+        """What was seen, as plain data.
+
+        Returns:
+            ``beta``: mean probability that ``min_width`` beams of a layer are accepted (in a likely forest: land);
+            ``pass``: that its chosen width is reached; both None where no draft layer was seen. ``forward_tokens``:
+            mean tokens of a target forward, input beams and forest.
+        """
         return {
-            "layers": count,
-            "beta": sum(self._at_least_min) / count,
-            "pass": sum(self._at_least_width) / count,
+            "layers": len(self._at_least_min),
+            "beta": fmean(self._at_least_min) if self._at_least_min else None,
+            "pass": fmean(self._at_least_width) if self._at_least_width else None,
+            "forward_tokens": fmean(self._forward_tokens) if self._forward_tokens else None,
         }
 
 

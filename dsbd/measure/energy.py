@@ -131,11 +131,11 @@ class AboveIdleMeter:
         return replace(taken, above_idle_joules=max(taken.joules - self._idle_watts * seconds, 0.0))
 
 
-def gpu_meter(index: int = 0, nvml: Any = None, idle_seconds: float = IDLE_SECONDS) -> Meter:
+def gpu_meter(device: int | str = 0, nvml: Any = None, idle_seconds: float = IDLE_SECONDS) -> Meter:
     """The meter of an NVIDIA GPU, idle learnt.
 
     Args:
-        index: of the device, as NVML counts.
+        device: its UUID (without ``GPU-``), or its place as NVML counts, which knows no CUDA_VISIBLE_DEVICES.
         nvml: a module like ``pynvml``; None imports it where the extra ``energy`` is installed.
         idle_seconds: how long the idle device is watched.
     """
@@ -148,7 +148,9 @@ def gpu_meter(index: int = 0, nvml: Any = None, idle_seconds: float = IDLE_SECON
         return NullMeter()
     try:
         library.nvmlInit()
-        handle = library.nvmlDeviceGetHandleByIndex(index)
+        by_place = isinstance(device, int)
+        find = library.nvmlDeviceGetHandleByIndex if by_place else library.nvmlDeviceGetHandleByUUID
+        handle = find(device if by_place else f"GPU-{device}")
         if _shared(library, handle):
             return NullMeter()
     except library.NVMLError:

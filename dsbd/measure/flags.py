@@ -53,6 +53,16 @@ def plan_of(parsed: argparse.Namespace) -> Plan:
     return Plan(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
 
 
+def baselines_of(parsed: argparse.Namespace, plan: Plan) -> list[str]:
+    """The baselines that flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
+    known = [*CONTENDER_METHODS, *(contender.name for contender in plan.contenders)]
+    chosen = names(parsed.baselines)
+    for name in chosen:
+        if name not in known:
+            raise SettingsError(f"baselines names {name!r}; choose from {', '.join(dict.fromkeys(known))}")
+    return chosen
+
+
 def names(text: str) -> list[str]:
     """The parts of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]

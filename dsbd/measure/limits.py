@@ -41,7 +41,7 @@ def limits_of(row: Mapping[str, Any], speed_up: float | None, forwards: Mapping[
     beams = settings["num_beams"] if depth else max(round(row["mean_width"]), 1)
     slots = row["prompt_tokens"] + row["layers"] / 2
     floor = _floor(target, slots)
-    forward = row["milliseconds_per_iteration"]["score"]
+    forward = between(target["milliseconds"], (row["acceptance"] or {}).get("forward_tokens") or beams)
     found = {
         "target_floor_milliseconds": floor,
         "target_forward_milliseconds": forward,
@@ -90,7 +90,7 @@ def _floor(model: Mapping[str, Any], slots: float) -> float:
     return 1000 * float(streamed) / float(model["bandwidth_bytes_per_second"])
 
 
-def between(milliseconds: Mapping[str, float], size: int) -> float:
+def between(milliseconds: Mapping[str, float], size: float) -> float:
     """A forward of ``size`` tokens, on straight lines between the measured sizes and level beyond them."""
     points = sorted((int(name), value) for name, value in milliseconds.items())
     below = [point for point in points if point[0] <= size] or points[:1]

@@ -41,7 +41,7 @@ POINTS: dict[str, dict[str, Any]] = {
 """Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value.
 
 ``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
-log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. A width that falls below ``num_beams`` was worse.
+log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
 """
 
 

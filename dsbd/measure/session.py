@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from tqdm import tqdm
 
 from dsbd.measure.bench import learn_acceptance, learn_costs, measure, require_runnable
@@ -54,5 +55,5 @@ def meters_of(pair: Pair) -> dict[str, Meter]:
     """Every device that computes; those that cannot be measured have a meter that says so."""
     meters = {"cpu_package": cpu_meter()}
     if pair.device.type == "cuda":
-        meters["gpu"] = gpu_meter(pair.device.index or 0)
+        meters["gpu"] = gpu_meter(str(torch.cuda.get_device_properties(pair.device).uuid))
     return meters

@@ -184,6 +184,7 @@ def test_summary_is_plain_data_and_whole(measured):
     assert set(rows) == {contender.name for contender in plan.contenders}
     assert set(summary["ratios"]["beam_sampling"]) == set(rows) - {"beam_sampling"}
     assert 0 < rows["dsbd defaults"]["acceptance"]["beta"] <= 1
+    assert 1 < rows["dsbd defaults"]["acceptance"]["forward_tokens"] <= 6 + 4 * 6
     assert rows["beam_sampling"]["acceptance"] is None
     assert rows["dsbd defaults"]["energy"] is None
     printed = bench_tables(summary)

@@ -78,6 +78,7 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
         (["--methods", "magic"], "'magic'"),
         (["--methods", ""], "methods is empty"),
         (["--points", "best"], "'best'"),
+        (["--baselines", "beam_sampling,slowest"], "'slowest'"),
         (["--draft-depth", "two"], "'two'"),
         (["--draft-depth", "99"], "draft_depth is 99"),
         (["--temperature", "hot"], "'hot'"),

@@ -32,6 +32,7 @@ def fake_nvml(*, counter=True, power=True, mig=False, processes=1):
         NVMLError=NVMLError,
         nvmlInit=lambda: None,
         nvmlDeviceGetHandleByIndex=lambda index: index,
+        nvmlDeviceGetHandleByUUID=lambda name: {"GPU-a-b": 0}[name],
         nvmlDeviceGetMigMode=(lambda handle: [1, 1]) if mig else refuse,
         nvmlDeviceGetComputeRunningProcesses=lambda handle: [object()] * processes,
         nvmlDeviceGetTotalEnergyConsumption=(lambda handle: 100_000 * (time.perf_counter() - began))
@@ -65,6 +66,11 @@ def test_what_cannot_be_told_is_not_measured(options):
     meter = gpu_meter(nvml=fake_nvml(**options), idle_seconds=0.01)
     assert isinstance(meter, NullMeter)
     assert measured(meter, 0)[0] == NOT_MEASURED
+
+
+def test_a_gpu_is_found_by_its_name():
+    """With CUDA_VISIBLE_DEVICES, place 0 of NVML is another GPU: its energy would be reported."""
+    assert measured(gpu_meter("a-b", nvml=fake_nvml(), idle_seconds=0.01))[0].state == "counter"
 
 
 def test_a_broken_driver_is_not_measured():

@@ -49,7 +49,7 @@ def test_shares_of_a_made_up_run():
         "iterations": 10, "layers_per_iteration": 3.0, "draft_calls": 41, "prompt_tokens": 5, "layers": 30,
         "mean_width": 4.0, "settings": {"num_beams": 4, "draft_width": 6, "width_threshold": 0.7},
         "milliseconds_per_iteration": {"score": 20.0}, "decode_milliseconds_per_token": 14.0,
-        "acceptance": {"beta": 0.5},
+        "acceptance": {"beta": 0.5, "forward_tokens": 28.5},
     }  # fmt: skip
     found = limits_of(row, 1.5, forwards)
     assert found["hardware"] == pytest.approx(0.5)
