@@ -42,6 +42,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--size", choices=SHAPES, default="8B", help="of the target (8B)")
     parser.add_argument("--draft", choices=(BUNDLED, *SHAPES), default=BUNDLED, help="the bundled draft, or its twin")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument("--points", default="defaults,same-law,equal-quality", help=f"of {', '.join(POINTS)}")
     parser.add_argument("--max-new-tokens", type=int, default=128)
@@ -53,12 +54,12 @@ def flags() -> argparse.ArgumentParser:
 
 
 def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
-    """The twin of the target, beside the bundled draft or its twin, in bfloat16."""
+    """The twin of the target, beside the bundled draft or its twin."""
     target = build_twin("target", asked.size, folder / f"target-{asked.size}", asked.device)
     draft = dsbd.assets.asset_path("models/draft")
     if asked.draft != BUNDLED:
         draft = build_twin("draft", asked.draft, folder / f"draft-{asked.draft}", asked.device)
-    return dsbd.load_pair(target, draft, asked.device, "bfloat16")
+    return dsbd.load_pair(target, draft, asked.device, asked.dtype)
 
 
 def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:

@@ -7,15 +7,17 @@ from dataclasses import replace
 import pytest
 import torch
 
+from dsbd.decoder import decode
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench import learn_acceptance, measure, require_runnable, runs_of
 from dsbd.measure.journal import Journal, difference
+from dsbd.measure.opponents import _trimmed
 from dsbd.measure.plan import Plan, contenders
 from dsbd.measure.runs import Run
 from dsbd.measure.summary import summarise
 from dsbd.measure.tables import bench_tables
 from dsbd.measure.verdicts import quality_verdict, speed_ratio
-from tests.toy_pair import toy_pair
+from tests.toy_pair import EOS, toy_pair
 
 CONDITIONS = {"machine": {"cores": 2}, "versions": {"torch": "1"}}
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
@@ -76,6 +78,23 @@ def test_transformers_text_is_what_it_generates():
         temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
     )  # fmt: skip
     assert journal.find(plan.contenders[0], "Once", 0).text == toy_pair().decode(by_hand[0, ids.shape[1] :].tolist())
+
+
+def test_a_run_is_the_decode_with_its_seed():
+    """With one seed for all turns, repeating a prompt would measure the same decode again."""
+    plan, journal = plan_of(("dsbd", "hf_sampling"), rounds=2), Journal()
+    list(measure(toy_pair(), plan, journal))
+    ours, theirs = plan.contenders
+    for seed in (0, 1):
+        expected = decode(toy_pair(), "Once", replace(ours.settings, seed=seed)).text
+        assert journal.find(ours, "Once", seed).text == expected
+    assert journal.find(theirs, "Once", 0).text != journal.find(theirs, "Once", 1).text
+
+
+def test_padding_after_the_end_is_no_text():
+    """Padding counted as text would make a beam that ended early look long, and its perplexity odd."""
+    assert _trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
+    assert _trimmed([5, 6], toy_pair()) == [5, 6]
 
 
 def test_a_file_is_gone_on_with(tmp_path):

@@ -29,9 +29,9 @@ def test_sign_test_without_a_difference_says_nothing():
 
 
 def test_median_interval_resamples_whole_prompts():
-    """Resampling runs as if independent would give a tight interval around two prompts that differ."""
-    groups = [[1.0] * 50, [2.0] * 50]
-    assert median_interval(groups) == Interval(1.5, 1.0, 2.0)
+    """Resampling runs as if independent would be sure of 2, whichever prompts it had met."""
+    groups = [[1.0] * 50, [2.0] * 50, [3.0] * 50]
+    assert median_interval(groups) == Interval(2.0, 1.0, 3.0)
 
 
 def test_median_interval_of_one_prompt_resamples_its_runs():
