@@ -13,6 +13,7 @@ from visualize.styles import Theme
 Summary = Mapping[str, Any]
 SHARES = {"hardware": ("#0072b2", ""), "algorithm": ("#e69f00", "/"), "total": ("#009e73", "x")}
 NOT_MEASURED = "not measured"
+BAR_PIXELS = 18
 
 
 @dataclass(frozen=True)
@@ -87,17 +88,20 @@ def plot_bars(info: BarsInfo, theme: Theme = "light") -> go.Figure:
     for place, (series, values) in enumerate(info.series.items()):
         color, shape = codes[place % len(codes)]
         figure.add_bar(
-            x=names,
-            y=values,
+            y=names,
+            x=values,
+            orientation="h",
             name=series,
             text=[NOT_MEASURED if value is None else f"{value:.2f}" for value in values],
             textposition="outside",
+            textangle=0,
             cliponaxis=False,
             marker={"color": color, "pattern": {"shape": shape, "fillmode": "overlay", "size": 6}},
         )
     dress(figure, info.title, theme)
-    figure.update_xaxes(automargin=True)
-    return figure.update_layout(barmode="group", yaxis_title=info.unit)
+    figure.update_xaxes(title=info.unit)
+    figure.update_yaxes(automargin=True, autorange="reversed", showgrid=False)
+    return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(names) * len(info.series))
 
 
 @dataclass(frozen=True)

@@ -122,12 +122,7 @@ def contenders(
 
 def _swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
     own, fixed = OPPONENTS.get(method, method), POINTS[point] if point else {}
-    reads = {
-        *OPPONENT_READS.get(method, READS[own]),
-        *SHARED_FIELDS,
-        *(name for name in fixed.values() if name == "num_beams"),
-    }
-    given = {name: chosen for name, chosen in values.items() if name in reads}
+    given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
     swept = [name for name, chosen in given.items() if len(chosen) > 1]
     found = []
     for combination in product(*(given[name] for name in swept)):
