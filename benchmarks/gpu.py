@@ -18,7 +18,7 @@ import torch
 
 import dsbd
 from dsbd.measure.flags import names, prompts_of
-from dsbd.measure.plan import METHODS, OPPONENTS, POINTS, Plan, contenders
+from dsbd.measure.plan import METHODS, OPPONENTS, POINTS, BenchPlan, contenders
 from dsbd.measure.session import BenchSession
 from dsbd.measure.tables import bench_tables
 from dsbd.training.twin import SHAPES, build_twin
@@ -44,7 +44,11 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument("--points", default="defaults,same-law,equal-quality", help=f"of {', '.join(POINTS)}")
+    parser.add_argument(
+        "--points",
+        default="defaults,same-law,equal-quality,auto-same-law,auto-equal-quality",
+        help=f"of {', '.join(POINTS)}",
+    )
     parser.add_argument("--max-new-tokens", type=int, default=128)
     parser.add_argument("--limit", type=int, help="only the first N prompts")
     parser.add_argument("--seeds", type=int, default=2, help="runs of each prompt (2)")
@@ -68,7 +72,7 @@ def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
     name = f"{asked.size}-{pair.device.type}"
     prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
     for part in names(asked.parts):
-        plan = Plan(contenders(*contents(part, asked)), prompts, asked.seeds)
+        plan = BenchPlan(contenders(*contents(part, asked)), prompts, asked.seeds)
         session = BenchSession(pair, plan, asked.results / f"{name}.jsonl")
         finished = session.run()
         report[part] = session.summary(BASELINES)

@@ -19,7 +19,7 @@ from dsbd.measure.bench import measure
 from dsbd.measure.floor import forward_milliseconds
 from dsbd.measure.journal import Journal
 from dsbd.measure.machine import conditions
-from dsbd.measure.plan import Contender, Plan
+from dsbd.measure.plan import BenchPlan, Contender
 from dsbd.measure.runs import Run
 from dsbd.measure.tables import number, table
 
@@ -101,7 +101,7 @@ def prompt_of(pair: dsbd.Pair, size: int) -> str:
 
 def measured(pair: dsbd.Pair, point: Point, rounds: int) -> list[dict[str, Any]]:
     """One row per contender."""
-    plan, runs = Plan(point.contenders, (point.prompt,), rounds), dict[str, list[Run]]()
+    plan, runs = BenchPlan(point.contenders, (point.prompt,), rounds), dict[str, list[Run]]()
     for step in measure(pair, plan, Journal()):
         if step.run is not None:
             runs.setdefault(step.contender.name, []).append(step.run)

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dsbd.decoder import decode
+from dsbd.decoder import plan as plan_auto
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.acceptance import LayerWatch
 from dsbd.measure.energy import Meter
 from dsbd.measure.floor import measure_costs
 from dsbd.measure.journal import Journal, key
-from dsbd.measure.plan import OPPONENTS, Contender, Plan
+from dsbd.measure.plan import OPPONENTS, BenchPlan, Contender
 from dsbd.measure.runs import Run, measure_run
 from dsbd.models.pair import Pair
 
@@ -29,7 +30,7 @@ class Step:
     """Runs still to be done."""
 
 
-def require_runnable(pair: Pair, plan: Plan) -> None:
+def require_runnable(pair: Pair, plan: BenchPlan) -> None:
     """Find out before anything is measured what cannot be.
 
     Raises:
@@ -47,8 +48,27 @@ def require_runnable(pair: Pair, plan: Plan) -> None:
         pair.require_room(len(pair.encode(prompt)), longest)
 
 
-def measure(pair: Pair, plan: Plan, journal: Journal, meters: Mapping[str, Meter] | None = None) -> Iterator[Step]:
+def settle(pair: Pair, plan: BenchPlan, journal: Journal) -> BenchPlan:
+    """The plan with every ``auto`` resolved, by trials off the clock; a journal that is gone on with keeps its own."""
+    return replace(plan, contenders=tuple(_settled(pair, one, plan.prompts[0], journal) for one in plan.contenders))
+
+
+def _settled(pair: Pair, contender: Contender, prompt: str, journal: Journal) -> Contender:
+    if not contender.drafts or not contender.settings.is_auto:
+        return contender
+    name = f"plan {key(contender, '', 0)}"
+    if journal.cost(name) is None:
+        found = plan_auto(pair, prompt, contender.settings)
+        journal.add_cost(name, {"values": found.values, "sentence": found.sentence})
+    kept = journal.cost(name)
+    return replace(contender, settings=replace(contender.settings, **kept["values"]), plan=kept["sentence"])
+
+
+def measure(pair: Pair, plan: BenchPlan, journal: Journal, meters: Mapping[str, Meter] | None = None) -> Iterator[Step]:
     """Run what the journal does not hold yet, the order of the contenders shuffled per prompt; closing it stops.
+
+    Args:
+        plan: settled, for a plan made within a warm-up of a few tokens would be a poor one.
 
     Yields:
         A :class:`Step` after each warm-up and each run.
@@ -79,7 +99,7 @@ def warm_up(pair: Pair, contender: Contender, prompt: str) -> None:
     measure_run(pair, replace(contender, settings=short), prompt, settings.seed)
 
 
-def learn_acceptance(pair: Pair, plan: Plan, journal: Journal) -> Iterator[Contender]:
+def learn_acceptance(pair: Pair, plan: BenchPlan, journal: Journal) -> Iterator[Contender]:
     """Whole decodes of each drafting contender, off the clock, watched for what layers pass; once per journal."""
     for contender in plan.contenders:
         if contender.drafts and contender.method not in OPPONENTS and journal.cost(acceptance_name(contender)) is None:
@@ -101,7 +121,7 @@ def learn_costs(pair: Pair, journal: Journal) -> None:
         journal.add_cost("forwards", measure_costs(pair, FORWARD_SIZES))
 
 
-def runs_of(plan: Plan, journal: Journal) -> dict[str, list[list[Run | None]]]:
+def runs_of(plan: BenchPlan, journal: Journal) -> dict[str, list[list[Run | None]]]:
     """By contender's name: prompts x turns, None where not measured yet."""
     return {
         contender.name: [

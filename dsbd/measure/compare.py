@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench import measure, require_runnable, runs_of
+from dsbd.measure.bench import measure, require_runnable, runs_of, settle
 from dsbd.measure.journal import Journal
-from dsbd.measure.plan import BASELINE, Contender, Plan
+from dsbd.measure.plan import BASELINE, BenchPlan, Contender
 from dsbd.measure.summary import count_figures, known, quality_figures
 from dsbd.measure.verdicts import Runs, speed_ratio
 from dsbd.models.pair import Pair
@@ -47,9 +47,10 @@ def compare(
 def _compare(
     pair: Pair, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int
 ) -> Iterator[Progress]:
-    plan = Plan(tuple(Contender(name, name, replace(settings, method=name)) for name in methods), (prompt,), runs)
+    plan = BenchPlan(tuple(Contender(name, name, replace(settings, method=name)) for name in methods), (prompt,), runs)
     require_runnable(pair, plan)
     total, journal = len(methods) + plan.total, Journal()
+    plan = settle(pair, plan, journal)
     for done, step in enumerate(measure(pair, plan, journal), 1):
         if done < total:
             yield Progress(done, total, step.contender.method)

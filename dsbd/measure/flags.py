@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dsbd.assets import asset_path
 from dsbd.errors import SettingsError
-from dsbd.measure.plan import CONTENDER_METHODS, DEFAULT_METHODS, POINTS, Plan, contenders, setting_names
+from dsbd.measure.plan import CONTENDER_METHODS, DEFAULT_METHODS, POINTS, BenchPlan, contenders, setting_names
 from dsbd.settings import DecodingSettings
 
 DEFAULT_POINTS = ("defaults", "same-law")
@@ -40,7 +40,7 @@ def add_bench_flags(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def plan_of(parsed: argparse.Namespace) -> Plan:
+def plan_of(parsed: argparse.Namespace) -> BenchPlan:
     """The plan that flags ask for. Raises: SettingsError."""
     hints = get_type_hints(DecodingSettings)
     given = {name: getattr(parsed, name) for name in setting_names() if getattr(parsed, name) is not None}
@@ -50,10 +50,10 @@ def plan_of(parsed: argparse.Namespace) -> Plan:
     if not 1 <= parsed.seeds <= MAX_ROUNDS:
         raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
     chosen = contenders(names(parsed.methods), names(parsed.points), values)
-    return Plan(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
+    return BenchPlan(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
 
 
-def baselines_of(parsed: argparse.Namespace, plan: Plan) -> list[str]:
+def baselines_of(parsed: argparse.Namespace, plan: BenchPlan) -> list[str]:
     """The baselines that flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
     known = [*CONTENDER_METHODS, *(contender.name for contender in plan.contenders)]
     chosen = names(parsed.baselines)

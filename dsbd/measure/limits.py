@@ -57,7 +57,7 @@ def limits_of(row: Mapping[str, Any], speed_up: float | None, forwards: Mapping[
         "total": floor / (layers * row["decode_milliseconds_per_token"]),
     }
     if depth and draft is not None:
-        found |= _drafting(row, found, between(draft["milliseconds"], _number(settings["draft_width"], 8)))
+        found |= _drafting(row, found, between(draft["milliseconds"], settings["draft_width"]))
         both = floor + depth * _floor(draft, slots)
         found["total"] = both / (layers * row["decode_milliseconds_per_token"])
     return found
@@ -78,11 +78,6 @@ def _drafting(row: Mapping[str, Any], found: Mapping[str, Any], draft: float) ->
         "speed_up_limit": limit,
         "algorithm": None if found["speed_up"] is None else found["speed_up"] / limit,
     }
-
-
-def _number(value: Any, otherwise: int) -> int:
-    """A setting that may be "auto"."""
-    return value if isinstance(value, int) else otherwise
 
 
 def _floor(model: Mapping[str, Any], slots: float) -> float:

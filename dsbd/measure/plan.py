@@ -7,7 +7,7 @@ from typing import Any
 
 from dsbd.baselines import DRAFTING_METHODS, READS
 from dsbd.errors import SettingsError
-from dsbd.settings import METHODS, DecodingSettings
+from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
 OPPONENTS = {
@@ -26,17 +26,16 @@ OPPONENT_READS = {
 CONTENDER_METHODS = (*METHODS, *OPPONENTS)
 DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")
 SHARED_FIELDS = ("max_new_tokens", "length_penalty", "seed")
+_SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
+_EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
+_AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
 POINTS: dict[str, dict[str, Any]] = {
     "defaults": {},
-    "same-law": {"min_width": "num_beams", "max_width": "num_beams"},
-    "equal-quality": {
-        "draft_depth": 3,
-        "draft_width": 8,
-        "min_width": "num_beams",
-        "max_width": None,
-        "width_threshold": 0.5,
-    },
-    "auto": {"draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"},
+    "same-law": _SAME_LAW,
+    "equal-quality": _EQUAL_QUALITY | {"draft_depth": 3, "draft_width": 8},
+    "auto": _AUTO,
+    "auto-same-law": _SAME_LAW | _AUTO,
+    "auto-equal-quality": _EQUAL_QUALITY | _AUTO,
 }
 """Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value.
 
@@ -54,6 +53,8 @@ class Contender:
     """One of :data:`CONTENDER_METHODS`."""
     settings: DecodingSettings
     """For an opponent those of our method that it stands for."""
+    plan: str | None = None
+    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is still."""
 
     @property
     def drafts(self) -> bool:
@@ -67,7 +68,7 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchPlan:
     """What is measured against what."""
 
     contenders: tuple[Contender, ...]
@@ -156,5 +157,5 @@ def _require_free(point: str, values: Mapping[str, Sequence[Any]]) -> None:
 
 
 def setting_names() -> tuple[str, ...]:
-    """The settings a bench may be asked for: all but the method."""
-    return tuple(field.name for field in fields(DecodingSettings) if field.name != "method")
+    """The settings a bench may be asked for: all but the method, and the costs that ``auto`` measures."""
+    return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

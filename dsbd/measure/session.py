@@ -8,11 +8,11 @@ from typing import Any
 import torch
 from tqdm import tqdm
 
-from dsbd.measure.bench import learn_acceptance, learn_costs, measure, require_runnable
+from dsbd.measure.bench import learn_acceptance, learn_costs, measure, require_runnable, settle
 from dsbd.measure.energy import Meter, cpu_meter, gpu_meter
 from dsbd.measure.journal import Journal
 from dsbd.measure.machine import conditions
-from dsbd.measure.plan import Plan
+from dsbd.measure.plan import BenchPlan
 from dsbd.measure.summary import summarise
 from dsbd.models.pair import Pair
 
@@ -24,17 +24,19 @@ class BenchSession:
         DsbdError: something in the plan cannot run on this pair, or the file cannot be gone on with.
     """
 
-    def __init__(self, pair: Pair, plan: Plan, output: str | Path | None = None) -> None:
+    def __init__(self, pair: Pair, plan: BenchPlan, output: str | Path | None = None) -> None:
         require_runnable(pair, plan)
         self._pair, self._plan = pair, plan
         self.journal = Journal(output, conditions(pair))
 
     def run(self) -> bool:
         """Measure what is missing; False where it was stopped by Ctrl-C."""
-        pair, plan = self._pair, self._plan
+        pair = self._pair
         try:
-            with tqdm(total=plan.total, file=sys.stderr, unit="run", desc="forwards", disable=None) as bar:
+            with tqdm(total=self._plan.total, file=sys.stderr, unit="run", desc="forwards", disable=None) as bar:
                 learn_costs(pair, self.journal)
+                bar.set_description("auto")
+                plan = self._plan = settle(pair, self._plan, self.journal)
                 bar.set_description("acceptance")
                 for contender in learn_acceptance(pair, plan, self.journal):
                     bar.set_description(contender.name)

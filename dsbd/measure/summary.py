@@ -12,12 +12,12 @@ from dsbd.measure.intervals import estimate, median_interval
 from dsbd.measure.journal import FORMAT, Journal
 from dsbd.measure.limits import limits_of
 from dsbd.measure.memory import memory_of
-from dsbd.measure.plan import BASELINE, Contender, Plan
+from dsbd.measure.plan import BASELINE, BenchPlan, Contender
 from dsbd.measure.runs import Run
 from dsbd.measure.verdicts import RULE, Runs, quality_verdict, speed_ratio
 
 
-def summarise(plan: Plan, journal: Journal, baselines: Sequence[str] = (BASELINE,)) -> dict[str, Any]:
+def summarise(plan: BenchPlan, journal: Journal, baselines: Sequence[str] = (BASELINE,)) -> dict[str, Any]:
     """Plain data about everything measured so far.
 
     Args:
@@ -81,6 +81,7 @@ def contender_row(contender: Contender, turns: Runs, journal: Journal) -> dict[s
         "contender": contender.name,
         "method": contender.method,
         "settings": asdict(settings),
+        "plan": contender.plan,
         "runs": len(runs),
         **speed_figures(turns),
         **quality_figures(runs),

@@ -13,6 +13,7 @@ def bench_tables(summary: dict[str, Any]) -> str:
         return "nothing measured yet"
     parts = [_speed(rows), _ratios(summary), _limits(rows), _forwards(summary), _memory(rows), _energy(rows)]
     notes = [f"{NONE}: not measured, or not there for this method. Equal quality: {summary['quality_rule']}."]
+    notes += [f"{row['contender']}: {row['plan']}" for row in rows if row["plan"]]
     if not summary["complete"]:
         notes.append("Not complete: some runs are missing.")
     return "\n\n".join([part for part in parts if part] + notes)

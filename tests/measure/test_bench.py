@@ -9,10 +9,11 @@ import torch
 
 from dsbd.decoder import decode
 from dsbd.errors import PairError, SettingsError
-from dsbd.measure.bench import learn_acceptance, measure, require_runnable, runs_of
+from dsbd.measure import bench
+from dsbd.measure.bench import learn_acceptance, measure, require_runnable, runs_of, settle
 from dsbd.measure.journal import Journal, difference
 from dsbd.measure.opponents import _trimmed
-from dsbd.measure.plan import Plan, contenders
+from dsbd.measure.plan import BenchPlan, contenders
 from dsbd.measure.runs import Run
 from dsbd.measure.summary import summarise
 from dsbd.measure.tables import bench_tables
@@ -25,7 +26,7 @@ ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search"
 
 def plan_of(methods=("dsbd", "beam_sampling"), rounds=2, **values):
     values = {"max_new_tokens": [5], **{name: [value] for name, value in values.items()}}
-    return Plan(contenders(methods, ["defaults"], values), ("Once", "The fox"), rounds)
+    return BenchPlan(contenders(methods, ["defaults"], values), ("Once", "The fox"), rounds)
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,22 @@ def test_difference_names_the_place():
     assert difference({"a": 1, "c": 3}, {"a": 1}) == "c was 3, is None"
 
 
+def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
+    """Planned again, it could come out otherwise: two settings under one name, or a plan made on the clock."""
+    pair = replace(toy_pair(), plans={})
+    plan = BenchPlan(contenders(["dsbd"], ["auto"], {"max_new_tokens": [5]}), ("Once",), 1)
+    path = tmp_path / "runs.jsonl"
+    settled = settle(pair, plan, Journal(path, CONDITIONS))
+    list(measure(pair, settled, Journal(path, CONDITIONS)))
+    monkeypatch.setattr(bench, "plan_auto", None)
+    journal = Journal(path, CONDITIONS)
+    assert settle(pair, plan, journal) == settled
+    (row,) = summarise(settled, journal)["contenders"]
+    assert isinstance(row["settings"]["draft_depth"], int)
+    assert row["plan"]
+    assert f"dsbd auto: {row['plan']}" in bench_tables(summarise(settled, journal))
+
+
 def test_what_cannot_run_is_found_before_anything_runs():
     with pytest.raises(SettingsError, match="no prompt"):
         require_runnable(toy_pair(), replace(plan_of(), prompts=()))
@@ -225,7 +242,7 @@ def test_an_unfinished_bench_has_a_summary(measured):
 
 def test_a_sweep_of_beams_is_held_against_as_many_beams():
     """Eight beams held against the baseline's two would be called slow."""
-    plan = Plan(
+    plan = BenchPlan(
         contenders(["dsbd", "beam_sampling"], ["same-law"], {"num_beams": [2, 3], "max_new_tokens": [3]}), ("Once",), 1
     )
     journal = Journal()

@@ -52,6 +52,6 @@ def test_bad_plans_are_named(methods, points, values, named):
         contenders(methods, points, values)
 
 
-def test_every_point_but_auto_is_a_valid_setting():
-    found = contenders(["dsbd"], [point for point in POINTS if point != "auto"], {})
-    assert len(found) == len(POINTS) - 1
+def test_every_point_is_a_valid_setting():
+    found = contenders(["dsbd"], list(POINTS), {})
+    assert [contender.settings.is_auto for contender in found] == [False] * 3 + [True] * 3
