@@ -27,6 +27,7 @@ RESULTS = Path(__file__).parent / "results"
 BUNDLED = "bundled"
 SIZES = (2, 4, 6, 8)
 PARTS = ("methods", "widths", "depths")
+POINTS_RUN = ("defaults", "same-law", "equal-quality", "auto-same-law", "auto-equal-quality")
 BASELINES = ("beam_sampling", "hf_beam_sampling")
 
 
@@ -46,7 +47,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument(
         "--points",
-        default="defaults,same-law,equal-quality,auto-same-law,auto-equal-quality",
+        default=",".join(POINTS_RUN),
         help=f"of {', '.join(POINTS)}",
     )
     parser.add_argument("--max-new-tokens", type=int, default=128)

@@ -80,7 +80,9 @@ def contender_row(contender: Contender, turns: Runs, journal: Journal) -> dict[s
     return {
         "contender": contender.name,
         "method": contender.method,
-        "settings": asdict(settings),
+        "settings": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()
+        },
         "plan": contender.plan,
         "runs": len(runs),
         **speed_figures(turns),

@@ -8,7 +8,8 @@ from dsbd.measure.runs import Run
 
 Runs = Sequence[Sequence[Run | None]]
 """Of one contender: prompts x turns, None where not measured yet."""
-FEWEST_PROMPTS = 3
+FEWEST_PROMPTS = 8
+"""With fewer the interval is so wide, and so rough, that nearly everything would pass for equal."""
 RULE = (
     "no worse than the baseline within the interval: the 95 % interval of the difference, over the prompts, reaches "
     "zero or better, for perplexity and for the best log-weight per token"

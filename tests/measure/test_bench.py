@@ -201,13 +201,14 @@ def test_ratios_are_paired():
     ids=["as good", "worse perplexity", "worse log-weight", "better"],
 )
 def test_equal_quality_by_its_rule(perplexities, weights, equal):
-    base = [[fake_run(10)]] * 3
-    ours = [[fake_run(10, one, other)] for one, other in zip(perplexities, weights, strict=True)]
+    base = [[fake_run(10)]] * 9
+    ours = [[fake_run(10, one, other)] for one, other in zip(perplexities * 3, weights * 3, strict=True)]
     assert quality_verdict(ours, base)["equal"] is equal
 
 
-def test_two_prompts_are_too_few_for_a_verdict():
-    assert quality_verdict([[fake_run(1, 9.0)]] * 2, [[fake_run(1)]] * 2)["equal"] is None
+def test_few_prompts_are_too_few_for_a_verdict():
+    assert quality_verdict([[fake_run(1, 9.0)]] * 7, [[fake_run(1)]] * 7)["equal"] is None
+    assert quality_verdict([[fake_run(1, 9.0)]] * 8, [[fake_run(1)]] * 8)["equal"] is False
 
 
 def test_summary_is_plain_data_and_whole(measured):
