@@ -6,6 +6,7 @@ the viewer reads as well. Numbers are given as many digits as it takes to see wh
 
 import json
 import math
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -117,12 +118,19 @@ def number(value: float, digits: int = 2) -> str:
     """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
     if value == 0 or abs(value) >= _PLAIN_FROM:
         places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
-        text = f"{value:.{places}f}"
+        text = _fixed(value, places)
         text = text.rstrip("0").rstrip(".") if float(text) == round(value) == value else text
     else:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         text = f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     return text.replace("-", "−")
+
+
+def _fixed(value: float, places: int) -> str:
+    """The value with this many places; a tie goes away from zero, as browsers round."""
+    if value * 2.0 ** (places + 1) % 1:  # not even half a last place: no tie
+        return f"{value:.{places}f}"
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
 def tell_apart(*values: float) -> list[str]:
