@@ -20,19 +20,8 @@ NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "e
 TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform")
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
-LAYER = (
-    "layer",
-    "kind",
-    "width",
-    "width_reason",
-    "accepted",
-    "outcome",
-    "at_least",
-    "chain_S",
-    "support",
-    "alive",
-    "step",
-)
+LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "chain_S",
+         "support", "alive", "step")  # fmt: skip
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")

@@ -104,7 +104,9 @@ class LayerScene:
     outcome: str
     outcome_sentence: str
     at_least: tuple[float, ...]
-    """P(accepted >= k) for k = 1..m."""
+    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
+    forest_mass: float | None
+    """In a likely forest the chance that a draw lands."""
     threshold: float | None
     step: int
     """The step that chooses the width."""

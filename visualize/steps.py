@@ -11,7 +11,7 @@ from dsbd.tracing.trace import Draw, Iteration, Layer, Node, Trial
 from visualize.scene import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
 from visualize.styles import YIELDED
 from visualize.tokens import piece_label, visible
-from visualize.words import Words, at_least
+from visualize.words import Words, chances_of
 
 Look = tuple[str, int, bool]
 """State, slots and landed mark of a node."""
@@ -88,7 +88,9 @@ class StepList:
         self._add("score", 0, self.words(key, nodes=forest), [] if self.steps else self.roots, about=(forest,))
 
     def _layer(self, layer: Layer) -> None:
-        reason, short_reason = self.words.width(layer, self.settings)
+        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
+        chances = chances_of(layer, self.settings, draws)
+        reason, short_reason = self.words.width(layer, self.settings, chances)
         caption = " · ".join(part for part in (self.words("width.given", width=layer.width), short_reason) if part)
         bonus = layer.kind == "bonus"
         title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
@@ -104,7 +106,8 @@ class StepList:
                 accepted=layer.accepted,
                 outcome=layer.outcome,
                 outcome_sentence=self.words.outcome(layer),
-                at_least=tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1)),
+                at_least=chances,
+                forest_mass=layer.forest_mass,
                 threshold=self.settings.width_threshold if self.settings and not bonus else None,
                 step=len(self.steps),
                 alternatives=self._alternatives(layer),
@@ -117,9 +120,9 @@ class StepList:
         trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if trial.layer == layer.layer]
         for at, trial in trials:
             self._trial(at, trial, layer, len(trials))
-        draws = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
-        for order, (at, draw) in enumerate(draws, 1):
-            self._draw(at, draw, order, len(draws))
+        drawn = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
+        for order, (at, draw) in enumerate(drawn, 1):
+            self._draw(at, draw, order, len(drawn))
         self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
 
     def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:

@@ -99,7 +99,7 @@ function layerCard(viewer, layer) {
   if (!layer) return [];
   const [reason] = viewer.words.width(layer, viewer.scene.settings), threshold = viewer.scene.settings.width_threshold;
   const rows = layer.at_least.map((value, at) => {
-    const row = bar(`≥ ${at + 1}`, value, "plain");
+    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain");
     row.classList.toggle("dsbd-chosen", at < layer.width);
     if (threshold !== undefined && layer.kind !== "bonus") {
       const tick = make("i", {class: "dsbd-threshold"});
@@ -109,7 +109,7 @@ function layerCard(viewer, layer) {
     return row;
   });
   const head = [make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}), make("p", {text: reason})];
-  if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: viewer.say("layer.at_least")}));
+  if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land")}));
   return [...head, ...rows, ...alternatives(viewer, layer, -1)];
 }
 

@@ -19,9 +19,10 @@ export class ChartsPanel {
     const figures = [this.widths(color), this.seconds()];
     figures.forEach(({title, data, axis}, at) => {
       const grid = {gridcolor: color("line"), zeroline: false, rangemode: "tozero", fixedrange: true};
+      const last = viewer.scene.iterations[viewer.scene.iterations.length - 1].index, range = [viewer.scene.iterations[0].index - 0.6, last + 0.6];
       const layout = {title: {text: title, x: 0, xref: "paper", font: {size: 14}}, height: 300, margin: {l: 48, r: 8, t: 66, b: 40}, barmode: "stack", bargap: 0.25,
         paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {family: css.fontFamily, color: color("ink"), size: 12},
-        legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0}, xaxis: {...grid, showgrid: false, title: viewer.say("figure.iteration")}, yaxis: {...grid, title: axis}};
+        legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0}, xaxis: {...grid, showgrid: false, range, title: viewer.say("figure.iteration")}, yaxis: {...grid, title: axis}};
       const plot = this.plots[at], fresh = !plot.data;
       this.viewer.Plotly.react(plot, data, layout, {displayModeBar: false, responsive: true});
       if (fresh) plot.on("plotly_click", (event) => viewer.goto({it: this.places.get(event.points[0].x), step: 0}));

@@ -50,11 +50,11 @@ export async function savePng(viewer, scale = 2) {
 }
 
 /* Every node after the last step, as visualize.nodes_csv writes it. */
-export function csvText(iteration) {
+export function csvText(iteration, prompt) {
   const looks = iteration.looksAt(Infinity);
   const lines = iteration.nodes.map((node, at) => {
     const look = looks[at] ?? {state: node.kind, slots: 0, landed: false};
-    const row = {...node, ...look, parent: node.parent < 0 ? null : iteration.nodes[node.parent].id, layer: node.column};
+    const row = {...node, ...look, token: node.id === 0 ? prompt : node.token, parent: node.parent < 0 ? null : iteration.nodes[node.parent].id, layer: node.column};
     return CSV.map((field) => cell(row[field])).join(",");
   });
   return `${CSV.join(",")}\r\n${lines.join("\r\n")}\r\n`;
@@ -64,11 +64,11 @@ export function csvText(iteration) {
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "1" : "0";
-  if (typeof value === "number") return String(value);
+  if (typeof value === "number") return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
   const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
-export function saveCsv(viewer) { download(`${name(viewer)}.csv`, `\ufeff${csvText(viewer.now)}`, "text/csv"); }
+export function saveCsv(viewer) { download(`${name(viewer)}.csv`, `\ufeff${csvText(viewer.now, viewer.say("node.prompt"))}`, "text/csv"); }
 
 const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

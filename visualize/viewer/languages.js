@@ -8,4 +8,3 @@ const tables = {en};
 
 export const STRINGS = Object.fromEntries(Object.entries(tables).filter(([, table]) => table));  // a page may carry fewer
 export const NAMES = {en: "English", zh: "中文", es: "Español", de: "Deutsch", fr: "Français", ja: "日本語", ar: "العربية"};
-export const isRightToLeft = (language) => language === "ar";

@@ -1,5 +1,6 @@
 /* One viewer: holds the scene and the place in it, and tells its parts. It decides nothing about the decode. */
 
+import {Badge} from "./badge.js";
 import {drawCard} from "./card.js";
 import {ChartsPanel} from "./charts.js";
 import {Controls} from "./controls.js";
@@ -7,7 +8,7 @@ import {clamp, glyph, make, symbol} from "./dom.js";
 import {saveCsv, savePng, saveSvg} from "./exports.js";
 import {Forest} from "./forest.js";
 import {Iteration} from "./iteration.js";
-import {NAMES, STRINGS, STYLES, isRightToLeft} from "./languages.js";
+import {NAMES, STRINGS, STYLES} from "./languages.js";
 import {LayersPanel, ResultPanel} from "./summary.js";
 import {MaskPanel} from "./mask.js";
 import {Place} from "./place.js";
@@ -17,6 +18,7 @@ import {Tabs} from "./tabs.js";
 import {TextPanel} from "./text.js";
 import {TreePanel} from "./tree.js";
 import {watchTheme} from "./theme.js";
+import {WhatIfPanel} from "./whatif_panel.js";
 import {Words} from "./words.js";
 
 const LEGEND = ["input", "drafted", "cover", "accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed"];
@@ -69,6 +71,7 @@ export class Viewer {
     parts.empty.hidden = last >= 0;
     parts.body.hidden = last < 0;
     parts.title.textContent = [scene.title, scene.models.join(" + ")].filter(Boolean).join(" · ");
+    this.badge.start();
     if (last < 0) return;
     if (first && this.place) { this.goto({step: 0, ...this.place.read()}); return; }
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
@@ -87,7 +90,8 @@ export class Viewer {
   }
 
   where() {
-    const pinned = this.now?.nodes[this.pinned];
+    if (!this.scene?.iterations.length) return {it: 0, step: 0, layer: 0, node: null};
+    const pinned = this.now.nodes[this.pinned];
     return {it: this.it, step: this.step, layer: this.now.steps[this.step].layer, node: pinned ? pinned.id : null};
   }
 
@@ -111,6 +115,7 @@ export class Viewer {
 
   destroy() {
     this.controls?.stop();
+    clearTimeout(this.badge?.later);
     this.cleanup.forEach((undo) => undo());
     for (const plot of this.root.querySelectorAll(".js-plotly-plot")) this.Plotly?.purge(plot);
     this.root.remove();
@@ -142,11 +147,12 @@ export class Viewer {
     this.words = new Words(language);
     const {say} = this, open = this.parts?.tabs.open_key ?? "text";
     this.root.lang = this.words.language;
-    this.root.dir = isRightToLeft(this.words.language) ? "rtl" : "ltr";
+    this.root.dir = this.words.table.direction;
     this.root.setAttribute("aria-label", say("ui.viewer"));
     this.controls = new Controls(this);
+    this.badge = new Badge(this);
     this.forest = new Forest(this);
-    const panels = [TextPanel, MaskPanel, SlotsPanel, ChartsPanel, LayersPanel, TreePanel, TablePanel, ResultPanel].map((Panel) => new Panel(this));
+    const panels = [TextPanel, WhatIfPanel, MaskPanel, SlotsPanel, ChartsPanel, LayersPanel, TreePanel, TablePanel, ResultPanel].map((Panel) => new Panel(this));
     this.parts = {
       title: make("h3", {class: "dsbd-title"}),
       empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
@@ -159,7 +165,7 @@ export class Viewer {
     this.forest.element.setAttribute("aria-label", say("ui.drawing"));
     p.body = make("div", {class: "dsbd-body"}, this.controls.element, make("div", {class: "dsbd-told"}, p.chip, p.sentence),
       make("div", {class: "dsbd-stage"}, this.forest.element, p.card), this.legend(), p.tabs.element, make("p", {class: "dsbd-keys", text: say("ui.keys")}));
-    this.root.replaceChildren(make("header", {class: "dsbd-head"}, p.title, this.tools()), p.empty, p.body);
+    this.root.replaceChildren(make("header", {class: "dsbd-head"}, make("div", {class: "dsbd-name-and-badge"}, p.title, this.badge.element), this.tools()), p.empty, p.body);
   }
 
   tools() {

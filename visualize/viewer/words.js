@@ -32,10 +32,10 @@ export function tellApart(...values) {
   return texts;
 }
 
-/* P(accepted >= count) of a layer; 0 beyond its drafts. */
+/* P(accepted >= count) of a layer, in a likely forest P(count draws all land); 0 beyond what is held. */
 export const atLeast = (layer, count) => count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
 
-export const widest = (settings) => settings.max_width ?? Math.max(settings.draft_width, settings.min_width);
+export const widest = ({max_width, min_width, draft_width, num_beams, forest}) => max_width ?? Math.max(forest === "likely" ? num_beams : draft_width, min_width);
 
 const capital = (text) => { const [first = "", ...rest] = [...text]; return first.toUpperCase() + rest.join(""); };
 
@@ -99,7 +99,8 @@ export class Words {
 
   /* What the layer's verdicts led to. */
   outcome(layer) {
-    return this.say(`outcome.${layer.outcome}`, {layer: layer.layer, width: layer.width, accepted: layer.accepted});
+    const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
+    return this.say(`outcome.${layer.outcome}${likely}`, {layer: layer.layer, width: layer.width, accepted: layer.accepted});
   }
 
   /* "draft 2 of 5" */
@@ -143,12 +144,12 @@ export class Words {
 }
 
 function draftReason(layer, settings) {
-  const {width} = layer, threshold = settings.width_threshold;
-  if (width < settings.min_width) return "support";
-  if (atLeast(layer, width) < threshold) return width === settings.min_width ? "min" : "given";
-  if (width >= layer.at_least.length) return "all";
-  if (atLeast(layer, width + 1) >= threshold) return width === widest(settings) ? "max" : "support";
-  return "between";
+  const {width} = layer, threshold = settings.width_threshold, likely = layer.forest_mass === null ? "" : "likely_";
+  if (width < settings.min_width) return `${likely}support`;
+  if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
+  if (width >= layer.at_least.length) return `${likely}all`;
+  if (atLeast(layer, width + 1) >= threshold) return width === widest(settings) ? `${likely}max` : `${likely}support`;
+  return `${likely}between`;
 }
 
 function bonusReason(layer, settings) {
