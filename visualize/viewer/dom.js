@@ -54,6 +54,9 @@ export function marked(path, style, state) {
   path.style.strokeWidth = style.filled ? 0.1 : 0.32;
 }
 
+/* Something that may be wider or taller than its place; it can be scrolled by keyboard. */
+export const scrolled = (label, ...inside) => make("div", {class: "dsbd-wide-drawing", tabindex: "0", role: "group", "aria-label": label}, ...inside);
+
 /* Hands a file to the reader. */
 export function download(name, content, type) {
   const address = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], {type}));

@@ -1,6 +1,6 @@
 /* The forest attention mask: who sees whom. Every node sees the prompt, its input beam, its own ancestors and itself. */
 
-import {clamp, draw, make} from "./dom.js";
+import {clamp, draw, make, scrolled} from "./dom.js";
 
 const CELL = [13, 20], WIDE = 760;   // pixels per token, least and most; and of the whole drawing
 const LABELS = 128, HEADER = 96, PROMPT = 3, MARGIN = 60;
@@ -26,7 +26,7 @@ export class MaskPanel {
     image.addEventListener("pointerover", (event) => viewer.hover(Number(event.target.closest("[data-at]")?.dataset.at ?? -1)));
     image.addEventListener("pointerleave", () => viewer.hover(-1));
     this.said = make("p", {class: "dsbd-hint", "aria-live": "polite"});
-    sheet.replaceChildren(make("p", {text: viewer.say("mask.title")}), this.said, make("div", {class: "dsbd-wide-drawing"}, image));
+    sheet.replaceChildren(make("p", {text: viewer.say("mask.title")}), this.said, scrolled(viewer.say("tab.mask"), image));
   }
 
   title(x, text, at = null) {

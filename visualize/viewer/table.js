@@ -1,6 +1,6 @@
 /* The nodes of the iteration as a table of numbers, at the step shown. */
 
-import {make} from "./dom.js";
+import {make, scrolled} from "./dom.js";
 import {number} from "./words.js";
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
@@ -16,7 +16,7 @@ export class TablePanel {
     this.cells = now.nodes.map((node) => COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})));
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
     const caption = make("caption", {text: say("table.title", {index: now.index})});
-    sheet.replaceChildren(make("div", {class: "dsbd-wide-drawing"}, make("table", {class: "dsbd-table"}, caption, make("thead", {}, head), make("tbody", {}, ...this.rows))));
+    sheet.replaceChildren(scrolled(say("tab.table"), make("table", {class: "dsbd-table"}, caption, make("thead", {}, head), make("tbody", {}, ...this.rows))));
   }
 
   update() {

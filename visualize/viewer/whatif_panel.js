@@ -1,7 +1,7 @@
 /* The what-if view: other settings and random numbers on the left of each verdict, what would follow on the right. */
 
 import {gauge} from "./card.js";
-import {make, symbol} from "./dom.js";
+import {make, scrolled, symbol} from "./dom.js";
 import {whatIf} from "./whatif.js";
 import {number, widest} from "./words.js";
 
@@ -54,7 +54,7 @@ export class WhatIfPanel {
       return {cells, row: make("tr", {}, make("td", {text: trial.layer}), name, make("td", {}, ...(input ? [input] : [])), cells.u, cells.gauge, cells.before, cells.after)};
     });
     const head = ["table.layer", "table.token", "table.uniform", "whatif.value", "table.acceptance", "whatif.recorded", "whatif.would"];
-    this.result.replaceChildren(this.rows.length ? make("div", {class: "dsbd-wide-drawing"}, make("table", {class: "dsbd-table"},
+    this.result.replaceChildren(this.rows.length ? scrolled(say("tab.whatif"), make("table", {class: "dsbd-table"},
       make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
       make("tbody", {}, ...this.rows.map(({row}) => row)))) : make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}));
   }
