@@ -37,7 +37,9 @@ def pack_scene(scene: Scene) -> dict[str, Any]:
         "language": scene.strings["language"],
         "title": scene.title,
         "models": list(scene.models),
-        "settings": scene.settings,
+        "settings": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in scene.settings.items()
+        },
         "prompt": list(scene.prompt),
         "tokens": _table(TOKEN, scene.tokens),
         "iterations": [pack_iteration(iteration) for iteration in scene.iterations],

@@ -35,7 +35,7 @@ export function tellApart(...values) {
 /* P(accepted >= count) of a layer, in a likely forest P(count draws all land); 0 beyond what is held. */
 export const atLeast = (layer, count) => count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
 
-export const widest = ({max_width, min_width, draft_width, num_beams, forest}) => max_width ?? Math.max(forest === "likely" ? num_beams : draft_width, min_width);
+export const widest = ({max_width, min_width, draft_width, num_beams, forest}) => max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);
 
 const capital = (text) => { const [first = "", ...rest] = [...text]; return first.toUpperCase() + rest.join(""); };
 
