@@ -185,3 +185,42 @@ def test_hashes_of_several_viewers_do_not_fight(browser, exported):
     page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
     assert page.evaluate("() => b.where().it") == 1
     context.close()
+
+
+def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
+    """While a decode runs, scenes arrive several times a second: what a reader has set must survive them."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(exported.as_uri())
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    page.evaluate(
+        """() => { window.scene = JSON.parse(document.getElementById('scene').textContent);
+        document.getElementById('viewer').remove();
+        const holder = document.body.appendChild(document.createElement('div'));
+        window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});
+        window.viewer = DsbdViewer.mount(holder, grown(2));
+        viewer.goto({it: 1, step: 8}); viewer.show('whatif'); }"""
+    )
+    slider = page.locator("[aria-label='width threshold']")
+    slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
+    said = page.inner_text(".dsbd-whatif-said")
+    page.evaluate("() => viewer.setScene(grown(4))")
+    assert slider.input_value() == "0.2"
+    assert page.inner_text(".dsbd-whatif-said") == said
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
+    assert page.inner_text(".dsbd-count >> nth=1") == "2 of 4"
+    page.evaluate("() => { viewer.show('charts'); viewer.setScene(grown(5)); }")
+    assert page.evaluate("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
+    context.close()
+
+
+def test_a_link_to_a_layer_leads_to_its_width(browser, exported):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
+    page.goto(f"{exported.as_uri()}#it=2&layer=2&node={node.id}")
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
+    assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
+    assert page.inner_text(".dsbd-card .dsbd-token") == node.token
+    context.close()

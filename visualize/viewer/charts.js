@@ -6,6 +6,7 @@ const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e
 
 export class ChartsPanel {
   key = "charts";
+  whole = true;                // it shows all iterations
 
   constructor(viewer) { this.viewer = viewer; }
 

@@ -20,7 +20,7 @@ export class Diff {
     const {say} = this, holders = [make("div"), make("div")];
     const jump = make("button", {type: "button", text: say("diff.jump"), onclick: () => this.jump()});
     const box = make("input", {type: "checkbox", checked: "", onchange: (event) => { this.together = event.target.checked; }});
-    const head = make("div", {class: "dsbd dsbd-diff-head"}, make("p", {class: "dsbd-sentence", text: this.sentence()}),
+    const head = make("div", {class: "dsbd dsbd-diff-head"}, make("div", {}, make("p", {class: "dsbd-sentence", text: this.sentence()}), make("p", {class: "dsbd-small", text: this.settings()})),
       make("div", {class: "dsbd-tools"}, ...(scene.divergence ? [jump] : []), make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")}))));
     head.dir = this.words.table.direction;
     this.root.replaceChildren(head, make("div", {class: "dsbd-pair-of-viewers"}, ...holders));
@@ -41,6 +41,12 @@ export class Diff {
     if (!divergence) return this.say("diff.same");
     const where = divergence.layer ? this.say("layer.title", {layer: divergence.layer}) : this.say(`phase.${divergence.phase}`);
     return this.say("diff.first", {index: divergence.iteration, where, step: divergence.step + 1});
+  }
+
+  /* What the two were asked for differently. */
+  settings() {
+    const [one, other] = [this.scene.left.settings, this.scene.right.settings], told = (value) => value === null ? "–" : String(value);
+    return Object.keys(one).filter((name) => told(one[name]) !== told(other[name])).map((name) => `${name} ${told(one[name])} | ${told(other[name])}`).join(" · ");
   }
 
   /* The other side goes to the same place, as far as it has one. */

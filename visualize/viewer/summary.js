@@ -28,6 +28,7 @@ export class LayersPanel {
 
 export class ResultPanel {
   key = "result";
+  whole = true;
 
   constructor(viewer) { this.viewer = viewer; }
 

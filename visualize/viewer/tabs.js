@@ -38,9 +38,9 @@ export class Tabs {
     });
   }
 
-  /* changed: another iteration, scene or language since the last call; closed panels remember it until they are opened. */
-  update(changed) {
-    if (changed) this.stale.fill(true);
+  /* changed: another iteration is shown; news: the scene has changed. Closed panels remember it until they are opened. */
+  update(changed = false, news = false) {
+    this.panels.forEach((panel, at) => { this.stale[at] ||= changed || (news && Boolean(panel.whole)); });
     this.refresh();
   }
 

@@ -31,7 +31,7 @@ export class Viewer {
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
-    this.drawn = null;
+    this.drawn = null;            // the iteration that the parts show
     this.opened = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
@@ -64,16 +64,16 @@ export class Viewer {
       scene = {...scene, iterations: [...byIndex.values()].sort((one, other) => one.index - other.index)};
     }
     this.scene = scene;
-    this.drawn = null;
-    if (!scene) { this.parts = null; this.controls?.stop(); this.root.replaceChildren(); return; }
+    this.news = true;
+    if (!scene) { this.parts = this.drawn = null; this.controls?.stop(); this.root.replaceChildren(); return; }
     if (!this.parts) this.build(this.options.language ?? this.place?.read().lang ?? scene.language);
     const last = scene.iterations.length - 1, {parts} = this;
     parts.empty.hidden = last >= 0;
     parts.body.hidden = last < 0;
     parts.title.textContent = [scene.title, scene.models.join(" + ")].filter(Boolean).join(" · ");
     this.badge.start();
-    if (last < 0) return;
-    if (first && this.place) { this.goto({step: 0, ...this.place.read()}); return; }
+    if (last < 0) { this.drawn = null; return; }
+    if (first && this.place) { this.goto(this.place.read()); return; }
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
   }
 
@@ -84,7 +84,7 @@ export class Viewer {
     const named = step ?? (layer ? Math.max(0, this.now.stepOfLayer(layer)) : this.step);
     this.step = clamp(named === Infinity ? Infinity : Math.round(named) || 0, 0, this.now.steps.length - 1);
     if (!keep) this.hovered = -1;
-    if (this.drawn !== this.it || node !== undefined) this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
+    if (this.drawn !== this.now || node !== undefined) this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
     this.render();
     this.changed();
   }
@@ -110,7 +110,7 @@ export class Viewer {
     if (theme === this.root.dataset.theme) return;
     this.root.dataset.theme = theme;
     for (const [state, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${state}`, style[theme]);
-    if (this.parts && this.scene.iterations.length) { this.parts.tabs.update(true); }
+    if (this.parts && this.scene.iterations.length) this.parts.tabs.update(false, true);  // only charts hold colours
   }
 
   destroy() {
@@ -127,7 +127,9 @@ export class Viewer {
     const observer = new ResizeObserver(() => {
       if (this.root.clientWidth === width) return;
       width = this.root.clientWidth;
-      if (this.scene?.iterations.length) { this.drawn = null; this.render(); }
+      if (!this.drawn) return;
+      this.forest.build();
+      this.render();
     });
     observer.observe(this.root);
     return () => observer.disconnect();
@@ -144,6 +146,7 @@ export class Viewer {
 
   build(language) {
     this.controls?.stop();
+    this.drawn = null;
     this.words = new Words(language);
     const {say} = this, open = this.parts?.tabs.open_key ?? "text";
     this.root.lang = this.words.language;
@@ -188,8 +191,9 @@ export class Viewer {
   /* ---- at every step ---------------------------------------------------------------------- */
 
   render() {
-    const {parts: p, now} = this, step = now.steps[this.step], changed = this.drawn !== this.it, {sentence} = this;
-    this.drawn = this.it;
+    const {parts: p, now} = this, step = now.steps[this.step], changed = this.drawn !== now, {sentence, news} = this;
+    this.drawn = now;
+    this.news = false;
     this.look = now.looksAt(this.step);
     if (changed) { this.controls.build(); this.forest.build(); }
     this.controls.update(sentence);
@@ -198,7 +202,7 @@ export class Viewer {
     this.forest.update();
     this.forest.body.setAttribute("aria-label", this.altText());
     drawCard(this, p.card);
-    p.tabs.update(changed);
+    p.tabs.update(changed, news);
     this.forest.bringIntoView(this.placeToShow(step), step.layer, changed);
   }
 
@@ -223,14 +227,14 @@ export class Viewer {
     if (place === this.hovered || (place >= 0 && !this.look[place])) return;
     this.hovered = place;
     drawCard(this, this.parts.card);
-    this.parts.tabs.update(false);
+    this.parts.tabs.update();
   }
 
   pin(place) {
     this.pinned = place;
     this.forest.update();
     drawCard(this, this.parts.card);
-    this.parts.tabs.update(false);
+    this.parts.tabs.update();
     this.changed();
     if (place >= 0) this.options.onselect?.(this.where());
   }
