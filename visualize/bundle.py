@@ -2,7 +2,7 @@
 
 Joining is all that happens: each file stands once, after those it imports; import lines go, ``export`` stays
 only on ``mount``, and an imported JSON file becomes a constant. The files share one scope in the joined
-module, so no two of them may name anything alike at their top level.
+module, so no two of them may name anything alike at their top level. Comments and indentation stay in the files.
 """
 
 import json
@@ -16,6 +16,8 @@ _IMPORT = re.compile(
     r'^import (?P<names>\{[^}]*\}|\w+) from "\./(?P<file>[\w.-]+)"(?: with \{type: "json"\})?;\n', re.M
 )
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
+_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
+_REMARK = re.compile(r"[ \t]{2,}// .*$", re.M)
 _NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
 _STRINGS = re.compile(r"strings\.(\w+)\.json")
 
@@ -81,5 +83,11 @@ def _joined(name: str, languages: Iterable[str]) -> str:
         constant = strings[1] if strings else name.removesuffix(".json")
         table = json.loads(source(name)) if not strings or strings[1] in languages else None
         return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
-    body = _IMPORT.sub("", source(name))
+    body = _bare(_IMPORT.sub("", source(name)))
     return body if name == ENTRY else _EXPORT.sub("", body)
+
+
+def _bare(text: str) -> str:
+    """Source without comments of their own lines, remarks behind a line, indentation and empty lines."""
+    lines = (line.strip() for line in _REMARK.sub("", _COMMENT.sub("", text)).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"

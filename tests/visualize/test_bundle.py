@@ -56,6 +56,15 @@ def test_no_two_files_name_anything_alike():
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 
+def test_joining_drops_comments_and_indentation_and_nothing_else():
+    """A text over several lines would lose its indentation, and one that looks like a comment itself."""
+    assert not re.search(r"^(?: |/\*)|  // ", module(), re.M)
+    for name in FILES:
+        for line in source(name).split("\n"):
+            assert line.count("`") % 2 == 0, (name, line)
+            assert not re.search(r"[\"'`][^\"'`]*  // [^\"'`]*[\"'`]", line), (name, line)
+
+
 def test_a_page_may_carry_fewer_languages():
     small = viewer_assets(languages=["en"])["js"]
     for language in known_languages():
