@@ -9,6 +9,7 @@ import pytest
 
 import visualize
 from tests.visualize.test_evidence import tampered
+from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED
 
@@ -223,4 +224,26 @@ def test_a_link_to_a_layer_leads_to_its_width(browser, exported):
     layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
     assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
     assert page.inner_text(".dsbd-card .dsbd-token") == node.token
+    context.close()
+
+
+def test_hostile_tokens_stay_text_in_every_view(browser, tmp_path):
+    path = tmp_path / "nasty.html"
+    visualize.export_html(nasty_trace(), path)
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("dialog", lambda dialog: (errors.append("dialog"), dialog.dismiss()))
+    page.goto(path.as_uri() + "#it=1")
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    for view in ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result"):
+        page.click(f"[data-tab={view}]")
+        assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length") == 0
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="SVG", exact=True).click()
+    ElementTree.fromstring(waiting.value.path().read_bytes())
+    assert errors == []
     context.close()

@@ -2,26 +2,16 @@
 
 import {Badge} from "./badge.js";
 import {drawCard} from "./card.js";
-import {ChartsPanel} from "./charts.js";
 import {Controls} from "./controls.js";
-import {clamp, glyph, make, symbol} from "./dom.js";
-import {saveCsv, savePng, saveSvg} from "./exports.js";
+import {clamp, make} from "./dom.js";
 import {Forest} from "./forest.js";
 import {Iteration} from "./iteration.js";
-import {NAMES, STRINGS, STYLES} from "./languages.js";
-import {LayersPanel, ResultPanel} from "./summary.js";
-import {MaskPanel} from "./mask.js";
+import {onKey} from "./keys.js";
+import {STYLES} from "./languages.js";
 import {Place} from "./place.js";
-import {SlotsPanel} from "./slots.js";
-import {TablePanel} from "./table.js";
-import {Tabs} from "./tabs.js";
-import {TextPanel} from "./text.js";
-import {TreePanel} from "./tree.js";
+import {buildShell} from "./shell.js";
 import {watchTheme} from "./theme.js";
-import {WhatIfPanel} from "./whatif_panel.js";
 import {Words} from "./words.js";
-
-const LEGEND = ["input", "drafted", "cover", "accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed"];
 
 export class Viewer {
   constructor(element, options) {
@@ -35,7 +25,7 @@ export class Viewer {
     this.opened = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
-    this.root.addEventListener("keydown", (event) => this.onKey(event));
+    this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
     this.place = options.hash === undefined || options.hash === false ? null : new Place(options.hash === true ? "" : options.hash);
     this.cleanup = [watchTheme(element, options.theme, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
@@ -146,46 +136,16 @@ export class Viewer {
 
   build(language) {
     this.controls?.stop();
+    clearTimeout(this.badge?.later);
     this.drawn = null;
     this.words = new Words(language);
-    const {say} = this, open = this.parts?.tabs.open_key ?? "text";
     this.root.lang = this.words.language;
     this.root.dir = this.words.table.direction;
-    this.root.setAttribute("aria-label", say("ui.viewer"));
+    this.root.setAttribute("aria-label", this.say("ui.viewer"));
     this.controls = new Controls(this);
     this.badge = new Badge(this);
     this.forest = new Forest(this);
-    const panels = [TextPanel, WhatIfPanel, MaskPanel, SlotsPanel, ChartsPanel, LayersPanel, TreePanel, TablePanel, ResultPanel].map((Panel) => new Panel(this));
-    this.parts = {
-      title: make("h3", {class: "dsbd-title"}),
-      empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
-      chip: make("span", {class: "dsbd-chip"}),
-      sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
-      card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
-      tabs: new Tabs(this, panels, open),
-    };
-    const p = this.parts;
-    this.forest.element.setAttribute("aria-label", say("ui.drawing"));
-    p.body = make("div", {class: "dsbd-body"}, this.controls.element, make("div", {class: "dsbd-told"}, p.chip, p.sentence),
-      make("div", {class: "dsbd-stage"}, this.forest.element, p.card), this.legend(), p.tabs.element, make("p", {class: "dsbd-keys", text: say("ui.keys")}));
-    this.root.replaceChildren(make("header", {class: "dsbd-head"}, make("div", {class: "dsbd-name-and-badge"}, p.title, this.badge.element), this.tools()), p.empty, p.body);
-  }
-
-  tools() {
-    const {say} = this, button = (key, act) => make("button", {type: "button", text: say(key), onclick: act});
-    const icon = (name, act) => make("button", {type: "button", title: say(`ui.${name}`), "aria-label": say(`ui.${name}`), onclick: act}, glyph(name));
-    const languages = make("select", {"aria-label": say("ui.language"), title: say("ui.language"), class: "dsbd-language",
-      onchange: (event) => { this.setLanguage(event.target.value); this.root.querySelector(".dsbd-language").focus(); }},
-      ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: NAMES[code]})));
-    languages.value = this.words.language;
-    return make("div", {class: "dsbd-tools"}, icon("smaller", () => this.forest.zoomBy(0.8)), icon("larger", () => this.forest.zoomBy(1.25)),
-      icon("reset", () => this.forest.zoomBy(0)), button("ui.svg", () => saveSvg(this)), button("ui.png", () => savePng(this)),
-      button("ui.csv", () => saveCsv(this)), languages);
-  }
-
-  legend() {
-    return make("ul", {class: "dsbd-legend", "aria-label": this.say("ui.legend")},
-      ...LEGEND.map((state) => make("li", {}, symbol(STYLES[state], state), make("span", {text: this.say(`state.${state}`)}))));
+    this.parts = buildShell(this, this.parts?.tabs.open_key ?? "text");
   }
 
   /* ---- at every step ---------------------------------------------------------------------- */
@@ -242,21 +202,5 @@ export class Viewer {
   showPlaying(playing) {
     // A reader of the screen would be talked over by a sentence a second.
     this.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite");
-  }
-
-  onKey(event) {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !this.scene?.iterations.length) return;
-    const on = event.target;
-    if (/^(SELECT|TEXTAREA)$/.test(on.tagName) || (on.tagName === "INPUT" && (event.key !== " " || on.type !== "range"))) return;
-    if (event.key === " " && /^(BUTTON|SUMMARY)$/.test(on.tagName)) return;
-    const {controls} = this, turn = (by) => { controls.stop(); this.goto({it: this.it + by, step: 0}); };
-    const acts = {
-      ArrowLeft: () => controls.move(-1), ArrowRight: () => controls.move(1), Home: () => controls.go(0), End: () => controls.go(Infinity),
-      PageUp: () => turn(-1), PageDown: () => turn(1), " ": () => controls.timer ? controls.stop() : controls.start(),
-      Escape: () => this.pin(-1), "+": () => this.forest.zoomBy(1.25), "-": () => this.forest.zoomBy(0.8), 0: () => this.forest.zoomBy(0),
-    };
-    if (!acts[event.key]) return;
-    event.preventDefault();
-    acts[event.key]();
   }
 }
