@@ -18,19 +18,25 @@ if TYPE_CHECKING:
     from visualize.charts import tokens_figure as tokens_figure
     from visualize.charts import width_figure as width_figure
     from visualize.compare import compare_figure as compare_figure
+    from visualize.diff import diff_scene as diff_scene
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
     from visualize.scaling import scaling_figure as scaling_figure
     from visualize.svg import export_svg as export_svg
     from visualize.svg import forest_svg as forest_svg
+    from visualize.table import export_csv as export_csv
+    from visualize.table import nodes_csv as nodes_csv
     from visualize.text import export_text as export_text
     from visualize.text import forest_text as forest_text
+    from visualize.whatif import what_if as what_if
 
 _HOMES = {
     "SceneBuilder": "builder",
     "build_scene": "builder",
     "compare_figure": "compare",
     "export_bench": "bench_page",
+    "diff_scene": "diff",
+    "export_csv": "table",
     "export_html": "html",
     "export_svg": "svg",
     "export_text": "text",
@@ -40,9 +46,11 @@ _HOMES = {
     "quality_figure": "bench",
     "scaling_figure": "scaling",
     "speed_figure": "bench",
+    "nodes_csv": "table",
     "timeline_figure": "charts",
     "tokens_figure": "charts",
     "viewer_assets": "assets",
+    "what_if": "whatif",
     "width_figure": "charts",
 }
 __all__ = sorted(_HOMES)

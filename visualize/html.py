@@ -48,24 +48,18 @@ main {{ max-width: 1360px; margin: 0 auto; padding: clamp(10px, 2.5vw, 32px); }}
 # The place is kept in the address, so that a link leads back to a step; a page around a frame may step it.
 _START = """(() => {
   const scene = JSON.parse(document.getElementById("scene").textContent);
-  const place = () => {
-    const found = new URLSearchParams(location.hash.slice(1));
-    return {it: Number(found.get("it")) || 0, step: Number(found.get("step")) || 0};
-  };
-  const onchange = ({it, step}) => {
-    try { history.replaceState(null, "", `#it=${it}&step=${step}`); } catch { /* a frame without an address */ }
-  };
-  const begin = place();
-  const handle = DsbdViewer.mount(document.getElementById("viewer"), scene, {onchange});
-  handle.goto(begin);
-  addEventListener("hashchange", () => handle.goto(place()));
+  const handle = DsbdViewer.mount(document.getElementById("viewer"), scene, {hash: true});
   addEventListener("message", ({data}) => { if (data && data.type === "dsbd:goto") handle.goto(data); });
 })();
 """
 
 
 def export_html(
-    source: Trace | str | Path, path: str | Path, *, plotly: Literal["inline", "beside"] = "inline"
+    source: Trace | str | Path,
+    path: str | Path,
+    *,
+    plotly: Literal["inline", "beside"] = "inline",
+    language: str = "en",
 ) -> None:
     """Write the viewer with this trace as one HTML file.
 
@@ -73,12 +67,13 @@ def export_html(
         source: a trace, or the path of a trace file.
         path: the HTML file to write.
         plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
+        language: that the page opens in.
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
-        ValueError: ``plotly`` is neither of its two values.
+        ValueError: ``plotly`` is neither of its two values, or there are no sentences in this language.
     """
-    page = html_page(build_scene(source), plotly=plotly)
+    page = html_page(build_scene(source, language=language), plotly=plotly)
     try:
         Path(path).write_text(page, encoding="utf-8", errors="surrogatepass")
         if plotly == "beside":
