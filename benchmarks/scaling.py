@@ -46,6 +46,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--draft")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--engine", default="auto")
     parser.add_argument("--axes", default=",".join(AXES), help=f"of {', '.join(AXES)}")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="where it is not the axis (64)")
     parser.add_argument("--largest", type=int, default=10**6, help="leave out values above this")
@@ -53,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--report", type=Path)
     asked = parser.parse_args(arguments)
-    pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype)
+    pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype, asked.engine)
     points = [point for axis in asked.axes.split(",") for point in points_of(pair, axis, asked)]
     rows = [row for point in points for row in measured(pair, point, asked.seeds)]
     report = {"format": "dsbd-scaling/1", "conditions": conditions(pair), "seeds": asked.seeds, "rows": rows}
