@@ -10,7 +10,7 @@ from dsbd.beams import Node
 from dsbd.errors import PairError
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
-from dsbd.planning import Outcome, Plan, key_of, make_plan
+from dsbd.planning import TRIAL_TOKENS, Outcome, Plan, key_of, make_plan
 from dsbd.results import DecodingResult
 from dsbd.score import score
 from dsbd.session import Session, Update
@@ -83,10 +83,13 @@ def _resolve(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Reso
 
 
 def _plan(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Plan:
-    key = key_of(asked)
-    if key not in pair.plans:
-        pair.plans[key] = make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)))
-    return pair.plans[key]
+    key, room = key_of(asked), pair.room_after(len(prompt_ids))
+    if key in pair.plans:
+        return pair.plans[key]
+    made = make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)), room)
+    if room >= TRIAL_TOKENS:  # shorter trials tell too little to be remembered
+        pair.plans[key] = made
+    return made
 
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings) -> Outcome:

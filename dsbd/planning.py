@@ -82,14 +82,15 @@ def key_of(settings: DecodingSettings) -> tuple[object, ...]:
     return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
 
 
-def make_plan(asked: DecodingSettings, run: Run) -> Plan:
+def make_plan(asked: DecodingSettings, run: Run, room: int) -> Plan:
     """Try the candidates in turn and choose.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
         run: decodes with resolved fields and says what it came to.
+        room: tokens that fit behind the prompt, at least 1.
     """
-    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(asked.max_new_tokens, TRIAL_TOKENS), seed=0)
+    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS), seed=0)
     settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
     run(settings[-1])  # a warm-up
     outcomes: list[list[Outcome]] = [[] for _ in settings]

@@ -73,7 +73,7 @@ def test_trimmed_iterations_do_not_lower_the_cost():
         deep = 0.010 + 0.002 * settings.draft_depth
         return Outcome([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
-    plan = make_plan(ALL, run)
+    plan = make_plan(ALL, run, room=100)
     assert [one.seconds for one in plan.trials[1:]] == pytest.approx([0.022] * (len(plan.trials) - 1))
 
 
@@ -94,6 +94,14 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     other = dsbd.decode(pair, "Once upon", replace(asked, seed=5, max_new_tokens=9))
     assert len(pair.plans) == 1
     assert other.settings.depth_costs == result.settings.depth_costs
+
+
+def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
+    """Catches trials as short as the first decode, too short to draft in, that are remembered."""
+    pair = unplanned()
+    assert dsbd.decode(pair, "Once upon", replace(ALL, max_new_tokens=1)).stats.layers == 1
+    (plan,) = pair.plans.values()
+    assert {trial.draft_depth for trial in plan.trials} == {0, 6}
 
 
 def test_adaptation_is_in_the_trace():

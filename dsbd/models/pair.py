@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -92,6 +93,11 @@ class Pair:
         """Text of generated tokens, special tokens left out."""
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
+
+    def room_after(self, prompt_size: int) -> int:
+        """Tokens that fit behind a prompt in both models' contexts; a very large number where neither has a limit."""
+        limits = [model.context_size for model in (self.target, self.draft) if model is not None]
+        return min((limit for limit in limits if limit is not None), default=sys.maxsize) - prompt_size
 
     def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
         """Raises: PromptError where prompt and new tokens exceed a model's context."""
