@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from visualize.compare import compare_figure as compare_figure
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
+    from visualize.notebook import show as show
+    from visualize.source import scene_of as scene  # noqa: F401 - the public name
     from visualize.svg import export_svg as export_svg
     from visualize.svg import forest_svg as forest_svg
     from visualize.text import export_text as export_text
@@ -32,17 +34,21 @@ _HOMES = {
     "forest_figure": "forest",
     "forest_svg": "svg",
     "forest_text": "text",
+    "scene": "source",
+    "show": "notebook",
     "timeline_figure": "charts",
     "tokens_figure": "charts",
     "viewer_assets": "assets",
     "width_figure": "charts",
 }
+_NAMED = {"scene": "scene_of"}
+"""Names that their home knows otherwise."""
 __all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"visualize.{_HOMES[name]}"), name)
+        return getattr(import_module(f"visualize.{_HOMES[name]}"), _NAMED.get(name, name))
     raise AttributeError(f"module 'visualize' has no attribute {name!r}")
 
 

@@ -1,0 +1,147 @@
+/* Around the viewers of a page: unpacks what the page carries, mounts a viewer in every place, keeps the step in
+ * the address, and answers messages. It asks the network for nothing.
+ *
+ *   DsbdHost.start().then((viewers) => ...)        a viewer per element with data-scene
+ *
+ * Messages (postMessage) from the page around the frame, such as a slide:
+ *   {dsbd: "hello"}   {dsbd: "first"}   {dsbd: "previous"}   {dsbd: "next"}   {dsbd: "last"}
+ *   {dsbd: "goto", it, step, layer, node}      whole numbers from 0; what is left out stays
+ *   {dsbd: "shown"}                            the frame was hidden until now: draw again
+ * Each is answered, and every later step is told to the page that spoke last, as
+ *   {dsbd: "place", it, step, iterations, first, last}
+ * Only the page around the frame and the page itself are heard; the answer goes to their origin alone.
+ */
+globalThis.DsbdHost = (() => {
+  "use strict";
+
+  const WAIT_MS = 100, WAIT_TIMES = 150;  // for Plotly in another frame of the page
+
+  async function unpacked(packed) {
+    const bytes = Uint8Array.from(atob(packed.trim()), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  function run(source) {
+    const script = document.createElement("script");
+    script.textContent = source;
+    document.head.append(script);
+    script.remove();
+  }
+
+  /* Another viewer's frame on the same page carries Plotly for all that say "shared". */
+  function besideMe() {
+    for (let at = 0; at < parent.frames.length; at++) {
+      try {
+        const found = parent.frames[at].document.getElementById("dsbd-plotly");
+        if (found && found.textContent) return found.textContent;
+      } catch { /* a frame of somebody else */ }
+    }
+    return "";
+  }
+
+  async function packedPlotly(holder) {
+    if (holder.dataset.from !== "page") return holder.textContent;
+    for (let time = 0; time < WAIT_TIMES; time++) {
+      const found = besideMe();
+      if (found) return found;
+      await new Promise((next) => setTimeout(next, WAIT_MS));
+    }
+    return "";
+  }
+
+  async function loadParts() {
+    const plotly = document.getElementById("dsbd-plotly"), viewer = document.getElementById("dsbd-viewer");
+    if (plotly && !globalThis.Plotly) {
+      const packed = await packedPlotly(plotly);
+      if (packed) run(await unpacked(packed));
+    }
+    if (viewer && !globalThis.DsbdViewer) run(await unpacked(viewer.textContent));
+  }
+
+  /* ---- one viewer ------------------------------------------------------------------------- */
+
+  /* A viewer with its scene, and moves over the edge of an iteration. `listeners` hear every step. */
+  async function opened(element) {
+    const scene = JSON.parse(await unpacked(document.getElementById(element.dataset.scene).textContent));
+    const listeners = [], count = scene.iterations.length;
+    const handle = globalThis.DsbdViewer.mount(element, scene, {onchange: (place) => listeners.forEach((hear) => hear(place))});
+    const steps = (it) => scene.iterations[it].steps.rows.length;
+    return {
+      element, scene, handle, listeners, iterations: count,
+      where: () => handle.where(),
+      first: () => handle.goto({it: 0, step: 0}),
+      last: () => handle.goto({it: count - 1, step: Infinity}),
+      next() {
+        const {it, step} = handle.where();
+        if (count && step + 1 < steps(it)) handle.goto({it, step: step + 1});
+        else handle.goto(it + 1 < count ? {it: it + 1, step: 0} : {it, step});
+      },
+      previous() {
+        const {it, step} = handle.where();
+        handle.goto(step > 0 || it === 0 ? {it, step: step - 1} : {it: it - 1, step: Infinity});
+      },
+      shown() { globalThis.dispatchEvent(new Event("resize")); handle.goto(handle.where()); },
+      atFirst: () => !count || (handle.where().it === 0 && handle.where().step === 0),
+      atLast: () => !count || (handle.where().it === count - 1 && handle.where().step === steps(count - 1) - 1),
+    };
+  }
+
+  /* ---- the address ------------------------------------------------------------------------ */
+
+  const PLACE = ["it", "step", "layer", "node"];
+
+  function placeIn(text) {
+    const found = new URLSearchParams(text), place = {};
+    for (const name of PLACE) if (/^\d{1,9}$/.test(found.get(name) || "")) place[name] = Number(found.get(name));
+    return place;
+  }
+
+  /* The place is kept in the address, so that a link leads back to a step. Only a lone viewer does so. */
+  function keepAddress(viewer) {
+    viewer.listeners.push(({it, step}) => {
+      try { history.replaceState(null, "", `#it=${it}&step=${step}`); } catch { /* a frame without an address */ }
+    });
+    addEventListener("hashchange", () => viewer.handle.goto(placeIn(location.hash.slice(1))));
+  }
+
+  /* ---- messages --------------------------------------------------------------------------- */
+
+  function answer(viewer) {
+    let listener = null;
+    const whole = (value) => Number.isInteger(value) && value >= 0;
+    const tell = () => {
+      if (!listener) return;
+      const {it, step} = viewer.where();
+      const place = {dsbd: "place", it, step, iterations: viewer.iterations, first: viewer.atFirst(), last: viewer.atLast()};
+      // A file, or a frame without an origin, cannot be named as the one to be told.
+      listener.page.postMessage(place, listener.origin === "null" ? "*" : listener.origin);
+    };
+    viewer.listeners.push(tell);
+    addEventListener("message", ({data, source, origin}) => {
+      if (!data || typeof data.dsbd !== "string" || (source !== parent && source !== window)) return;
+      if (data.dsbd === "place") return;
+      listener = {page: source, origin};
+      if (data.dsbd === "goto") viewer.handle.goto(Object.fromEntries(PLACE.filter((name) => whole(data[name])).map((name) => [name, data[name]])));
+      else if (["first", "previous", "next", "last", "shown"].includes(data.dsbd)) viewer[data.dsbd]();
+      else if (data.dsbd === "hello") tell();
+    });
+  }
+
+  async function start() {
+    await loadParts();
+    const viewers = [];
+    for (const element of document.querySelectorAll("[data-scene]")) {
+      const viewer = await opened(element);
+      if (element.dataset.place) viewer.handle.goto(placeIn(element.dataset.place));
+      viewers.push(viewer);
+    }
+    if (viewers.length === 1 && "address" in viewers[0].element.dataset) {
+      viewers[0].handle.goto(placeIn(location.hash.slice(1)));
+      keepAddress(viewers[0]);
+      answer(viewers[0]);
+    }
+    return viewers;
+  }
+
+  return {start, unpacked};
+})();
