@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from dsbd.models.pair import Pair
 
 OK, CHECK_FAILED, BAD_INPUT = 0, 1, 2
-EXPORT_FORMATS = ("html", "svg", "text")
+EXPORT_FORMATS = ("html", "svg", "tikz", "mermaid", "text")
+PLOTLY_FROM = ("beside", "inline", "cdn")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -68,7 +69,11 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("file", metavar="FILE")
     export.add_argument("--format", choices=EXPORT_FORMATS, required=True)
     export.add_argument("--output", required=True, metavar="OUT")
-    export.add_argument("--iteration", type=int, default=0, help="which iteration, for svg and text (0)")
+    export.add_argument("--iteration", type=int, default=0, help="which iteration, for all but html (0)")
+    export.add_argument(
+        "--plotly", choices=PLOTLY_FROM, default="beside", help="html: a file, inside, or online (beside)"
+    )
+    export.add_argument("--language", type=_language, default="en", help="html: of sentences and controls (en)")
     doctor = _command(commands, "doctor", "what this machine and this pair can do", _doctor)
     _add_pair(doctor)
     return parser
@@ -120,6 +125,15 @@ def _integer_or_auto(text: str) -> int | str:
 
 def _costs(text: str) -> tuple[float, ...] | None:
     return None if text.lower() == "none" else tuple(float(cost) for cost in text.split(","))
+
+
+def _language(text: str) -> str:
+    from visualize.words import Words
+
+    try:
+        return Words(text).language
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # argparse names the type in its message
@@ -239,11 +253,10 @@ def _export(parsed: argparse.Namespace) -> int:
     _require_folder_of(parsed.output)
     trace = Trace.load(parsed.file)
     if parsed.format == "html":
-        visualize.export_html(trace, parsed.output)
-    elif parsed.format == "svg":
-        visualize.export_svg(trace, parsed.output, iteration=parsed.iteration)
+        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language)
     else:
-        visualize.export_text(trace, parsed.output, iteration=parsed.iteration)
+        export = getattr(visualize, f"export_{parsed.format}")
+        export(trace, parsed.output, iteration=parsed.iteration)
     if parsed.json:
         _print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
     return OK

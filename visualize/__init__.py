@@ -17,23 +17,31 @@ if TYPE_CHECKING:
     from visualize.compare import compare_figure as compare_figure
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
+    from visualize.mermaid import export_mermaid as export_mermaid
+    from visualize.mermaid import forest_mermaid as forest_mermaid
     from visualize.notebook import show as show
     from visualize.source import scene_of as scene  # noqa: F401 - the public name
     from visualize.svg import export_svg as export_svg
     from visualize.svg import forest_svg as forest_svg
     from visualize.text import export_text as export_text
     from visualize.text import forest_text as forest_text
+    from visualize.tikz import export_tikz as export_tikz
+    from visualize.tikz import forest_tikz as forest_tikz
 
 _HOMES = {
     "SceneBuilder": "builder",
     "build_scene": "builder",
     "compare_figure": "compare",
     "export_html": "html",
+    "export_mermaid": "mermaid",
     "export_svg": "svg",
     "export_text": "text",
+    "export_tikz": "tikz",
     "forest_figure": "forest",
+    "forest_mermaid": "mermaid",
     "forest_svg": "svg",
     "forest_text": "text",
+    "forest_tikz": "tikz",
     "scene": "source",
     "show": "notebook",
     "timeline_figure": "charts",

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Iteration, Trace
 from visualize.builder import SceneBuilder, build_scene
-from visualize.scene import Scene
+from visualize.scene import IterationScene, Scene
 
 
 @runtime_checkable
@@ -54,3 +54,11 @@ def check_iteration(iteration: int, count: int) -> int:
     if isinstance(iteration, bool) or not isinstance(iteration, int) or not 0 <= iteration < count:
         raise TraceError(f"iteration is {iteration!r}; this trace has whole numbers from 0 to {count - 1}")
     return iteration
+
+
+def check_step(step: int, iteration: IterationScene) -> int:
+    """The place of a step in an iteration. Raises: TraceError."""
+    count = len(iteration.steps)
+    if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < count:
+        raise TraceError(f"step is {step!r}; iteration {iteration.index} has whole numbers from 0 to {count - 1}")
+    return step
