@@ -1,4 +1,4 @@
-"""Command line: ``python -m dsbd decode|compare|verify-trace|export|doctor``.
+"""Command line: ``python -m dsbd decode|compare|verify-trace|export|site|doctor``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input).
 """
@@ -71,9 +71,15 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("--output", required=True, metavar="OUT")
     export.add_argument("--iteration", type=int, default=0, help="which iteration, for all but html (0)")
     export.add_argument(
-        "--plotly", choices=PLOTLY_FROM, default="beside", help="html: a file, inside, or online (beside)"
+        "--plotly", choices=PLOTLY_FROM, default="beside", help="html: where Plotly comes from (beside)"
     )
     export.add_argument("--language", type=_language, default="en", help="html: of sentences and controls (en)")
+    site = _command(commands, "site", "write a static site with a viewer page for every trace of a folder", _site)
+    site.add_argument("--traces", required=True, metavar="DIR", help="folder of trace files")
+    site.add_argument("--output", required=True, metavar="DIR", help="folder to write")
+    site.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
+    site.add_argument("--base-url", default="", metavar="URL", help="where the site will be found, for oEmbed")
+    site.add_argument("--language", type=_language, default="en", help="of sentences and controls (en)")
     doctor = _command(commands, "doctor", "what this machine and this pair can do", _doctor)
     _add_pair(doctor)
     return parser
@@ -259,6 +265,22 @@ def _export(parsed: argparse.Namespace) -> int:
         export(trace, parsed.output, iteration=parsed.iteration)
     if parsed.json:
         _print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
+def _site(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    try:
+        pages = visualize.export_site(
+            parsed.traces, parsed.output, title=parsed.title, base_url=parsed.base_url, language=parsed.language
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    if parsed.json:
+        _print_json({"output": parsed.output, "pages": pages})
+    else:
+        print("\n".join(pages))
     return OK
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from visualize.mermaid import export_mermaid as export_mermaid
     from visualize.mermaid import forest_mermaid as forest_mermaid
     from visualize.notebook import show as show
+    from visualize.site import export_site as export_site
+    from visualize.snippets import embed_snippet as embed_snippet
     from visualize.source import scene_of as scene  # noqa: F401 - the public name
     from visualize.svg import export_svg as export_svg
     from visualize.svg import forest_svg as forest_svg
@@ -34,6 +36,8 @@ _HOMES = {
     "compare_figure": "compare",
     "export_html": "html",
     "export_mermaid": "mermaid",
+    "embed_snippet": "snippets",
+    "export_site": "site",
     "export_svg": "svg",
     "export_text": "text",
     "export_tikz": "tikz",

@@ -6,14 +6,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dsbd.errors import TraceError
-from visualize.assets import plotly_js_path, viewer_assets
-from visualize.packed import packed, packed_json
-from visualize.page import document, host_script, packed_element, style
-from visualize.pages import page_file
-from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
+from visualize.assets import plotly_js_path
+from visualize.kit import carried_kit
+from visualize.packed import packed_json
+from visualize.page import document, packed_element, script
+from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.scene import Scene
 from visualize.source import Source, scene_of
 from visualize.text import write
+
+START = script("DsbdHost.start();\n")
 
 
 def export_html(
@@ -69,14 +71,14 @@ def html_page(
     """
     chosen = [scenes] if isinstance(scenes, Scene) else list(scenes)
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
-    assets = viewer_assets()
-    carried = [packed_element("dsbd-viewer", packed(assets["js_classic"])), *_scenes(chosen)]
+    kit = carried_kit(plotly)
+    body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
     return document(
         title or (f"DSBD · {names}" if names else "DSBD"),
-        "\n".join([f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *carried, host_script()]),
+        "\n".join(body),
         language=chosen[0].strings["language"] if chosen else "en",
-        head=style(assets["css"], page_file("page.css")) + "\n" + plotly_tag(plotly),
-        scripts=plotly_origins(plotly),
+        head=kit.head,
+        scripts=kit.scripts,
     )
 
 

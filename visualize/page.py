@@ -4,8 +4,6 @@ import html
 import json
 from typing import Any
 
-from visualize.pages import page_file
-
 RIGHT_TO_LEFT = ("ar",)
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -60,11 +58,6 @@ def script(source: str) -> str:
     """A script element; the sequences that would end it are written another way."""
     safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return f"<script>\n{safe}</script>"
-
-
-def host_script(start: str = "DsbdHost.start();") -> str:
-    """The script that mounts the viewers of a page, and what to do first."""
-    return script(page_file("host.js") + start + "\n")
 
 
 def packed_element(name: str, content: str) -> str:

@@ -9,6 +9,7 @@
  *   {dsbd: "shown"}                            the frame was hidden until now: draw again
  * Each is answered, and every later step is told to the page that spoke last, as
  *   {dsbd: "place", it, step, iterations, first, last}
+ * A viewer that is ready says {dsbd: "ready"} to the page around it, whoever that is, and no more.
  * Only the page around the frame and the page itself are heard; the answer goes to their origin alone.
  */
 globalThis.DsbdHost = (() => {
@@ -128,6 +129,7 @@ globalThis.DsbdHost = (() => {
   }
 
   async function start() {
+    if (parent !== window) document.documentElement.classList.add("framed");
     await loadParts();
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
@@ -139,6 +141,7 @@ globalThis.DsbdHost = (() => {
       viewers[0].handle.goto(placeIn(location.hash.slice(1)));
       keepAddress(viewers[0]);
       answer(viewers[0]);
+      if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
     return viewers;
   }

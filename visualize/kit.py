@@ -1,0 +1,50 @@
+"""What a page needs to show viewers: carried in the page itself, or shared by all pages of a site."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from visualize.assets import viewer_assets
+from visualize.packed import packed
+from visualize.page import packed_element, script, style
+from visualize.pages import page_file
+from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
+from visualize.text import write
+
+VIEWER_FILE, HOST_FILE, STYLE_FILE = "viewer.js", "host.js", "style.css"
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts of a page that make its viewers work."""
+
+    head: str
+    """Styles and Plotly."""
+    body: str
+    """The viewer and its host; what starts them comes after."""
+    scripts: str
+    """Sources that the page's policy must allow."""
+    files: bool
+    """True where style sheets lie beside the page."""
+
+
+def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
+    """All in the page, but perhaps Plotly. Raises: ValueError for an unknown ``plotly``."""
+    assets = viewer_assets()
+    head = style(assets["css"], page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
+    body = packed_element("dsbd-viewer", packed(assets["js_classic"])) + "\n" + script(page_file("host.js"))
+    return Kit(head, body, plotly_origins(plotly), files=False)
+
+
+def shared_kit(folder: str, *styles: str) -> Kit:
+    """From the files that :func:`write_kit` wrote; ``folder`` is their relative address, ending in a slash."""
+    sheet = f'<link rel="stylesheet" href="{folder}{STYLE_FILE}">'
+    files = "".join(f'<script src="{folder}{name}"></script>' for name in (PLOTLY_FILE, VIEWER_FILE, HOST_FILE))
+    return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
+
+
+def write_kit(folder: Path, *styles: str) -> None:
+    """Write what the pages of a site share, but Plotly. Raises: TraceError."""
+    assets = viewer_assets()
+    write(folder / VIEWER_FILE, assets["js_classic"])
+    write(folder / HOST_FILE, page_file("host.js"))
+    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))
