@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from visualize.compare import compare_figure as compare_figure
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
+    from visualize.lesson_page import export_lesson as export_lesson
     from visualize.mermaid import export_mermaid as export_mermaid
     from visualize.mermaid import forest_mermaid as forest_mermaid
     from visualize.notebook import show as show
@@ -35,6 +36,7 @@ _HOMES = {
     "build_scene": "builder",
     "compare_figure": "compare",
     "export_html": "html",
+    "export_lesson": "lesson_page",
     "export_mermaid": "mermaid",
     "embed_snippet": "snippets",
     "export_site": "site",

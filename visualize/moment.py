@@ -34,23 +34,22 @@ def at_step(iteration: IterationScene, step: int, layer_title: str) -> Iteration
         )
     chosen = {layer.layer: layer for layer in iteration.layers if layer.step <= step}
     there = sorted({node.column for node in nodes if node.column > 0} | set(chosen))
-    layers = tuple(chosen.get(column) or _undecided(column, layer_title) for column in there)
-    return replace(iteration, nodes=tuple(nodes), layers=layers, steps=())
+    blank = iteration.layers[0] if iteration.layers else None
+    layers = [chosen.get(column) or _undecided(blank, column, layer_title) for column in there if blank]
+    return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
 
 
-def _undecided(layer: int, title: str) -> LayerScene:
-    return LayerScene(
+def _undecided(like: LayerScene, layer: int, title: str) -> LayerScene:
+    """A column whose width is not chosen yet; it tells nothing but its number."""
+    return replace(
+        like,
         layer=layer,
         kind="draft",
         title=title.format(layer=layer),
         width=0,
         reason="",
         caption="",
-        accepted=0,
-        outcome="",
-        outcome_sentence="",
         at_least=(),
         threshold=None,
-        step=0,
         alternatives=(),
     )
