@@ -1,4 +1,4 @@
-"""Command line: ``python -m dsbd decode|compare|verify-trace|export|site|doctor``.
+"""Command line: ``python -m dsbd decode|compare|verify-trace|export|lesson|site|doctor``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input).
 """
@@ -74,9 +74,14 @@ def _parser() -> argparse.ArgumentParser:
         "--plotly", choices=PLOTLY_FROM, default="beside", help="html: where Plotly comes from (beside)"
     )
     export.add_argument("--language", type=_language, default="en", help="html: of sentences and controls (en)")
+    lesson = _command(commands, "lesson", "make a page of a lesson", _lesson)
+    lesson.add_argument("file", metavar="FILE", help="the lesson, in Markdown")
+    lesson.add_argument("--output", required=True, metavar="OUT")
+    lesson.add_argument("--plotly", choices=PLOTLY_FROM, default="beside", help="where Plotly comes from (beside)")
     site = _command(commands, "site", "write a static site with a viewer page for every trace of a folder", _site)
     site.add_argument("--traces", required=True, metavar="DIR", help="folder of trace files")
     site.add_argument("--output", required=True, metavar="DIR", help="folder to write")
+    site.add_argument("--lessons", metavar="DIR", help="folder of lessons, to be pages of the site as well")
     site.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
     site.add_argument("--base-url", default="", metavar="URL", help="where the site will be found, for oEmbed")
     site.add_argument("--language", type=_language, default="en", help="of sentences and controls (en)")
@@ -268,12 +273,27 @@ def _export(parsed: argparse.Namespace) -> int:
     return OK
 
 
+def _lesson(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    _require_folder_of(parsed.output)
+    visualize.export_lesson(parsed.file, parsed.output, plotly=parsed.plotly)
+    if parsed.json:
+        _print_json({"output": parsed.output, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
 def _site(parsed: argparse.Namespace) -> int:
     import visualize
 
     try:
         pages = visualize.export_site(
-            parsed.traces, parsed.output, title=parsed.title, base_url=parsed.base_url, language=parsed.language
+            parsed.traces,
+            parsed.output,
+            lessons=parsed.lessons,
+            title=parsed.title,
+            base_url=parsed.base_url,
+            language=parsed.language,
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None

@@ -71,6 +71,11 @@ class Lesson:
     """Markdown."""
     cards: tuple[LessonCard, ...]
 
+    @property
+    def count(self) -> int:
+        """Cards to go through, the introduction among them."""
+        return len(self.cards) + bool(self.introduction)
+
 
 def read_lesson(path: str | Path) -> Lesson:
     """Read a lesson file. Raises: LessonError, which names the file and the line."""
@@ -119,9 +124,8 @@ def _front_matter(lines: list[Line], path: Path) -> tuple[dict[str, str], list[L
             continue
         key, colon, value = (part.strip() for part in line.partition(":"))
         if not colon or key not in KEYS or key in found:
-            raise LessonError(
-                f"{path.name}, line {number}: {line[:60]!r}; write {', '.join(KEYS)}, each once with a colon"
-            )
+            keys = ", ".join(f"{key}:" for key in KEYS)
+            raise LessonError(f"{path.name}, line {number}: {line[:60]!r}; write {keys} each once at most")
         found[key] = value
     raise LessonError(f"{path.name}, line 1: the opening --- is never closed by another ---")
 
@@ -173,9 +177,7 @@ def _question(lines: list[Line], count: int, path: Path) -> Question:
     told = []
     for number, text in lines[count:]:
         if text.strip() and not text.startswith(">"):
-            raise LessonError(
-                f"{path.name}, line {number}: after the options only an explanation may stand, each line with >"
-            )
+            raise LessonError(f"{path.name}, line {number}: after the options stands only the explanation, behind >")
         told.append((number, text.removeprefix(">").removeprefix(" ")))
     return Question(tuple(option["text"] for option in options), right[0], _joined(told))
 

@@ -5,20 +5,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from dsbd.errors import TraceError
+from dsbd.errors import LessonError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize.html import copy_plotly
-from visualize.kit import write_kit
+from visualize.kit import shared_kit, write_kit
+from visualize.lesson import Lesson, read_lesson
+from visualize.lesson_page import lesson_page
 from visualize.oembed import oembed, oembed_text
 from visualize.page_words import page_words
 from visualize.pages import page_file
-from visualize.site_pages import Card, index_page, trace_page
+from visualize.site_pages import Card, LessonLink, index_page, trace_page
 from visualize.source import scene_of
 from visualize.svg import forest_svg
 from visualize.text import write
 
 SUFFIXES = (".json", ".json.gz")
-FORESTS, VIEWER = "forests", "viewer"
+FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
 
 
 @dataclass(frozen=True)
@@ -33,13 +35,20 @@ class Entry:
 
 
 def export_site(
-    traces: str | Path, output: str | Path, *, title: str = "DSBD", base_url: str = "", language: str = "en"
+    traces: str | Path,
+    output: str | Path,
+    *,
+    lessons: str | Path | None = None,
+    title: str = "DSBD",
+    base_url: str = "",
+    language: str = "en",
 ) -> list[str]:
     """Write a static site with a viewer page for every trace file of a folder.
 
     Args:
         traces: folder with trace files (``.json`` or ``.json.gz``).
         output: folder to write; made where there is none. Files of the same names are replaced.
+        lessons: folder with lessons (``.md``), which become pages too; None = none.
         title: of the site.
         base_url: where the site will be found; oEmbed needs it, nothing else does.
         language: of the sentences and controls.
@@ -48,19 +57,42 @@ def export_site(
 
     Raises:
         TraceError: a folder does not exist or cannot be written, holds no trace, or one that is damaged.
+        LessonError: a lesson is not written as one.
         ValueError: ``language`` or ``base_url`` is not possible.
     """
     page_words(language)
     base = _checked_base(base_url)
     entries = list(_entries(Path(traces)))
+    taught = list(_lessons(Path(lessons))) if lessons is not None else []
     folder = _made(Path(output))
-    for below in (FORESTS, VIEWER):
+    for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _made(folder / below)
     copy_plotly(folder / VIEWER)
     write_kit(folder / VIEWER, page_file("site.css"))
     cards = [_write_trace(entry, folder, title, base, language) for entry in entries]
-    write(folder / "index.html", index_page(cards, title=title, language=language))
-    return ["index.html", *(card.page for card in cards)]
+    for page, _, text in taught:
+        write(folder / page, text)
+    links = [LessonLink(page, lesson.title, lesson.summary, lesson.count) for page, lesson, _ in taught]
+    write(folder / "index.html", index_page(cards, links, title=title, language=language))
+    return ["index.html", *(card.page for card in cards), *(link.page for link in links)]
+
+
+def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
+    """Address, lesson and page of every lesson file of a folder, by name. Raises: LessonError, TraceError."""
+    if not folder.is_dir():
+        raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix == ".md")
+    if not files:
+        raise LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
+    taken: set[str] = set()
+    kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
+    for file in files:
+        lesson = read_lesson(file)
+        yield (
+            f"{LESSONS}/{_free(_plain(file.stem), taken)}.html",
+            lesson,
+            lesson_page(lesson, kit, back="../index.html"),
+        )
 
 
 def _write_trace(entry: Entry, folder: Path, site: str, base: str, language: str) -> Card:

@@ -30,12 +30,33 @@ class Card:
     scene: Scene
 
 
-def index_page(cards: list[Card], *, title: str, language: str) -> str:
-    """The first page: a card for every trace."""
+@dataclass(frozen=True)
+class LessonLink:
+    """A lesson on the index."""
+
+    page: str
+    title: str
+    summary: str
+    cards: int
+
+
+def index_page(cards: list[Card], lessons: list[LessonLink], *, title: str, language: str) -> str:
+    """The first page: lessons, then a card for every trace."""
     words, kit = page_words(language), shared_kit(VIEWER)
-    body = [f"<main><h1>{html.escape(title)}</h1>", f"<h2>{words['site.decodes']}</h2>", '<ul class="cards">']
-    body += [_card(card, words) for card in cards]
+    body = [f"<main><h1>{html.escape(title)}</h1>"]
+    if lessons:
+        body += [f"<h2>{words['site.lessons']}</h2>", '<ol class="cards">', *(_lesson(one, words) for one in lessons)]
+        body.append("</ol>")
+    body += [f"<h2>{words['site.decodes']}</h2>", '<ul class="cards">', *(_card(card, words) for card in cards)]
     return _site_document(title, [*body, "</ul></main>"], language, kit.head)
+
+
+def _lesson(lesson: LessonLink, words: dict[str, str]) -> str:
+    return (
+        f'<li><div class="inside"><h3><a href="{lesson.page}">{html.escape(lesson.title)}</a></h3>'
+        f'<p>{html.escape(lesson.summary)}</p><p class="method">'
+        f"{words['site.cards'].format(count=lesson.cards)}</p></div></li>"
+    )
 
 
 def _card(card: Card, words: dict[str, str]) -> str:
