@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
     from visualize.lesson_page import export_lesson as export_lesson
+    from visualize.mask import mask_figure as mask_figure
     from visualize.mermaid import export_mermaid as export_mermaid
     from visualize.mermaid import forest_mermaid as forest_mermaid
     from visualize.notebook import show as show
@@ -48,6 +49,7 @@ _HOMES = {
     "forest_svg": "svg",
     "forest_text": "text",
     "forest_tikz": "tikz",
+    "mask_figure": "mask",
     "scene": "source",
     "show": "notebook",
     "timeline_figure": "charts",
