@@ -15,7 +15,7 @@ from visualize.scene import Scene
 from visualize.source import Source, scene_of
 from visualize.text import write
 
-START = script("DsbdHost.start();\n")
+START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
 
 def export_html(

@@ -1,5 +1,6 @@
 """What a page needs to show viewers: carried in the page itself, or shared by all pages of a site."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,10 @@ from visualize.pages import page_file
 from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
 from visualize.text import write
 
-VIEWER_FILE, HOST_FILE, STYLE_FILE = "viewer.js", "host.js", "style.css"
+UNPACK_FILE, VIEWER_FILE, HOST_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "style.css"
+
+SCRIPTS = (PLOTLY_FILE, UNPACK_FILE, VIEWER_FILE, HOST_FILE)
+_STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
 
 
 @dataclass(frozen=True)
@@ -30,15 +34,18 @@ class Kit:
 def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
     """All in the page, but perhaps Plotly. Raises: ValueError for an unknown ``plotly``."""
     assets = viewer_assets()
-    head = style(assets["css"], page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
-    body = packed_element("dsbd-viewer", packed(assets["js_classic"])) + "\n" + script(page_file("host.js"))
+    head = style(page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
+    viewer = packed(
+        "\n".join([_STYLE.format(css=json.dumps(assets["css"])), assets["js_classic"], page_file("host.js")])
+    )
+    body = packed_element("dsbd-viewer", viewer) + "\n" + script(page_file("unpack.js"))
     return Kit(head, body, plotly_origins(plotly), files=False)
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:
     """From the files that :func:`write_kit` wrote; ``folder`` is their relative address, ending in a slash."""
     sheet = f'<link rel="stylesheet" href="{folder}{STYLE_FILE}">'
-    files = "".join(f'<script src="{folder}{name}"></script>' for name in (PLOTLY_FILE, VIEWER_FILE, HOST_FILE))
+    files = "".join(f'<script src="{folder}{name}"></script>' for name in SCRIPTS)
     return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
 
 
@@ -46,5 +53,6 @@ def write_kit(folder: Path, *styles: str) -> None:
     """Write what the pages of a site share, but Plotly. Raises: TraceError."""
     assets = viewer_assets()
     write(folder / VIEWER_FILE, assets["js_classic"])
-    write(folder / HOST_FILE, page_file("host.js"))
+    for name in (UNPACK_FILE, HOST_FILE):
+        write(folder / name, page_file(name))
     write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))

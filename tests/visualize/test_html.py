@@ -10,6 +10,8 @@ from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.html import html_page
+from visualize.packed import packed
+from visualize.pages import page_file
 from visualize.plotly_script import cdn_address
 
 TRACE = toy_trace()
@@ -153,4 +155,17 @@ def test_a_viewer_that_was_hidden_draws_when_shown(browser, tmp_path):
         (viewer,) = seen.drawn()
         seen.page.wait_for_timeout(200)
         assert viewer.evaluate("() => document.querySelector('.dsbd .main-svg').getBoundingClientRect().width") > 400
+        seen.quiet()
+
+
+@pytest.mark.parametrize("text", ["", "a", "ab", "abc", "abcd", "日本 \u2028 👩‍🚀 </script> & \" '", "x" * 100_000])
+def test_a_packed_text_comes_back_and_is_inert(browser, tmp_path, text):
+    """Catches padding that is taken for content, and letters that HTML or an attribute would change."""
+    content = packed(text)
+    assert not set(content) & set("&<>\"'\\/\n")
+    page = tmp_path / "packed.html"
+    page.write_text(f"<!doctype html><p id=packed>{content}</p><script>{page_file('unpack.js')}</script>")
+    with visit(browser, page) as seen:
+        read = "() => dsbdUnpack(document.getElementById('packed').textContent)"
+        assert seen.page.evaluate(read) == text
         seen.quiet()

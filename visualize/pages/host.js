@@ -17,18 +17,6 @@ globalThis.DsbdHost = (() => {
 
   const WAIT_MS = 100, WAIT_TIMES = 150;  // for Plotly in another frame of the page
 
-  async function unpacked(packed) {
-    const bytes = Uint8Array.from(atob(packed.trim()), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-  }
-
-  function run(source) {
-    const script = document.createElement("script");
-    script.textContent = source;
-    document.head.append(script);
-    script.remove();
-  }
-
   /* Another viewer's frame on the same page carries Plotly for all that say "shared". */
   function besideMe() {
     for (let at = 0; at < parent.frames.length; at++) {
@@ -50,20 +38,18 @@ globalThis.DsbdHost = (() => {
     return "";
   }
 
-  async function loadParts() {
-    const plotly = document.getElementById("dsbd-plotly"), viewer = document.getElementById("dsbd-viewer");
-    if (plotly && !globalThis.Plotly) {
-      const packed = await packedPlotly(plotly);
-      if (packed) run(await unpacked(packed));
-    }
-    if (viewer && !globalThis.DsbdViewer) run(await unpacked(viewer.textContent));
+  async function loadPlotly() {
+    const plotly = document.getElementById("dsbd-plotly");
+    if (!plotly || globalThis.Plotly) return;
+    const packed = await packedPlotly(plotly);
+    if (packed) dsbdRun(await dsbdUnpack(packed));
   }
 
   /* ---- one viewer ------------------------------------------------------------------------- */
 
   /* A viewer with its scene, and moves over the edge of an iteration. `listeners` hear every step. */
   async function opened(element) {
-    const scene = JSON.parse(await unpacked(document.getElementById(element.dataset.scene).textContent));
+    const scene = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
     const listeners = [], count = scene.iterations.length;
     const handle = globalThis.DsbdViewer.mount(element, scene, {onchange: (place) => listeners.forEach((hear) => hear(place))});
     const steps = (it) => scene.iterations[it].steps.rows.length;
@@ -130,7 +116,7 @@ globalThis.DsbdHost = (() => {
 
   async function start() {
     if (parent !== window) document.documentElement.classList.add("framed");
-    await loadParts();
+    await loadPlotly();
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
       const viewer = await opened(element);
@@ -146,5 +132,5 @@ globalThis.DsbdHost = (() => {
     return viewers;
   }
 
-  return {start, unpacked};
+  return {start};
 })();

@@ -10,6 +10,7 @@
   const orderOf = ({it, step}) => it * 1e6 + step;
 
   document.documentElement.classList.add("live");
+  await dsbdReady;
   const [viewer] = await DsbdHost.start();
   const note = document.createElement("p");
   note.className = "locked";
