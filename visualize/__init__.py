@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from visualize.forest import forest_figure as forest_figure
     from visualize.html import export_html as export_html
     from visualize.lesson_page import export_lesson as export_lesson
+    from visualize.live import widget as widget
     from visualize.mask import mask_figure as mask_figure
     from visualize.mermaid import export_mermaid as export_mermaid
     from visualize.mermaid import forest_mermaid as forest_mermaid
@@ -55,6 +56,7 @@ _HOMES = {
     "timeline_figure": "charts",
     "tokens_figure": "charts",
     "viewer_assets": "assets",
+    "widget": "live",
     "width_figure": "charts",
 }
 _NAMED = {"scene": "scene_of"}

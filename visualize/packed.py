@@ -1,7 +1,7 @@
 """Text packed for a page: gzip in base 85, in letters that are inert in HTML, unpacked by ``pages/unpack.js``.
 
-The alphabet is that of RFC 1924 with ``&``, ``<`` and ``>`` written ``,``, ``.`` and ``:``. So a packed text can stand in
-a script element and, with its page, in an attribute: no token text breaks out, and nothing grows by being escaped.
+The alphabet is that of RFC 1924 with ``&``, ``<`` and ``>`` written ``,``, ``.`` and ``:``. So a packed text can stand
+in a script element and, with its page, in an attribute: no token text breaks out, and nothing grows when escaped.
 """
 
 import base64

@@ -32,7 +32,7 @@ def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
     if origin == "cdn":
         url, integrity = cdn_address()
         return f'<script src="{url}" integrity="{integrity}" crossorigin="anonymous"></script>'
-    content, mark = (_packed_plotly(), "") if origin == "inline" else ("", ' data-from="page"')
+    content, mark = (packed_plotly(), "") if origin == "inline" else ("", ' data-from="page"')
     return f'<script type="application/gzip" id="dsbd-plotly"{mark}>{content}</script>'
 
 
@@ -52,5 +52,6 @@ def cdn_address() -> tuple[str, str]:
 
 
 @lru_cache
-def _packed_plotly() -> str:
+def packed_plotly() -> str:
+    """Plotly, packed (``visualize.packed``)."""
     return packed(plotly_js_path().read_text(encoding="utf-8"))
