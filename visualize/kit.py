@@ -11,7 +11,7 @@ from visualize.pages import page_file
 from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
 from visualize.text import write
 
-UNPACK_FILE, VIEWER_FILE, HOST_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "style.css"
+UNPACK_FILE, VIEWER_FILE, HOST_FILE, DECK_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "deck.js", "style.css"
 
 SCRIPTS = (PLOTLY_FILE, UNPACK_FILE, VIEWER_FILE, HOST_FILE)
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
@@ -53,6 +53,6 @@ def write_kit(folder: Path, *styles: str) -> None:
     """Write what the pages of a site share, but Plotly. Raises: TraceError."""
     assets = viewer_assets()
     write(folder / VIEWER_FILE, assets["js_classic"])
-    for name in (UNPACK_FILE, HOST_FILE):
+    for name in (UNPACK_FILE, HOST_FILE, DECK_FILE):
         write(folder / name, page_file(name))
     write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))

@@ -1,6 +1,7 @@
 """Text to paste into a notebook, a book, a deck of slides or a course, to show a viewer there."""
 
 import html
+import json
 import re
 from pathlib import Path
 from typing import Literal, get_args
@@ -88,17 +89,17 @@ def _cell(
     """A code cell that reads a trace file, or the frame of an address in the words of the place."""
     if address is not None:
         frame = _frame(address, None, title, height, deck=False)
+        shown = f'IFrame({json.dumps(address)}, width="100%", height={height})'
         return {
-            "jupyter": f'from IPython.display import IFrame\n\nIFrame({address!r}, width="100%", height={height})\n',
+            "jupyter": f"from IPython.display import IFrame\n\n{shown}\n",
             "myst": f":::{{iframe}} {address}\n:width: 100%\n{' '.join(title.split())}\n:::\n",
             "quarto": f"```{{=html}}\n{frame}\n```\n",
         }[kind]
     if not isinstance(source, (str, Path)):
         raise ValueError(f"{kind} needs the path of a trace file or an address; save the trace first")
     scene_of(source, language)
-    options = "".join(
-        [f", iteration={iteration}" if iteration else "", f", language={language!r}" if language != "en" else ""]
-    )
-    code = f"import visualize\n\nvisualize.show({str(source)!r}{options}, height={height})\n"
+    options = f", iteration={iteration}" if iteration else ""
+    options += f", language={json.dumps(language)}" if language != "en" else ""
+    code = f"import visualize\n\nvisualize.show({json.dumps(str(source))}{options}, height={height})\n"
     cells = {"jupyter": code, "myst": f"```{{code-cell}} python\n{code}```\n", "quarto": f"```{{python}}\n{code}```\n"}
     return cells[kind]
