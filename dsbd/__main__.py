@@ -1,6 +1,7 @@
-"""Command line: ``python -m dsbd decode|compare|verify-trace|export|lesson|site|doctor``.
+"""Command line: ``python -m dsbd decode|compare|bench|verify-trace|export|lesson|site|doctor``.
 
-Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input).
+Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench was
+stopped; what it had measured is kept and printed).
 """
 
 import argparse
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args, get_type_hints
 
 from dsbd import __version__
 from dsbd.errors import DsbdError, SettingsError
+from dsbd.measure.flags import add_bench_flags, baselines_of, plan_of
 from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
 
-OK, CHECK_FAILED, BAD_INPUT = 0, 1, 2
+OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 EXPORT_FORMATS = ("html", "svg", "tikz", "mermaid", "text")
 PLOTLY_FROM = ("beside", "inline", "cdn")
 
@@ -63,6 +65,9 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("--runs", type=int, default=3, help="runs per method, with seeds seed, seed + 1, ... (3)")
     _add_pair(compare)
     _add_settings(compare, skip=("method",))
+    bench = _command(commands, "bench", "measure methods and settings over many prompts", _bench)
+    add_bench_flags(bench)
+    _add_pair(bench)
     verify = _command(commands, "verify-trace", "decide everything in a trace again", _verify_trace)
     verify.add_argument("file", metavar="FILE")
     export = _command(commands, "export", "draw a trace", _export)
@@ -241,6 +246,29 @@ def _compare(parsed: argparse.Namespace) -> int:
             f"{row['layers_per_iteration']:>11.2f}{row['target_calls']:>14.1f}"
         )
     return OK
+
+
+def _bench(parsed: argparse.Namespace) -> int:
+    plan = plan_of(parsed)
+    baselines = baselines_of(parsed, plan)
+    for path in (parsed.output, parsed.report):
+        _require_folder_of(path)
+    from dsbd.measure.session import BenchSession
+
+    session = BenchSession(_load_pair(parsed), plan, parsed.output)
+    finished = session.run()
+    summary = session.summary(baselines)
+    if parsed.json:
+        _print_json(summary)
+    else:
+        from dsbd.measure.tables import bench_tables
+
+        print(bench_tables(summary))
+    if parsed.report:
+        import visualize
+
+        visualize.export_bench(summary, parsed.report)
+    return OK if finished else STOPPED
 
 
 def _verify_trace(parsed: argparse.Namespace) -> int:

@@ -1,32 +1,38 @@
 """The viewer's source for pages that embed it."""
 
 import importlib.util
-from importlib import resources
+from collections.abc import Iterable
 from pathlib import Path
+
+from visualize.bundle import module, source
 
 GLOBAL = "DsbdViewer"
 _EXPORT = "export function mount"
 
 
-def viewer_assets() -> dict[str, str]:
+def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
     """What a page needs to show the viewer, from the one source.
+
+    Args:
+        languages: string tables to carry, English always among them; None = all there are.
 
     Returns:
         ``js``: the ES module, which exports ``mount``.
         ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
         ``css``: the style sheet; all of it stays below ``.dsbd``.
         ``plotly_js_path``: where the plotly package keeps ``plotly.min.js``, to be served by the page.
+
+    Raises:
+        ValueError: there is no table for one of the languages.
     """
-    folder = resources.files("visualize") / "viewer"
-    module = (folder / "viewer.js").read_text(encoding="utf-8")
-    css = (folder / "viewer.css").read_text(encoding="utf-8")
-    return {"js": module, "js_classic": classic(module), "css": css, "plotly_js_path": str(plotly_js_path())}
+    js = module(None if languages is None else tuple(sorted(set(languages))))
+    return {"js": js, "js_classic": classic(js), "css": source("viewer.css"), "plotly_js_path": str(plotly_js_path())}
 
 
-def classic(module: str) -> str:
+def classic(js: str) -> str:
     """The module's source as an expression that runs in a classic script, strict and leaking one global."""
-    assert module.count("export ") == module.count(_EXPORT) == 1, "the module must export mount and nothing else"
-    body = module.replace(_EXPORT, "function mount")
+    assert js.count("\nexport ") == js.count(_EXPORT) == 1, "the module must export mount and nothing else"
+    body = js.replace(_EXPORT, "function mount")
     return f'(() => {{\n"use strict";\n{body}\nglobalThis.{GLOBAL} = {{mount}};\n}})();\n'
 
 

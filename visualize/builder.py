@@ -86,6 +86,9 @@ class SceneBuilder:
             beams_before=self._beams(iteration.input_beams, finished=False),
             beams_after=after,
             seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
+            trials=tuple(iteration.trials),
+            draws=tuple(iteration.draws),
+            slots=iteration.kept,
         )
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)
@@ -157,6 +160,7 @@ class SceneBuilder:
             label=shorten(token),
             columns=columns(shorten(token)),
             token=token,
+            completes="",
             adds=said[-PATH_CHARACTERS:],
             pending=hex_bytes(pending) if pending else "",
             token_id=known.token_id if known else None,
@@ -178,7 +182,6 @@ class SceneBuilder:
         before = self._say(node.parent)[1]
         adds, pending = decode_piece(node, before)
         token = piece_label(node)
-        completes = f" {self.words('node.completes', character=visible(adds))}" if before and adds else ""
         state, slots, landed = told.looks.get(node.id, (node.kind, 0, False))
         return NodeScene(
             id=node.id,
@@ -187,7 +190,8 @@ class SceneBuilder:
             row=round(row, 3),
             label=shorten(token),
             columns=columns(shorten(token)),
-            token=token + completes,
+            token=token,
+            completes=visible(adds) if before and adds else "",
             adds=flowing(adds),
             pending=hex_bytes(pending) if pending else "",
             token_id=node.token_id,

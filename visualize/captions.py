@@ -19,9 +19,15 @@ def label(node: NodeScene, strings: dict[str, str]) -> str:
     return isolated(node.label) + count
 
 
+def whole_token(node: NodeScene, strings: dict[str, str]) -> str:
+    """The token, and the character it completes where that one is split over tokens."""
+    told = strings["node.completes"].format(character=node.completes) if node.completes else ""
+    return f"{node.token} {told}".rstrip(" ")
+
+
 def hover_lines(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
     """The token, its state, its probabilities, and the arithmetic of each fact."""
-    yield node.token
+    yield whole_token(node, strings)
     yield strings[f"state.{node.state}"] + (f", {strings['state.landed']}" if node.landed else "")
     numbers = list(known_numbers(node, strings))
     if numbers:

@@ -31,10 +31,14 @@ class TokensInfo:
     """The target's raw p(token | before)."""
 
 
-def tokens_figure(source: Source, *, theme: Theme = "light") -> go.Figure:
-    """Each token of the returned text: the target's probability of it, and where it came from. Raises: TraceError."""
+def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+    """Each token of the returned text: the target's probability of it, and where it came from.
+
+    Raises: TraceError; ValueError for a language without a table.
+    """
     info = tokens_info(source)
-    return plot_tokens(info, theme) if info.labels else empty_figure(Words()("figure.tokens"), theme)
+    words = Words(language)
+    return plot_tokens(info, theme, words) if info.labels else empty_figure("figure.tokens", theme, words)
 
 
 def tokens_info(source: Source) -> TokensInfo:
@@ -59,9 +63,9 @@ def _best_path(trace: Trace) -> list[Node]:
     return list(path_to(best, trace.node_index()))
 
 
-def plot_tokens(info: TokensInfo, theme: Theme = "light") -> go.Figure:
+def plot_tokens(info: TokensInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`TokensInfo`."""
-    words, figure = Words(), go.Figure()
+    words, figure = words or Words(), go.Figure()
     for origin in YIELDED:
         places = [place for place, found in enumerate(info.origins) if found == origin]
         texts = [f"{info.labels[place]}, P {number(info.probabilities[place])}" for place in places]
@@ -94,10 +98,14 @@ class WidthInfo:
         return tuple(sum(widths) / len(widths) if widths else None for widths in self.widths)
 
 
-def width_figure(source: Source, *, theme: Theme = "light") -> go.Figure:
-    """Chosen widths and accepted depth over the iterations. Raises: TraceError."""
+def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+    """Chosen widths and accepted depth over the iterations.
+
+    Raises: TraceError; ValueError for a language without a table.
+    """
     info = width_info(source)
-    return plot_width(info, theme) if info.iterations else empty_figure(Words()("figure.width"), theme)
+    words = Words(language)
+    return plot_width(info, theme, words) if info.iterations else empty_figure("figure.width", theme, words)
 
 
 def width_info(source: Source) -> WidthInfo:
@@ -110,9 +118,9 @@ def width_info(source: Source) -> WidthInfo:
     )
 
 
-def plot_width(info: WidthInfo, theme: Theme = "light") -> go.Figure:
+def plot_width(info: WidthInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`WidthInfo`."""
-    words, colors, figure = Words(), palette(theme), go.Figure()
+    words, colors, figure = words or Words(), palette(theme), go.Figure()
     figure.add_bar(
         x=info.iterations, y=info.layers, name=words("figure.layers"), marker_color=colors.faint, opacity=0.55
     )
@@ -143,10 +151,14 @@ class TimelineInfo:
     seconds: dict[str, tuple[float, ...]]
 
 
-def timeline_figure(source: Source, *, theme: Theme = "light") -> go.Figure:
-    """Draft, score, verify and commit seconds of each iteration, stacked. Raises: TraceError."""
+def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+    """Draft, score, verify and commit seconds of each iteration, stacked.
+
+    Raises: TraceError; ValueError for a language without a table.
+    """
     info = timeline_info(source)
-    return plot_timeline(info, theme) if info.iterations else empty_figure(Words()("figure.timeline"), theme)
+    words = Words(language)
+    return plot_timeline(info, theme, words) if info.iterations else empty_figure("figure.timeline", theme, words)
 
 
 def timeline_info(source: Source) -> TimelineInfo:
@@ -158,9 +170,9 @@ def timeline_info(source: Source) -> TimelineInfo:
     return TimelineInfo(tuple(iteration.index for iteration in iterations), seconds)
 
 
-def plot_timeline(info: TimelineInfo, theme: Theme = "light") -> go.Figure:
+def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`TimelineInfo`."""
-    words, figure = Words(), go.Figure()
+    words, figure = words or Words(), go.Figure()
     for phase, (color, pattern) in PHASES.items():
         marker = {"color": color, "pattern": _pattern(pattern)}
         hover = "%{y:.4f} s<extra>" + words(f"phase.{phase}") + "</extra>"

@@ -41,7 +41,9 @@ class CompareInfo:
     panels: dict[str, tuple[Bar, ...]]
 
 
-def compare_figure(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, theme: Theme = "light") -> go.Figure:
+def compare_figure(
+    rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, theme: Theme = "light", language: str = "en"
+) -> go.Figure:
     """Measured figures of several methods.
 
     Args:
@@ -49,25 +51,28 @@ def compare_figure(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, the
             is drawn as "not measured". A figure may be a number, or a list with one number per run: then the
             bar is their mean. ``<figure>_runs`` holds the runs beside a number, ``<figure>_half_width`` its interval.
 
+        theme: ``light`` or ``dark``.
+        language: of titles and names.
+
     Raises:
-        ValueError: a method has no name, or a figure is no number.
+        ValueError: a method has no name, a figure is no number, or there is no table for the language.
     """
-    info = compare_info(rows)
-    if not info.panels:
-        return empty_figure(Words()("figure.compare"), theme)
-    return plot_compare(info, theme)
+    words = Words(language)
+    info = compare_info(rows, words)
+    return plot_compare(info, theme, words) if info.panels else empty_figure("figure.compare", theme, words)
 
 
-def compare_info(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> CompareInfo:
+def compare_info(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], words: Words | None = None) -> CompareInfo:
     """The data of :func:`compare_figure`. Raises: ValueError."""
+    words = words or Words()
     methods: Sequence[Mapping[str, Any]] = (rows.get("methods") or []) if isinstance(rows, Mapping) else rows
     ratios: Mapping[str, Any] = (rows.get("ratios") or {}) if isinstance(rows, Mapping) else {}
     if not methods:
         return CompareInfo({})
-    return CompareInfo({panel: tuple(_bar(method, panel, ratios) for method in methods) for panel in PANELS})
+    return CompareInfo({panel: tuple(_bar(method, panel, ratios, words) for method in methods) for panel in PANELS})
 
 
-def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any]) -> Bar:
+def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any], words: Words) -> Bar:
     if not isinstance(row.get("method"), str):
         raise ValueError(f"a compared method has no name: {str(row)[:60]!r}; each needs 'method'")
     method = row["method"]
@@ -82,13 +87,13 @@ def _bar(row: Mapping[str, Any], panel: str, ratios: Mapping[str, Any]) -> Bar:
     if value is None and runs:
         value = sum(runs) / len(runs)
     ratio = ratios.get(method) if panel == "tokens_per_second" else None
-    label = row.get("label") or Words().table.get(f"method.{method}", method)
+    label = row.get("label") or words.table.get(f"method.{method}", method)
     return Bar(method, str(label), value, tuple(runs), half_width, ratio)
 
 
-def plot_compare(info: CompareInfo, theme: Theme = "light") -> go.Figure:
+def plot_compare(info: CompareInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`CompareInfo`."""
-    words, colors = Words(), palette(theme)
+    words, colors = words or Words(), palette(theme)
     names = [words(f"figure.{panel}") for panel in info.panels]
     rows = -(-len(info.panels) // COLUMNS)
     figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=names, horizontal_spacing=0.09, vertical_spacing=0.2)

@@ -73,7 +73,7 @@ def forest_figure(source: Source | Iteration | Scene, iteration: int = 0, *, the
         TraceError: no such iteration, or no such trace.
     """
     info = forest_info(source, iteration)
-    return empty_figure("DSBD", theme) if info is None else plot_forest(info, theme)
+    return empty_figure("method.dsbd", theme) if info is None else plot_forest(info, theme)
 
 
 def forest_info(source: Source | Iteration | Scene, iteration: int = 0) -> ForestInfo | None:

@@ -4,6 +4,7 @@ import html
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from dsbd.errors import TraceError
 from visualize.assets import plotly_js_path
@@ -11,9 +12,24 @@ from visualize.kit import carried_kit
 from visualize.packed import packed_json
 from visualize.page import document, packed_element, script
 from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom
-from visualize.scene import Scene
+from visualize.scene import ResultBeam
 from visualize.source import Source, scene_of
 from visualize.text import write
+
+
+class Drawn(Protocol):
+    """What a viewer can show: a scene, or two side by side."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def prompt(self) -> tuple[str, ...]: ...
+    @property
+    def result(self) -> tuple[ResultBeam, ...]: ...
+    @property
+    def strings(self) -> dict[str, str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
 
 START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
@@ -56,12 +72,12 @@ def copy_plotly(folder: Path) -> None:
 
 
 def html_page(
-    scenes: Scene | Sequence[Scene], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
+    scenes: Drawn | Sequence[Drawn], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
 ) -> str:
     """The page as a string.
 
     Args:
-        scenes: one viewer for each.
+        scenes: one viewer for each; what :func:`visualize.diff_scene` gives is two viewers side by side.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
         title: of the page; the method where it is empty.
         place: where the viewers open, as in an address: ``it=3&step=5``.
@@ -69,9 +85,10 @@ def html_page(
     Raises:
         ValueError: ``plotly`` is unknown.
     """
-    chosen = [scenes] if isinstance(scenes, Scene) else list(scenes)
+    chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
-    kit = carried_kit(plotly)
+    # A page that goes online for Plotly is one that must be small: it speaks its own language only.
+    kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
     body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
     return document(
         title or (f"DSBD · {names}" if names else "DSBD"),
@@ -82,17 +99,17 @@ def html_page(
     )
 
 
-def _places(scenes: list[Scene], place: str) -> str:
+def _places(scenes: list[Drawn], place: str) -> str:
     """An element per viewer; a lone one keeps its step in the address."""
     start = f' data-place="{html.escape(place)}"' if place else ""
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 
 
-def _scenes(scenes: list[Scene]) -> Iterable[str]:
+def _scenes(scenes: list[Drawn]) -> Iterable[str]:
     return (packed_element(f"dsbd-scene-{at}", packed_json(scene.to_dict())) for at, scene in enumerate(scenes))
 
 
-def _without_scripts(scenes: list[Scene]) -> str:
+def _without_scripts(scenes: list[Drawn]) -> str:
     texts = ["".join(scene.prompt) + (scene.result[0].text if scene.result else "") for scene in scenes]
     return "".join(f"<noscript><p>{html.escape(text)}</p></noscript>" for text in texts)

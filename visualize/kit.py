@@ -1,6 +1,7 @@
 """What a page needs to show viewers: carried in the page itself, or shared by all pages of a site."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,9 +32,12 @@ class Kit:
     """True where style sheets lie beside the page."""
 
 
-def carried_kit(plotly: PlotlyFrom, *styles: str) -> Kit:
-    """All in the page, but perhaps Plotly. Raises: ValueError for an unknown ``plotly``."""
-    assets = viewer_assets()
+def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
+    """All in the page, but perhaps Plotly; ``languages`` the viewer can be switched to, None = all.
+
+    Raises: ValueError for an unknown ``plotly``.
+    """
+    assets = viewer_assets(languages)
     head = style(page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
     viewer = packed(
         "\n".join([_STYLE.format(css=json.dumps(assets["css"])), assets["js_classic"], page_file("host.js")])

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
+from dsbd.tracing.trace import Draw, KeptSlots, Trial
+
 
 @dataclass(frozen=True)
 class Gauge:
@@ -49,6 +51,8 @@ class NodeScene:
     """Monospace columns of the label."""
     token: str
     """Visible text, whole."""
+    completes: str
+    """The character, split over tokens, that this token completes, visible; or empty."""
     adds: str
     """What it adds to the running text; for an input beam the end of its text."""
     pending: str
@@ -93,6 +97,8 @@ class LayerScene:
     kind: str
     title: str
     width: int
+    width_reason: str
+    """As recorded."""
     reason: str
     caption: str
     """The width and why, in a few characters."""
@@ -100,10 +106,18 @@ class LayerScene:
     outcome: str
     outcome_sentence: str
     at_least: tuple[float, ...]
-    """P(accepted >= k) for k = 1..m."""
+    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
+    forest_mass: float | None
+    """In a likely forest the chance that a draw lands."""
     threshold: float | None
     step: int
     """The step that chooses the width."""
+    chain_S: tuple[float, ...]
+    """S of the residual after 0..m rejections in a row, as recorded."""
+    support: int
+    """Pairs of positive probability under the target."""
+    alive: tuple[int, ...]
+    """Places of the beams this layer extends."""
     alternatives: tuple[AlternativeScene, ...]
 
 
@@ -130,6 +144,8 @@ class StepScene:
     focus: int
     """Place of the node the step is about; -1 for none."""
     changes: tuple[Change, ...]
+    about: tuple[int, ...]
+    """Drafts, nodes and cover nodes of a draft step; nodes of the score step; the place among the trials or draws."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +176,10 @@ class IterationScene:
     beams_after: tuple[BeamScene, ...]
     seconds: dict[str, float]
     """Wall-clock seconds by phase."""
+    trials: tuple[Trial, ...]
+    """As recorded, so that whoever reads the scene can decide them again."""
+    draws: tuple[Draw, ...]
+    slots: KeptSlots
 
 
 @dataclass(frozen=True)
@@ -242,6 +262,7 @@ class Scene:
     result: tuple[ResultBeam, ...]
     """Ranked; empty while the decode runs."""
     strings: dict[str, str]
+    """The sentence templates of the language the scene was built in."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready plain data, packed (``visualize.pack``), with all that the viewer needs."""

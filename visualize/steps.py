@@ -11,7 +11,7 @@ from dsbd.tracing.trace import Draw, Iteration, Layer, Node, Trial
 from visualize.scene import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
 from visualize.styles import YIELDED
 from visualize.tokens import piece_label, visible
-from visualize.words import Words, at_least
+from visualize.words import Words, chances_of
 
 Look = tuple[str, int, bool]
 """State, slots and landed mark of a node."""
@@ -50,10 +50,18 @@ class StepList:
             self._layer(layer)
         self._commit()
 
-    def _add(self, phase: str, layer: int, sentence: str, nodes: Iterable[int] = (), focus: int | None = None) -> None:
+    def _add(
+        self,
+        phase: str,
+        layer: int,
+        sentence: str,
+        nodes: Iterable[int] = (),
+        focus: int | None = None,
+        about: tuple[int, ...] = (),
+    ) -> None:
         changes = tuple(Change(self.places[node], *self.looks[node]) for node in nodes)
         place = -1 if focus is None else self.places[focus]
-        self.steps.append(StepScene(phase, layer, sentence, place, changes))
+        self.steps.append(StepScene(phase, layer, sentence, place, changes, about))
 
     def _input_beams(self) -> None:
         self.roots = [beam.node for beam in self.iteration.input_beams]
@@ -70,16 +78,19 @@ class StepList:
             drafts = sum(trial.layer == layer for trial in self.iteration.trials)
             key = "step.draft_nodes" if not drafts else "step.draft_cover" if cover else "step.draft"
             counts = {"drafts": drafts, "nodes": len(members) - (cover if drafts else 0), "cover": cover}
-            self._add("draft", layer, self.words(key, layer=layer, **counts), [*roots, *(node.id for node in members)])
+            sentence, shown = self.words(key, layer=layer, **counts), [*roots, *(node.id for node in members)]
+            self._add("draft", layer, sentence, shown, about=tuple(counts.values()))
             roots = []
 
     def _score(self) -> None:
         forest = sum(node.kind != "drawn" for node in self.iteration.nodes)
         key = "step.score" if forest else "step.score_none"
-        self._add("score", 0, self.words(key, nodes=forest), [] if self.steps else self.roots)
+        self._add("score", 0, self.words(key, nodes=forest), [] if self.steps else self.roots, about=(forest,))
 
     def _layer(self, layer: Layer) -> None:
-        reason, short_reason = self.words.width(layer, self.settings)
+        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
+        chances = chances_of(layer, self.settings, draws)
+        reason, short_reason = self.words.width(layer, self.settings, chances)
         caption = " · ".join(part for part in (self.words("width.given", width=layer.width), short_reason) if part)
         bonus = layer.kind == "bonus"
         title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
@@ -89,24 +100,29 @@ class StepList:
                 kind=layer.kind,
                 title=title,
                 width=layer.width,
+                width_reason=layer.width_reason,
                 reason=reason,
                 caption=caption,
                 accepted=layer.accepted,
                 outcome=layer.outcome,
                 outcome_sentence=self.words.outcome(layer),
-                at_least=tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1)),
+                at_least=chances,
+                forest_mass=layer.forest_mass,
                 threshold=self.settings.width_threshold if self.settings and not bonus else None,
                 step=len(self.steps),
                 alternatives=self._alternatives(layer),
+                chain_S=tuple(layer.chain_S),
+                support=layer.target_support,
+                alive=tuple(self.places[node] for node in layer.alive),
             )
         )
         self._add("width", layer.layer, self.words("step.width", layer=layer.layer, reason=reason))
-        trials = [trial for trial in self.iteration.trials if trial.layer == layer.layer]
-        for trial in trials:
-            self._trial(trial, layer, len(trials))
-        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
-        for order, draw in enumerate(draws, 1):
-            self._draw(draw, order, len(draws))
+        trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if trial.layer == layer.layer]
+        for at, trial in trials:
+            self._trial(at, trial, layer, len(trials))
+        drawn = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
+        for order, (at, draw) in enumerate(drawn, 1):
+            self._draw(at, draw, order, len(drawn))
         self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
 
     def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
@@ -118,7 +134,7 @@ class StepList:
             found.append(AlternativeScene(label, visible(pair.text), pair.target_prob, pair.draft_prob, place))
         return tuple(found)
 
-    def _trial(self, trial: Trial, layer: Layer, count: int) -> None:
+    def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]
         sentence = self.words.trial(trial, width=layer.width)
         gauge = None
@@ -127,14 +143,14 @@ class StepList:
         self._look(trial.node, trial.verdict, landed=False)
         title = self.words("trial.title", order=trial.order + 1, count=count)
         fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.residual(trial, node) or "", gauge)
-        self._tell("trial", trial.layer, node, fact)
+        self._tell("trial", at, trial.layer, node, fact)
 
-    def _draw(self, draw: Draw, order: int, count: int) -> None:
+    def _draw(self, at: int, draw: Draw, order: int, count: int) -> None:
         self._look(draw.node, draw.kind, landed=draw.landed)
         gauge = Gauge(draw.cdf_low, draw.cdf_high, draw.uniform)
         title = self.words("draw.title", order=order, count=count)
         fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), "", gauge)
-        self._tell("draw", draw.layer, self.nodes[draw.node], fact)
+        self._tell("draw", at, draw.layer, self.nodes[draw.node], fact)
 
     def _look(self, node: int, state: str, landed: bool) -> None:
         """A beam that is yielded once stays so, whatever happens to its duplicates."""
@@ -142,11 +158,11 @@ class StepList:
         kept = before if before in YIELDED else state
         self.looks[node] = (kept, slots + (state in YIELDED), was_landed or landed)
 
-    def _tell(self, phase: str, layer: int, node: Node, fact: Fact) -> None:
+    def _tell(self, phase: str, at: int, layer: int, node: Node, fact: Fact) -> None:
         self.facts[node.id].append(fact)
         token = f"“{piece_label(node)}”"
         told = self._sentence(f"step.{phase}", layer=layer, title=fact.title, token=token, sentence=fact.sentence)
-        self._add(phase, layer, told, [node.id], focus=node.id)
+        self._add(phase, layer, told, [node.id], focus=node.id, about=(at,))
 
     def _commit(self) -> None:
         layers, beams = len(self.iteration.layers), len(self.iteration.output_beams)

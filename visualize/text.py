@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Iteration
-from visualize.captions import known_numbers
+from visualize.captions import known_numbers, whole_token
 from visualize.scene import IterationScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.words import number
@@ -76,7 +76,7 @@ def _below(
 
 
 def _line(node: NodeScene, strings: dict[str, str]) -> str:
-    words = [node.token, strings[f"state.{node.state}"]]
+    words = [whole_token(node, strings), strings[f"state.{node.state}"]]
     if node.slots > 1:
         words.append(strings["node.multiplicity"].format(count=node.slots))
     if node.landed:

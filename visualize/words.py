@@ -6,6 +6,8 @@ the viewer reads as well. Numbers are given as many digits as it takes to see wh
 
 import json
 import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -70,36 +72,46 @@ class Words:
         sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
 
-    def width(self, layer: Layer, settings: DecodingSettings | None) -> tuple[str, str]:
+    def width(
+        self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float] | None = None
+    ) -> tuple[str, str]:
         """Why the layer has its width: a sentence, and a short form for the drawing.
 
-        The reason is found again from ``accepted_distribution``; without settings only the recorded
-        reason can be given.
+        The reason is found again from the recorded numbers; without settings only the recorded reason can be given.
+
+        Args:
+            layer: the record.
+            settings: as resolved.
+            chances: :func:`chances_of` the layer, where they are known already.
         """
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
-        reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings)
+        if chances is None:
+            chances = chances_of(layer, settings)
+        reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings, chances)
         values = {"width": layer.width, "next": layer.width + 1}
-        tails = (at_least(layer, layer.width), at_least(layer, layer.width + 1), settings.width_threshold)
+        tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
         shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
         return self(f"width.{reason}", **values, **shown), self(f"width.short_{reason}", **values, **shown)
 
     def outcome(self, layer: Layer) -> str:
         """What the layer's verdicts led to."""
-        return self(f"outcome.{layer.outcome}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
+        likely = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
+        return self(f"outcome.{layer.outcome}{likely}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
 
-def _draft_reason(layer: Layer, settings: DecodingSettings) -> str:
+def _draft_reason(layer: Layer, settings: DecodingSettings, chances: Sequence[float]) -> str:
     width, threshold = layer.width, settings.width_threshold
+    likely = "" if layer.forest_mass is None else "likely_"
     if width < settings.min_width:
-        return "support"
-    if at_least(layer, width) < threshold:
-        return "min" if width == settings.min_width else "given"
-    if width >= layer.draws_planned:
-        return "all"
-    if at_least(layer, width + 1) >= threshold:
-        return "max" if width == settings.widest else "support"
-    return "between"
+        return f"{likely}support"
+    if _at(chances, width) < threshold:
+        return f"{likely}min" if width == settings.min_width else f"{likely}given"
+    if width >= len(chances):
+        return "likely_all" if likely else "all"
+    if _at(chances, width + 1) >= threshold:
+        return f"{likely}max" if width == settings.widest else f"{likely}support"
+    return f"{likely}between"
 
 
 def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
@@ -108,21 +120,46 @@ def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
     return "bonus" if layer.width == settings.widest else "bonus_all"
 
 
+def chances_of(layer: Layer, settings: DecodingSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
+    """What the width was chosen from: P(accepted >= k), in a likely forest P(k draws all land), k = 1, 2, ...
+
+    Greedy draws without replacement are certain: there the draws of the layer tell who lands.
+    """
+    if layer.forest_mass is None:
+        return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
+    most = settings.widest if settings else layer.width
+    if settings and settings.temperature == 0 and not settings.replacement:
+        landed = [draw.landed for draw in draws][:most]
+        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, most + 1))
+    return tuple(layer.forest_mass**k for k in range(1, most + 1))
+
+
 def at_least(layer: Layer, count: int) -> float:
     """P(accepted >= count) of a layer; 0 beyond its drafts."""
     return min(1.0, math.fsum(layer.accepted_distribution[count:]))
+
+
+def _at(chances: Sequence[float], count: int) -> float:
+    return 1.0 if count < 1 else chances[count - 1] if count <= len(chances) else 0.0
 
 
 def number(value: float, digits: int = 2) -> str:
     """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
     if value == 0 or abs(value) >= _PLAIN_FROM:
         places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
-        text = f"{value:.{places}f}"
+        text = _fixed(value, places)
         text = text.rstrip("0").rstrip(".") if float(text) == round(value) == value else text
     else:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
         text = f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     return text.replace("-", "−")
+
+
+def _fixed(value: float, places: int) -> str:
+    """The value with this many places; a tie goes away from zero, as browsers round."""
+    if value * 2.0 ** (places + 1) % 1:  # not even half a last place: no tie
+        return f"{value:.{places}f}"
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
 def tell_apart(*values: float) -> list[str]:

@@ -9,6 +9,12 @@ import torch
 PHASES = ("prefill", "draft", "score", "verify", "commit")
 
 
+def synchronise(device: torch.device) -> None:
+    """Wait until the device has done all work queued on it."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 class PhaseClock:
     """Seconds per phase, over all iterations and in the current one.
 
@@ -19,7 +25,7 @@ class PhaseClock:
 
     def __init__(self, device: torch.device, exact: bool) -> None:
         self._device = device
-        self._synchronise = exact and device.type == "cuda"
+        self._exact = exact
         self.total_seconds = dict.fromkeys(PHASES, 0.0)
         self.iteration_seconds = dict.fromkeys(PHASES, 0.0)
 
@@ -32,8 +38,8 @@ class PhaseClock:
         """Time a block as part of a phase."""
         start = time.perf_counter()
         yield
-        if self._synchronise:
-            torch.cuda.synchronize(self._device)
+        if self._exact:
+            synchronise(self._device)
         seconds = time.perf_counter() - start
         self.total_seconds[name] += seconds
         self.iteration_seconds[name] += seconds

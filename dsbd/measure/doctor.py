@@ -2,21 +2,17 @@
 
 import os
 import platform
-import statistics
-import time
 from importlib.metadata import version
 from typing import Any
 
 import torch
 
-from dsbd.beams import Node
+from dsbd.measure.floor import forward_milliseconds
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16
-from dsbd.models.rows import new_row
 
 FOREST_SIZES = (1, 8, 16, 32, 64)
-CONTEXT = 64
-REPEATS = 15
+DRAFT_SIZES = (1, 8)
 
 
 def examine(pair: Pair) -> dict[str, Any]:
@@ -25,8 +21,8 @@ def examine(pair: Pair) -> dict[str, Any]:
     Returns:
         Plain data; times are medians in milliseconds.
     """
-    target = forward_milliseconds(pair.target)
-    draft = None if pair.draft is None else forward_milliseconds(pair.draft, (1, 8))
+    target = forward_milliseconds(pair.target, FOREST_SIZES)
+    draft = None if pair.draft is None else forward_milliseconds(pair.draft, DRAFT_SIZES)
     report: dict[str, Any] = {
         "versions": {
             "python": platform.python_version(),
@@ -44,30 +40,6 @@ def examine(pair: Pair) -> dict[str, Any]:
         "draft_forward_milliseconds": draft,
     }
     return report | {"advice": advice(report)}
-
-
-@torch.inference_mode()
-def forward_milliseconds(model: LanguageModel, sizes: tuple[int, ...] = FOREST_SIZES) -> dict[str, float]:
-    """Median time of a forward of so many tokens behind a context of 64, sizes taken in turn after a warm-up."""
-    times: dict[int, list[float]] = {size: [] for size in sizes}
-    for repeat in range(REPEATS + 2):
-        for size in sizes:
-            seconds = _one_forward(model, size)
-            if repeat >= 2:
-                times[size].append(seconds)
-    return {str(size): 1000 * statistics.median(values) for size, values in times.items()}
-
-
-def _one_forward(model: LanguageModel, size: int) -> float:
-    row, root = new_row(model), Node(None, -1, 0)
-    row.prefill([place % model.vocabulary_size for place in range(CONTEXT)], root)
-    row.open([root], size - 1)
-    tokens = torch.arange(size - 1, device=model.device) % model.vocabulary_size
-    _synchronise(model)
-    start = time.perf_counter()
-    row.feed(tokens, torch.zeros_like(tokens), (size - 1,))
-    _synchronise(model)
-    return time.perf_counter() - start
 
 
 def advice(report: dict[str, Any]) -> list[str]:
@@ -93,11 +65,6 @@ def advice(report: dict[str, Any]) -> list[str]:
     if report["device"] == "cpu":
         lines.append("A GPU would be faster: extra forest nodes ride along at no cost there.")
     return lines
-
-
-def _synchronise(model: LanguageModel) -> None:
-    if model.device.type == "cuda":
-        torch.cuda.synchronize(model.device)
 
 
 def _model(model: LanguageModel) -> dict[str, Any]:

@@ -23,7 +23,7 @@ class Visit:
         self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         self.page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
         self.page.goto(address)
-        self.page.wait_for_selector("#forest .main-svg")
+        self.page.wait_for_selector("#forest .dsbd-node")
 
     def set_field(self, name: str, value: str) -> None:
         self.page.fill(f"#field-{name} input[type=number]", value)
@@ -53,7 +53,7 @@ def test_the_recorded_trace_is_there_at_once(visit):
     assert "once upon a" in visit.page.input_value("#prompt textarea")
     assert visit.page.inner_text(".running-line").strip().startswith("once upon a")
     assert "recorded" in visit.page.inner_text("#note")
-    assert visit.page.locator("#forest [role=treeitem]").count() > 3
+    assert visit.page.locator("#forest .dsbd-node:not([hidden])").count() > 3
     visit.page.click("#forest button[aria-label='First step']")
     visit.wait_for("#forest .dsbd-count >> nth=0", "^1 of")
 
@@ -110,7 +110,7 @@ def test_bad_settings_are_said(visit):
     visit.run("Once upon")
     visit.wait_for("#problem", "Seed is -4; allowed are")
     assert visit.page.is_visible("#run")
-    assert visit.page.locator("#forest .main-svg").count() > 0
+    assert visit.page.locator("#forest .dsbd-node").count() > 0
 
 
 def test_files_in_and_out(visit, tmp_path):
@@ -155,18 +155,14 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
         "input => { input.value = 0; input.dispatchEvent(new Event('input')); }"
     )
-    spans = "document.querySelector('#forest .js-plotly-plot').layout.xaxis.range"
-    whole = visit.page.evaluate(spans)
-    box = visit.page.locator("#forest .nsewdrag").first.bounding_box()
-    visit.page.mouse.move(box["x"] + 60, box["y"] + 20)
-    visit.page.mouse.down()
-    visit.page.mouse.move(box["x"] + 200, box["y"] + 120, steps=4)
-    visit.page.mouse.up()
-    zoomed = visit.page.evaluate(spans)
-    assert zoomed != whole
+    width = "document.querySelector('#forest .dsbd-forest').getBoundingClientRect().width"
+    whole = visit.page.evaluate(width)
+    visit.page.click("#forest [aria-label=Larger]")
+    zoomed = visit.page.evaluate(width)
+    assert zoomed > whole
     visit.wait_for("#note", "Decoded in")
     assert visit.page.inner_text("#forest .dsbd-count >> nth=1").startswith("1 of")
-    assert visit.page.evaluate(spans) == zoomed
+    assert visit.page.evaluate(width) == zoomed
 
 
 def test_compare(visit):

@@ -24,7 +24,9 @@ class Visit:
     def drawn(self, count: int = 1):
         """The frames that hold a viewer with its drawing, once there are ``count``."""
         for _ in range(300):
-            frames = [frame for frame in self.page.frames if frame.query_selector(".dsbd .main-svg")]
+            frames = [
+                frame for frame in self.page.frames if frame.query_selector(".dsbd-forest .dsbd-node:not([hidden])")
+            ]
             if len(frames) >= count:
                 return frames
             self.page.wait_for_timeout(100)

@@ -11,6 +11,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.trace import Iteration, Node, Trace
 from tests.visualize.toy import toy_trace
 from visualize.assets import classic, viewer_assets
+from visualize.bundle import module
 from visualize.page import embedded_json
 
 TRACE = toy_trace()
@@ -88,8 +89,11 @@ def test_errors_of_the_exports_say_what_to_do(tmp_path):
 
 def test_assets_come_from_one_source():
     assets = viewer_assets()
-    assert assets["js"].count("export ") == 1
-    assert "export " not in assets["js_classic"]
+    assert assets["js"] == module()
+    assert re.findall(r"^export .*", assets["js"], re.M) == [
+        "export function mount(element, scene = null, options = {}) {"
+    ]
+    assert not re.search(r"^(?:export|import) ", assets["js_classic"], re.M)
     assert assets["js_classic"] == classic(assets["js"])
     assert "globalThis.DsbdViewer = {mount};" in assets["js_classic"]
     assert assets["plotly_js_path"].endswith("plotly.min.js")

@@ -91,7 +91,7 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
     visualize.export_html([TRACE, nasty_trace(), TRACE], path, plotly=plotly)
     with visit(browser, path, "#it=1&step=2") as seen:
         (frame,) = seen.drawn()
-        frame.wait_for_function("() => document.querySelectorAll('.dsbd .main-svg').length >= 6")
+        frame.wait_for_function("() => document.querySelectorAll('.dsbd-forest').length === 3")
         frame.evaluate("() => document.querySelectorAll('.dsbd')[1].focus()")
         seen.page.keyboard.press("End")
         sentences = frame.eval_on_selector_all(".dsbd-sentence", "found => found.map((one) => one.textContent)")
@@ -154,7 +154,7 @@ def test_a_viewer_that_was_hidden_draws_when_shown(browser, tmp_path):
         seen.page.evaluate("() => { document.getElementById('slide').style.display = 'block'; }")
         (viewer,) = seen.drawn()
         seen.page.wait_for_timeout(200)
-        assert viewer.evaluate("() => document.querySelector('.dsbd .main-svg').getBoundingClientRect().width") > 400
+        assert viewer.evaluate("() => document.querySelector('.dsbd-forest').getBoundingClientRect().width") > 400
         seen.quiet()
 
 

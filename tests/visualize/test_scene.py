@@ -133,26 +133,33 @@ def test_an_iteration_whose_past_is_missing_says_so():
         SceneBuilder(None).add(lost)
 
 
+def table(packed):
+    """Rows of a packed table as dicts; what a row leaves out at its end is None."""
+    return [dict.fromkeys(packed["fields"]) | dict(zip(packed["fields"], row, strict=False)) for row in packed["rows"]]
+
+
 def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
     packed = SCENE.to_dict()
     plain = json.loads(json.dumps(packed, allow_nan=False))
     assert plain == packed
-    assert plain["format"] == "dsbd-scene/1"
-    assert plain["styles"]["accepted"]["symbol"] == "circle"
-    for scene, entry in zip(SCENE.iterations, plain["iterations"], strict=True):
-        nodes = [dict(zip(entry["nodes"]["fields"], row, strict=True)) for row in entry["nodes"]["rows"]]
-        assert [node["token"] for node in nodes] == [node.token for node in scene.nodes]
-        for node, packed_node in zip(scene.nodes, nodes, strict=True):
-            assert (packed_node["target_prob"] is None) == (node.target_prob is None)
-            assert packed_node["target_prob"] is None or packed_node["target_prob"] == pytest.approx(
-                node.target_prob, rel=1e-5
-            )
-        steps = [dict(zip(entry["steps"]["fields"], row, strict=True)) for row in entry["steps"]["rows"]]
-        assert [step["sentence"] for step in steps] == [step.sentence for step in scene.steps]
-        changes = [[(change.node, change.state) for change in step.changes] for step in scene.steps]
-        assert [[(row[0], row[1]) for row in rows] for rows in entry["steps"]["made"]] == changes
-        told = [[row[entry["nodes"]["facts"].index("sentence")] for row in rows] for rows in entry["nodes"]["told"]]
-        assert told == [[fact.sentence for fact in node.facts] for node in scene.nodes]
+    assert plain["format"] == "dsbd-scene/2"
+    assert plain["language"] == "en"
+    for record, scene, entry in zip(TRACE.iterations, SCENE.iterations, plain["iterations"], strict=True):
+        nodes = table(entry["nodes"])
+        assert [node["token"] or node["label"] for node in nodes] == [node.token for node in scene.nodes]
+        for node, shown in zip(scene.nodes, nodes, strict=True):
+            drawn = None if node.target_prob is None else pytest.approx(node.target_prob, rel=1e-5)
+            assert shown["target_prob"] == (node.target_prob if node.kind == "drafted" else drawn)
+        steps = table(entry["steps"])
+        assert [(step["phase"], step["focus"]) for step in steps] == [(step.phase, step.focus) for step in scene.steps]
+        trials, draws = table(entry["trials"]), table(entry["draws"])
+        places = {node.id: place for place, node in enumerate(scene.nodes)}
+        for items, recorded in ((trials, record.trials), (draws, record.draws)):
+            for item, one in zip(items, recorded, strict=True):
+                assert item == {name: places[one.node] if name == "node" else getattr(one, name) for name in item}
+        for layer, one in zip(entry["layers"], record.layers, strict=True):
+            assert layer["chain_S"] == one.chain_S
+            assert [scene.nodes[place].id for place in layer["alive"]] == one.alive
 
 
 def test_visualize_needs_neither_torch_nor_gradio():

@@ -10,7 +10,7 @@ import math
 import random
 from collections import Counter, defaultdict
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.trace import (
     Alternative,
     BeamRecord,
@@ -74,7 +74,7 @@ def probabilities(last: int, smoothing: float) -> list[float]:
 class ToyDecode:
     """One decode; ``trace`` runs it."""
 
-    def __init__(self, settings: DecodingSettings, prompt: str = " once upon a") -> None:
+    def __init__(self, settings: ResolvedSettings, prompt: str = " once upon a") -> None:
         self.settings = settings
         self.random = random.Random(settings.seed)
         self.prompt = [VOCABULARY.index((" " + word, None)) for word in prompt.split()]
@@ -278,7 +278,7 @@ def _accepted(alphas: list[float]) -> list[float]:
     return table[-1]
 
 
-def _width(distribution: list[float], settings: DecodingSettings) -> int:
+def _width(distribution: list[float], settings: ResolvedSettings) -> int:
     reaching = [k for k in range(1, len(distribution)) if sum(distribution[k:]) >= settings.width_threshold]
     return min(max(settings.min_width, max(reaching, default=0)), settings.widest)
 
@@ -286,4 +286,4 @@ def _width(distribution: list[float], settings: DecodingSettings) -> int:
 def toy_trace(**changes) -> Trace:
     """The toy decode, recorded. Settings may be changed by name."""
     settings = {"max_new_tokens": 24, "draft_depth": 3, "draft_width": 5, "min_width": 2, "cover_width": 2, "seed": 3}
-    return ToyDecode(DecodingSettings(**{**settings, "top_k": 20, **changes})).trace()
+    return ToyDecode(ResolvedSettings(**{**settings, "top_k": 20, **changes})).trace()

@@ -1,5 +1,5 @@
-/* Around the viewers of a page: unpacks what the page carries, mounts a viewer in every place, keeps the step in
- * the address, and answers messages. It asks the network for nothing.
+/* Around the viewers of a page: unpacks what the page carries, mounts a viewer in every place, and answers messages.
+ * It asks the network for nothing.
  *
  *   DsbdHost.start().then((viewers) => ...)        a viewer per element with data-scene
  *
@@ -38,6 +38,7 @@ globalThis.DsbdHost = (() => {
     return "";
   }
 
+  /* Only the charts of the viewer need Plotly, so nothing waits for it. */
   async function loadPlotly() {
     const plotly = document.getElementById("dsbd-plotly");
     if (!plotly || globalThis.Plotly) return;
@@ -47,33 +48,27 @@ globalThis.DsbdHost = (() => {
 
   /* ---- one viewer ------------------------------------------------------------------------- */
 
-  /* A viewer with its scene, and moves over the edge of an iteration. `listeners` hear every step. */
+  /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
     const scene = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
-    const listeners = [], count = scene.iterations.length;
-    const handle = globalThis.DsbdViewer.mount(element, scene, {onchange: (place) => listeners.forEach((hear) => hear(place))});
+    const listeners = [], iterations = scene.iterations?.length ?? 0;
+    const onchange = (place) => listeners.forEach((hear) => hear(place));
+    const handle = globalThis.DsbdViewer.mount(element, scene, {hash: "address" in element.dataset, onchange});
+    const where = () => iterations ? handle.where() : {it: 0, step: 0}, stay = () => handle.goto(where());
     const steps = (it) => scene.iterations[it].steps.rows.length;
+    const atFirst = () => !iterations || (where().it === 0 && where().step === 0);
+    const atLast = () => !iterations || (where().it === iterations - 1 && where().step === steps(iterations - 1) - 1);
     return {
-      element, scene, handle, listeners, iterations: count,
-      where: () => handle.where(),
+      element, handle, listeners, iterations, where, atFirst, atLast,
       first: () => handle.goto({it: 0, step: 0}),
-      last: () => handle.goto({it: count - 1, step: Infinity}),
-      next() {
-        const {it, step} = handle.where();
-        if (count && step + 1 < steps(it)) handle.goto({it, step: step + 1});
-        else handle.goto(it + 1 < count ? {it: it + 1, step: 0} : {it, step});
-      },
-      previous() {
-        const {it, step} = handle.where();
-        handle.goto(step > 0 || it === 0 ? {it, step: step - 1} : {it: it - 1, step: Infinity});
-      },
-      shown() { globalThis.dispatchEvent(new Event("resize")); handle.goto(handle.where()); },
-      atFirst: () => !count || (handle.where().it === 0 && handle.where().step === 0),
-      atLast: () => !count || (handle.where().it === count - 1 && handle.where().step === steps(count - 1) - 1),
+      last: () => handle.goto({it: iterations - 1, step: Infinity}),
+      next: () => atLast() ? stay() : handle.move(1),
+      previous: () => atFirst() ? stay() : handle.move(-1),
+      shown() { globalThis.dispatchEvent(new Event("resize")); stay(); },
     };
   }
 
-  /* ---- the address ------------------------------------------------------------------------ */
+  /* ---- places ----------------------------------------------------------------------------- */
 
   const PLACE = ["it", "step", "layer", "node"];
 
@@ -81,14 +76,6 @@ globalThis.DsbdHost = (() => {
     const found = new URLSearchParams(text), place = {};
     for (const name of PLACE) if (/^\d{1,9}$/.test(found.get(name) || "")) place[name] = Number(found.get(name));
     return place;
-  }
-
-  /* The place is kept in the address, so that a link leads back to a step. Only a lone viewer does so. */
-  function keepAddress(viewer) {
-    viewer.listeners.push(({it, step}) => {
-      try { history.replaceState(null, "", `#it=${it}&step=${step}`); } catch { /* a frame without an address */ }
-    });
-    addEventListener("hashchange", () => viewer.handle.goto(placeIn(location.hash.slice(1))));
   }
 
   /* ---- messages --------------------------------------------------------------------------- */
@@ -116,19 +103,18 @@ globalThis.DsbdHost = (() => {
 
   async function start() {
     if (parent !== window) document.documentElement.classList.add("framed");
-    await loadPlotly();
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
-      const viewer = await opened(element);
-      if (element.dataset.place) viewer.handle.goto(placeIn(element.dataset.place));
+      const asked = placeIn(location.hash.slice(1)), viewer = await opened(element);
+      const named = "address" in element.dataset && Object.keys(asked).length;
+      if (element.dataset.place && !named) viewer.handle.goto(placeIn(element.dataset.place));
       viewers.push(viewer);
     }
     if (viewers.length === 1 && "address" in viewers[0].element.dataset) {
-      viewers[0].handle.goto(placeIn(location.hash.slice(1)));
-      keepAddress(viewers[0]);
       answer(viewers[0]);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
+    loadPlotly();
     return viewers;
   }
 

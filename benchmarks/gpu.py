@@ -1,0 +1,99 @@
+"""A twin of a real model's size, measured: forwards against their floor, every method, widths and depths 2 to 8.
+
+    python benchmarks/gpu.py --size 8B --draft 68M
+    python benchmarks/gpu.py --size 0.3B --device cpu --max-new-tokens 32 --limit 2 --seeds 1
+
+Runs on whatever device there is; energy and peak memory are "not measured" where the device does not tell. Writes
+``<size>-<device>.jsonl`` (one line a run; a stopped measurement goes on there) and ``<size>-<device>.json`` (the
+summaries of the parts) under ``--results``, and the tables to stdout.
+"""
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import dsbd
+from dsbd.measure.flags import names, prompts_of
+from dsbd.measure.plan import METHODS, OPPONENTS, POINTS, BenchPlan, contenders
+from dsbd.measure.session import BenchSession
+from dsbd.measure.tables import bench_tables
+from dsbd.training.twin import SHAPES, build_twin
+
+RESULTS = Path(__file__).parent / "results"
+BUNDLED = "bundled"
+SIZES = (2, 4, 6, 8)
+PARTS = ("methods", "widths", "depths")
+POINTS_RUN = ("defaults", "same-law", "equal-quality", "auto-same-law", "auto-equal-quality")
+BASELINES = ("beam_sampling", "hf_beam_sampling")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    asked = flags().parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        pair = load(asked, asked.twins or Path(scratch))
+        print(json.dumps(measure(pair, asked)["conditions"], indent=1))
+
+
+def flags() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(description="A twin at scale, measured")
+    parser.add_argument("--size", choices=SHAPES, default="8B", help="of the target (8B)")
+    parser.add_argument("--draft", choices=(BUNDLED, *SHAPES), default=BUNDLED, help="the bundled draft, or its twin")
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
+    parser.add_argument(
+        "--points",
+        default=",".join(POINTS_RUN),
+        help=f"of {', '.join(POINTS)}",
+    )
+    parser.add_argument("--max-new-tokens", type=int, default=128)
+    parser.add_argument("--limit", type=int, help="only the first N prompts")
+    parser.add_argument("--seeds", type=int, default=2, help="runs of each prompt (2)")
+    parser.add_argument("--twins", type=Path, help="folder to keep the twins in (else they are built anew)")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    return parser
+
+
+def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
+    """The twin of the target, beside the bundled draft or its twin."""
+    target = build_twin("target", asked.size, folder / f"target-{asked.size}", asked.device)
+    draft = dsbd.assets.asset_path("models/draft")
+    if asked.draft != BUNDLED:
+        draft = build_twin("draft", asked.draft, folder / f"draft-{asked.draft}", asked.device)
+    return dsbd.load_pair(target, draft, asked.device, asked.dtype)
+
+
+def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
+    """Run the parts and write what they say."""
+    asked.results.mkdir(parents=True, exist_ok=True)
+    name = f"{asked.size}-{pair.device.type}"
+    prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
+    for part in names(asked.parts):
+        plan = BenchPlan(contenders(*contents(part, asked)), prompts, asked.seeds)
+        session = BenchSession(pair, plan, asked.results / f"{name}.jsonl")
+        finished = session.run()
+        report[part] = session.summary(BASELINES)
+        report["conditions"] = report[part].pop("conditions")
+        (asked.results / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        print(f"## {part}\n\n{bench_tables(report[part])}\n", flush=True)
+        if not finished:
+            break
+    return report
+
+
+def contents(part: str, asked: argparse.Namespace) -> tuple[list[str], list[str], dict[str, list[Any]]]:
+    """Methods, points and swept settings of a part."""
+    tokens = {"max_new_tokens": [asked.max_new_tokens]}
+    if part == "methods":
+        return [*METHODS, *OPPONENTS], names(asked.points), tokens
+    if part == "widths":
+        return ["dsbd", "beam_sampling"], ["same-law"], tokens | {"num_beams": list(SIZES)}
+    return ["dsbd", "beam_sampling"], ["defaults", "same-law"], tokens | {"draft_depth": list(SIZES)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""How the cost of a token grows: with the prompt, with the width, with the depth, with the new tokens.
+
+    python benchmarks/scaling.py --output benchmarks/results/scaling.json --report scaling.html
+
+Each axis is swept alone. Beside each measured time stands the limit: the forwards of an iteration, timed at that
+context and of that many tokens, over the layers the iteration yielded. The measured cost may grow no faster: the last
+column, measured over limit, stays level.
+"""
+
+import argparse
+import json
+import statistics
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import dsbd
+from dsbd.measure.bench import measure
+from dsbd.measure.floor import forward_milliseconds
+from dsbd.measure.journal import Journal
+from dsbd.measure.machine import conditions
+from dsbd.measure.plan import BenchPlan, Contender
+from dsbd.measure.runs import Run
+from dsbd.measure.tables import number, table
+
+AXES = ("prompt_tokens", "num_beams", "draft_depth", "max_new_tokens")
+PROMPT_TOKENS = (16, 64, 256, 512, 1024, 1536)
+WIDTHS = (1, 2, 4, 6, 8)
+DEPTHS = (1, 2, 4, 6, 8)
+NEW_TOKENS = (16, 64, 128, 256, 512)
+STORY = "Once upon a time, there was a little fox who lived near the old mill. Every day she walked to the river. "
+
+
+class Point(NamedTuple):
+    """One place on one axis."""
+
+    axis: str
+    value: int
+    contenders: tuple[Contender, ...]
+    prompt: str
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="How the cost of a token grows")
+    parser.add_argument("--target")
+    parser.add_argument("--draft")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--axes", default=",".join(AXES), help=f"of {', '.join(AXES)}")
+    parser.add_argument("--max-new-tokens", type=int, default=64, help="where it is not the axis (64)")
+    parser.add_argument("--largest", type=int, default=10**6, help="leave out values above this")
+    parser.add_argument("--seeds", type=int, default=3, help="runs of each (3)")
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--report", type=Path)
+    asked = parser.parse_args(arguments)
+    pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype)
+    points = [point for axis in asked.axes.split(",") for point in points_of(pair, axis, asked)]
+    rows = [row for point in points for row in measured(pair, point, asked.seeds)]
+    report = {"format": "dsbd-scaling/1", "conditions": conditions(pair), "seeds": asked.seeds, "rows": rows}
+    show(rows)
+    if asked.output:
+        asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    if asked.report:
+        from visualize.scaling import scaling_figure
+
+        scaling_figure(report).write_html(asked.report, include_plotlyjs=True)
+
+
+def points_of(pair: dsbd.Pair, axis: str, asked: argparse.Namespace) -> list[Point]:
+    """The places on an axis that fit the context."""
+    base = dsbd.DecodingSettings(max_new_tokens=asked.max_new_tokens)
+    room = (pair.target.context_size or 10**9) - asked.max_new_tokens
+    points = []
+    if axis == "prompt_tokens":
+        for size in PROMPT_TOKENS:
+            points.append(Point(axis, size, contenders(base), prompt_of(pair, size)))
+        points = [point for point in points if point.value <= room]
+    else:
+        values = {"num_beams": WIDTHS, "draft_depth": DEPTHS, "max_new_tokens": NEW_TOKENS}[axis]
+        prompt = prompt_of(pair, PROMPT_TOKENS[0])
+        points = [Point(axis, value, contenders(replace(base, **{axis: value})), prompt) for value in values]
+    return [point for point in points if point.value <= asked.largest]
+
+
+def contenders(settings: dsbd.DecodingSettings) -> tuple[Contender, ...]:
+    """Beam sampling, and DSBD at its law and at its defaults."""
+    beams = settings.num_beams
+    fixed = replace(settings, min_width=beams, max_width=beams)
+    return (
+        Contender("beam_sampling", "beam_sampling", replace(settings, method="beam_sampling")),
+        Contender("dsbd same-law", "dsbd", fixed),
+        Contender("dsbd defaults", "dsbd", settings),
+    )
+
+
+def prompt_of(pair: dsbd.Pair, size: int) -> str:
+    """A text of so many tokens, or one or two off where its end is read otherwise."""
+    ids = pair.encode(STORY * (2 + size // STORY.count(" ")))
+    return pair.decode(ids[:size])
+
+
+def measured(pair: dsbd.Pair, point: Point, rounds: int) -> list[dict[str, Any]]:
+    """One row per contender."""
+    plan, runs = BenchPlan(point.contenders, (point.prompt,), rounds), dict[str, list[Run]]()
+    for step in measure(pair, plan, Journal()):
+        if step.run is not None:
+            runs.setdefault(step.contender.name, []).append(step.run)
+    return [row(pair, point, contender, runs[contender.name]) for contender in point.contenders]
+
+
+def row(pair: dsbd.Pair, point: Point, contender: Contender, runs: list[Run]) -> dict[str, Any]:
+    """Medians, and the limit at this context and size of forest."""
+    context = runs[0].prompt_tokens + runs[0].layers // 2
+    layers = sum(run.layers for run in runs) / sum(run.iterations or 0 for run in runs)
+    steps = sum((run.draft_calls or 1) - 1 for run in runs) / sum(run.iterations or 0 for run in runs)
+    width = statistics.fmean(run.mean_width or 1 for run in runs)
+    settings = contender.settings
+    beams, drafted = max(round(width), 1), 0 if contender.name == "beam_sampling" else settings.draft_width
+    nodes = beams + round(steps * drafted)
+    target = forward_milliseconds(pair.target, (nodes,), context)[str(nodes)]
+    draft = 0.0
+    if drafted and pair.draft is not None:
+        draft = forward_milliseconds(pair.draft, (drafted,), context)[str(drafted)]
+    milliseconds = statistics.median(1000 / run.tokens_per_second for run in runs)
+    limit = (target + max(steps, 0) * draft) / layers
+    return {
+        "axis": point.axis,
+        "value": point.value,
+        "contender": contender.name,
+        "prompt_tokens": runs[0].prompt_tokens,
+        "new_tokens": settings.max_new_tokens,
+        "milliseconds_per_token": milliseconds,
+        "prefill_milliseconds": 1000 * statistics.median(run.prefill_seconds for run in runs),
+        "layers_per_iteration": layers,
+        "forward_tokens": nodes,
+        "target_forward_milliseconds": target,
+        "limit_milliseconds_per_token": limit,
+        "measured_over_limit": milliseconds / limit,
+        "kv_peak_bytes": max(run.kv_peak_bytes or 0 for run in runs),
+    }
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """A Markdown table."""
+    heads = ["axis", "value", "contender", "ms/token", "prefill ms", "layers/iteration", "limit ms/token",
+             "measured / limit"]  # fmt: skip
+    names = ("milliseconds_per_token", "prefill_milliseconds", "layers_per_iteration", "limit_milliseconds_per_token",
+             "measured_over_limit")  # fmt: skip
+    print(table(heads, [[one["axis"], str(one["value"]), one["contender"], *(number(one[name]) for name in names)]
+                        for one in rows]))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What a measurement depends on: machine, versions, models. Two runs compare only where all of it is the same."""
+
+import hashlib
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dsbd import __version__
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import Pair, computes_bfloat16
+
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
+SAMPLED_WEIGHTS = 64
+
+
+def conditions(pair: Pair) -> dict[str, Any]:
+    """Plain data that is equal exactly where a measurement may go on."""
+    models = {"target": pair.target, "draft": pair.draft}
+    return {
+        "machine": machine(pair.device),
+        "versions": versions(),
+        "models": {role: None if model is None else model_identity(model) for role, model in models.items()},
+    }
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """Processor, cores, threads, and the device that computes."""
+    found: dict[str, Any] = {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "native_bfloat16": computes_bfloat16(),
+        "device": str(device),
+    }
+    if device.type == "cuda":
+        properties = torch.cuda.get_device_properties(device)
+        found |= {"gpu": properties.name, "gpu_memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Of Python, of the libraries that compute, and of this package with a digest of its source."""
+    found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "unknown"
+    return found
+
+
+def source_digest() -> str:
+    """Eight hex digits of the decoder's source: another version in all but name is another version."""
+    digest = hashlib.sha256()
+    package = Path(__file__).resolve().parents[1]
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package)
+        if place.parts[0] not in ("measure", "training", "tracing", "__main__.py") or place.name == "clock.py":
+            digest.update(place.as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()[:8]
+
+
+def model_identity(model: LanguageModel) -> dict[str, Any]:
+    """Name, size, type, and a digest of the configuration and of some of every weight."""
+    digest = hashlib.sha256(model.model.config.to_json_string(use_diff=False).encode())
+    for name, weight in model.model.named_parameters():
+        digest.update(f"{name} {tuple(weight.shape)}".encode())
+        digest.update(weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes())
+    return {
+        "id": model.id,
+        "revision": model.revision,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "attention": model.attention,
+        "parameters": sum(weight.numel() for weight in model.model.parameters()),
+        "digest": digest.hexdigest()[:16],
+    }
+
+
+def _processor() -> str:
+    """The processor's name, as well as the system tells it."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -1,0 +1,125 @@
+"""``python -m dsbd bench`` as a user and a program meet it."""
+
+import json
+
+import pytest
+
+from dsbd.__main__ import main
+from dsbd.measure import session
+from dsbd.measure.flags import prompts_of
+
+
+def run(capsys, *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(["bench", *arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture
+def short(pair_flags, tmp_path):
+    """Flags of a bench that takes a second."""
+    prompts = tmp_path / "prompts.txt"
+    prompts.write_text("Once\n\nThe fox\nOnce\n", encoding="utf-8")
+    return [*pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
+
+
+def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
+    output, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
+    flags = [*short, "--output", str(output), "--report", str(report), "--draft-depth", "1,2", "--json"]
+    code, out, _ = run(capsys, *flags)
+    assert code == 0
+    summary = json.loads(out)
+    assert out.count("\n") == 1
+    assert [row["contender"] for row in summary["contenders"]] == [
+        "dsbd defaults draft_depth=1", "dsbd defaults draft_depth=2", "dsbd same-law draft_depth=1",
+        "dsbd same-law draft_depth=2", "beam_sampling", "hf_beam_sampling",
+    ]  # fmt: skip
+    assert summary["prompts"] == 2  # an empty line is no prompt, a repeated one counts once
+    lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+    assert sum(line["record"] == "run" for line in lines) == 12
+    assert set(lines[0]) == {"record", "format", "machine", "versions", "models"}
+    assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
+    code, again, _ = run(capsys, *flags)  # nothing is missing: the same figures again
+    assert json.loads(again) == summary
+
+
+def test_the_table_is_for_people(capsys, short):
+    code, out, _ = run(capsys, *short, "--methods", "dsbd,beam_sampling", "--points", "same-law")
+    assert code == 0
+    assert "| dsbd same-law / beam_sampling " in out
+
+
+def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
+    """A stop that loses the runs, or that looks like success, would cost an hour or mislead a script."""
+    output, real = tmp_path / "runs.jsonl", session.measure
+
+    def stopped_after_five(*arguments):
+        for count, step in enumerate(real(*arguments)):
+            if count == 5:
+                raise KeyboardInterrupt
+            yield step
+
+    monkeypatch.setattr(session, "measure", stopped_after_five)
+    code, out, _ = run(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
+    assert code == 130
+    assert json.loads(out)["complete"] is False
+    assert sum('"record": "run"' in line for line in output.read_text().splitlines()) == 3
+    monkeypatch.undo()
+    code, out, _ = run(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
+    assert (code, json.loads(out)["complete"]) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--methods", "magic"], "'magic'"),
+        (["--methods", ""], "methods is empty"),
+        (["--points", "best"], "'best'"),
+        (["--baselines", "beam_sampling,slowest"], "'slowest'"),
+        (["--draft-depth", "two"], "'two'"),
+        (["--draft-depth", "99"], "draft_depth is 99"),
+        (["--temperature", "hot"], "'hot'"),
+        (["--replacement", "perhaps"], "'perhaps'"),
+        (["--seed", "1,2"], "--seeds N"),
+        (["--seeds", "0"], "seeds is 0"),
+        (["--limit", "0"], "limit is 0"),
+        (["--prompts", "/no/such/file"], "/no/such/file"),
+        (["--output", "/no/such/folder/x.jsonl"], "/no/such/folder"),
+        (["--report", "/no/such/folder/x.html"], "/no/such/folder"),
+        (["--target", "./no/such/folder"], "./no/such/folder"),
+        (["--surprise"], "--surprise"),
+    ],
+    ids=" ".join,
+)
+def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert named in err
+
+
+def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path):
+    (tmp_path / "prompts.txt").write_text("x" * 200, encoding="utf-8")
+    code, _, err = run(capsys, *short, "--output", str(tmp_path / "runs.jsonl"))
+    assert code == 2
+    assert "exceeds the context" in err
+    assert not (tmp_path / "runs.jsonl").exists()
+
+
+def test_another_model_is_refused(capsys, short, tmp_path):
+    """Figures of two models in one file would be averaged."""
+    output = str(tmp_path / "runs.jsonl")
+    assert run(capsys, *short, "--output", output, "--methods", "beam_sampling")[0] == 0
+    swapped = [*short, "--target", short[short.index("--draft") + 1]]
+    code, _, err = run(capsys, *swapped, "--output", output, "--methods", "beam_sampling")
+    assert code == 2
+    assert "other conditions: models.target" in err
+
+
+def test_the_prompts_that_come_along():
+    assert len(prompts_of(None)) >= 12
+    assert prompts_of(None, 3) == prompts_of(None)[:3]

@@ -1,0 +1,96 @@
+"""A twin computes what the original computes, whatever its shape."""
+
+import pytest
+import torch
+from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+
+from dsbd.assets import asset_path
+from dsbd.training.twin import SHAPES, Shape, make_twin, twin_config
+
+
+def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
+    """A random Llama whose epsilon matters."""
+    torch.manual_seed(3)
+    config = LlamaConfig(
+        vocab_size=37, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=heads,
+        num_key_value_heads=key_value_heads, head_dim=8, rms_norm_eps=1e-2, initializer_range=0.3,
+        tie_word_embeddings=tied, bos_token_id=0, eos_token_id=[1, 2],
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for layer in (*model.model.layers, model.model):
+            for norm in ("input_layernorm", "post_attention_layernorm", "norm"):
+                if hasattr(layer, norm):
+                    getattr(layer, norm).weight.uniform_(0.5, 1.5)
+    return model.to(dtype).eval()
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@pytest.mark.parametrize(
+    "shape",
+    [Shape(96, 64, 3, 8, 4), Shape(33, 41, 2, 8, 2), Shape(48, 40, 5, 4, 4), Shape(24, 40, 2, 12, 4)],
+    ids=["wider", "four queries a key", "keys repeated", "three queries a key"],
+)
+def test_logits_are_equal_in_float64(shape, tied):
+    """Norms scaled the wrong way, an epsilon left as it is, or heads paired with another key all show here.
+
+    Llama's norm computes in float32 whatever the weights are: that sets the tolerance.
+    """
+    model, ids = small(tied=tied), torch.randint(0, 37, (2, 19))
+    with torch.inference_mode():
+        ours, theirs = make_twin(model, shape)(ids).logits, model(ids).logits
+    assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
+
+
+def test_float32_is_equal_to_rounding():
+    model, ids = small(torch.float32), torch.randint(0, 37, (2, 19))
+    with torch.inference_mode():
+        ours, theirs = make_twin(model, Shape(96, 64, 3, 8, 4))(ids).logits, model(ids).logits
+    assert (ours - theirs).abs().max() < 1e-4 * theirs.abs().max()
+
+
+def test_what_is_added_is_random_but_for_what_it_writes():
+    """Layers of zeros throughout might be cheaper than real ones."""
+    twin = make_twin(small(), Shape(96, 64, 3, 8, 4))
+    added = twin.model.layers[2]
+    assert not added.self_attn.o_proj.weight.any()
+    assert not added.mlp.down_proj.weight.any()
+    for weight in (added.self_attn.q_proj.weight, added.self_attn.v_proj.weight, added.mlp.up_proj.weight):
+        assert weight.detach().std().item() == pytest.approx(0.02, rel=0.2)
+    assert twin.generation_config.eos_token_id == [1, 2]
+
+
+def test_a_saved_twin_is_the_same_model(tmp_path):
+    """A configuration that does not say what the weights are would load as another function."""
+    model, ids = small(), torch.randint(0, 37, (1, 11))
+    make_twin(model, Shape(96, 64, 3, 8, 4)).save_pretrained(tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
+    with torch.inference_mode():
+        assert (loaded(ids).logits - model(ids).logits).abs().max() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("shape", "named"),
+    [
+        (Shape(16, 64, 3, 8, 4), "hidden_size is 16; the original needs at least 24"),
+        (Shape(96, 64, 1, 8, 4), "layers is 1"),
+        (Shape(96, 64, 3, 3, 3), "heads is 3"),
+        (Shape(96, 64, 3, 8, 1), "key_value_heads is 1"),
+    ],
+)
+def test_a_shape_that_holds_less_is_refused(shape, named):
+    with pytest.raises(ValueError, match=named):
+        make_twin(small(), shape)
+
+
+@pytest.mark.parametrize("size", SHAPES)
+def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
+    """Shapes alone: the parameters of a preset are those its name promises, to a fifth."""
+    promised = {"68M": 68e6, "0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9, "13B": 12.7e9}
+    for role in ("target", "draft"):
+        original = LlamaConfig.from_pretrained(asset_path(f"models/{role}"))
+        if SHAPES[size].layers >= original.num_hidden_layers:
+            with torch.device("meta"):
+                twin = LlamaForCausalLM(twin_config(original, SHAPES[size]))
+            parameters = sum(weight.numel() for weight in twin.parameters())
+            assert parameters == pytest.approx(promised.get(size, parameters), rel=0.2)

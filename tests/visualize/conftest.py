@@ -1,0 +1,36 @@
+"""The viewer's source files as the ES modules they are, in a browser, without a server."""
+
+import json
+from importlib import resources
+
+import pytest
+
+HOME = "http://viewer.test/"
+TYPES = {"js": "text/javascript", "json": "application/json", "css": "text/css", "html": "text/html"}
+
+
+class Modules:
+    """Runs code against the source files; ``sceneOf(k)`` and ``opened(scene, k)`` are there to be used."""
+
+    def __init__(self, page) -> None:
+        self.page = page
+
+    def run(self, code: str, argument: object = None) -> object:
+        """The value of an async function body; ``given`` is the argument."""
+        return self.page.evaluate(f"async (text) => {{ const given = JSON.parse(text); {code} }}", json.dumps(argument))
+
+
+@pytest.fixture(scope="session")
+def modules(browser):
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    folder = resources.files("visualize") / "viewer"
+
+    def serve(route, request):
+        name = request.url.removeprefix(HOME) or "index.html"
+        body = "<!doctype html><title>modules</title>" if name == "index.html" else (folder / name).read_bytes()
+        route.fulfill(body=body, content_type=TYPES[name.rsplit(".", 1)[-1]])
+
+    page.route(f"{HOME}**", serve)
+    page.goto(HOME)
+    yield Modules(page)
+    page.context.close()

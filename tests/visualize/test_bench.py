@@ -1,0 +1,125 @@
+"""Figures of a bench: their data by equality, their drawing by rendering, their page whole and offline."""
+
+import re
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from visualize.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
+from visualize.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
+from visualize.bench_page import bench_figures, bench_page
+
+EVIL = "</script><script>alert(1)</script>"
+
+
+def row(name, milliseconds, **figures):
+    """A contender of a summary, as measured by nobody."""
+    return {
+        "contender": name, "milliseconds_per_token": milliseconds, "tokens_per_second": 1000 / milliseconds,
+        "perplexity": 2.0, "perplexity_half_width": 0.1, "best_log_weight_per_token": -0.7,
+        "layers_per_iteration": None, "acceptance_rate": None, "mean_width": None, "quality": None, "limits": None,
+        "settings": {"draft_depth": 4}, "energy": None,
+        "memory": {"kv_peak_bytes": None, "peak_allocated_bytes": None, "computed": None},
+    } | figures  # fmt: skip
+
+
+def summary():
+    memory = {"kv_peak_bytes": 3_000_000, "peak_allocated_bytes": None,
+              "computed": {"one_sequence_bytes": 2_000_000, "cache_per_beam_bytes": 8_000_000}}  # fmt: skip
+    ours = [
+        row(f"dsbd draft_depth={depth}", speed, layers_per_iteration=layers, settings={"draft_depth": depth},
+            quality={"equal": equal}, memory=memory,
+            limits={"speed_up_limit": 2.5, "hardware": 0.5, "algorithm": 0.8, "total": 0.4})
+        for depth, speed, layers, equal in ((4, 5.0, 3.0, True), (2, 6.0, 2.0, False))
+    ]  # fmt: skip
+    speeds = {one["contender"]: {"median": value, "low": low, "high": 2.1}
+              for one, value, low in zip(ours, (2.0, 1.7), (1.9, None), strict=True)}  # fmt: skip
+    return {
+        "contenders": [*ours, row("beam_sampling", 10.0)],
+        "baselines": ["beam_sampling"],
+        "ratios": {"beam_sampling": speeds},
+        "forwards": {"target": {"milliseconds": {"1": 8.0, "16": 9.0}, "weight_bytes": 4e7,
+                                "bandwidth_bytes_per_second": 1e10}, "draft": None},
+        "conditions": {"machine": {"processor": EVIL}},
+        "complete": False, "prompts": 3, "rounds": 1, "quality_rule": "a rule",
+    }  # fmt: skip
+
+
+EMPTY = {"contenders": [], "baselines": [], "ratios": {}, "forwards": None}
+
+
+def test_infos_hold_the_numbers_of_the_summary():
+    names = ("dsbd draft_depth=4", "dsbd draft_depth=2")
+    assert speed_info(summary()) == SpeedInfo("beam_sampling", names, (2.0, 1.7), (1.9, None), (2.1, 2.1), (2.5, 2.5))
+    assert quality_info(summary()) == QualityInfo(
+        (*names, "beam_sampling"), (5.0, 6.0, 10.0), (2.0,) * 3, (0.1,) * 3, (True, False, None), 2
+    )
+    assert sweep_infos(summary()) == (
+        SweepInfo("draft_depth", (("dsbd", (2, 4), (6.0, 5.0), (2.0, 3.0)),)),
+    )  # sorted along the setting, whatever the order of the contenders
+    assert limits_info(summary()).series == {"hardware": (0.5,) * 2, "algorithm": (0.8,) * 2, "total": (0.4,) * 2}
+    assert memory_info(summary()) == BarsInfo("Keys and values", "MB", names, {
+        "measured": (3.0,) * 2, "one sequence (computed)": (2.0,) * 2, "a cache per beam (computed)": (8.0,) * 2
+    })  # fmt: skip
+    assert forwards_info(summary()) == ForwardsInfo({"target": ((1, 16), (8.0, 9.0), 4.0)})
+
+
+def test_energy_is_shown_only_where_measured():
+    """A bar of height 0 would claim that decoding is free."""
+    assert energy_info(summary()).names == ()
+    data = summary()
+    taken = {"state": "counter", "joules_per_token": 2.0, "above_idle_joules_per_token": 1.5}
+    silent = {"state": "not measured", "joules_per_token": None, "above_idle_joules_per_token": None}
+    data["contenders"][0]["energy"] = {"gpu": taken, "cpu_package": silent}
+    assert energy_info(data).series == {
+        "gpu (counter)": (2.0, None, None), "gpu, above idle": (1.5, None, None)
+    }  # fmt: skip
+
+
+def test_nothing_measured_draws_titled_empty_figures():
+    for figure in bench_figures(EMPTY).values():
+        assert figure.layout.title.text
+        assert not figure.data
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_figures_draw(theme):
+    assert visualize.speed_figure(summary(), theme=theme).data[0].text == ("2.00 ×", "1.70 ×")
+    symbols = {trace.name: trace.marker.symbol for trace in visualize.quality_figure(summary(), theme=theme).data}
+    assert len(set(symbols.values())) == 3  # the verdicts differ by more than colour
+    (info,) = sweep_infos(summary())
+    assert plot_sweep(info, theme).data[0].text == ("2.0", "3.0")
+
+
+def test_the_page_is_whole_and_offline(tmp_path):
+    page = bench_page(summary())
+    assert EVIL not in page
+    assert "Not measured: energy." in page
+    assert "Not complete" in page
+    assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(?!data:)', page)
+    visualize.export_bench(summary(), tmp_path / "bench.html", plotly="beside")
+    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
+    assert len((tmp_path / "bench.html").read_text(encoding="utf-8")) < 200_000
+
+
+def test_bad_arguments_are_named(tmp_path):
+    with pytest.raises(ValueError, match="plotly is 'cdn'"):
+        bench_page(summary(), plotly="cdn")
+    with pytest.raises(TraceError, match="cannot write"):
+        visualize.export_bench(summary(), tmp_path / "no" / "such.html")
+
+
+@pytest.mark.parametrize("width", [420, 1200])
+def test_the_page_opens_without_an_error(browser, tmp_path, width):
+    visualize.export_bench(summary(), tmp_path / "bench.html")
+    page, problems = browser.new_page(viewport={"width": width, "height": 900}), []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    page.on("request", lambda request: problems.append(request.url) if request.url.startswith("http") else None)
+    page.goto((tmp_path / "bench.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+    assert page.locator(".js-plotly-plot").count() == 6
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+    page.close()
+    assert problems == []

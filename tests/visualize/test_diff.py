@@ -1,0 +1,72 @@
+"""Two traces side by side: the first step at which they part."""
+
+from dataclasses import replace
+
+import pytest
+
+from dsbd.errors import TraceError
+from tests.visualize.toy import toy_trace
+from visualize import diff_scene
+from visualize.diff import Divergence
+from visualize.html import html_page
+
+TRACE = toy_trace()
+
+
+def test_a_trace_does_not_part_from_itself():
+    assert diff_scene(TRACE, TRACE).divergence is None
+
+
+def test_the_first_changed_verdict_is_where_they_part():
+    """Ids of nodes do not matter: the same tokens under other ids are the same nodes."""
+    iteration = TRACE.iterations[2]
+    place, trial = next((at, one) for at, one in enumerate(iteration.trials) if one.verdict == "rejected")
+    trials = [*iteration.trials]
+    trials[place] = replace(trial, verdict="orphaned", uniform=None, acceptance=None, residual_prob=None)
+    iterations = [*TRACE.iterations]
+    iterations[2] = replace(iteration, trials=trials)
+    found = diff_scene(TRACE, replace(TRACE, iterations=iterations)).divergence
+    steps = diff_scene(TRACE, TRACE).left.iterations[2].steps
+    step = next(at for at, one in enumerate(steps) if one.phase == "trial" and one.about == (place,))
+    assert found == Divergence(2, 2, step, "trial", trial.layer)
+
+
+def test_another_seed_parts_in_the_first_draft_and_a_shorter_decode_where_it_ends():
+    other = diff_scene(TRACE, toy_trace(seed=4)).divergence
+    assert (other.it, other.phase) == (0, "draft")
+    shorter = replace(TRACE, iterations=TRACE.iterations[:3], result=None)
+    assert diff_scene(TRACE, shorter).divergence == Divergence(3, 3, 0, "draft", 1)
+
+
+def test_different_prompts_are_refused():
+    other = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
+    with pytest.raises(TraceError, match="different prompts"):
+        diff_scene(TRACE, other)
+
+
+def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
+    diff = diff_scene(TRACE, toy_trace(width_threshold=0.3))
+    path = tmp_path / "diff.html"
+    path.write_text(html_page(diff), encoding="utf-8")
+    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri())
+    page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
+    assert page.locator(".dsbd-forest").count() == 2
+    page.click("text=To where they part")
+    for side, scene in enumerate((diff.left, diff.right)):
+        said = page.locator(".dsbd-told .dsbd-sentence").nth(side).inner_text()
+        assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence
+    assert page.locator(".dsbd-parting").count() == 2
+    page.locator("[aria-label='First step']").first.click()
+    counts = page.locator(".dsbd-count").all_inner_texts()
+    assert counts[0].startswith("1 of")
+    assert counts[2].startswith("1 of")
+    page.uncheck("input[type=checkbox]")
+    page.locator("[aria-label='Step forward']").first.click()
+    assert page.locator(".dsbd-count").all_inner_texts()[2] == counts[2]
+    assert "left.step=1" in page.url
+    assert "right.step=0" in page.url
+    assert errors == []
+    page.context.close()

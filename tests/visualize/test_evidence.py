@@ -1,0 +1,89 @@
+"""The evidence badge: the browser decides everything again, and names what was tampered with."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.trace import Trace, canonical_digest
+from tests.visualize.traces import OPEN, RECORDED, TRACES
+from visualize import build_scene
+
+RECHECK = (
+    OPEN
+    + """
+    const {recheck} = await import("/evidence.js");
+    return given.iterations.map((packed) => recheck(new Iteration(packed), given.settings));"""
+)
+
+
+@pytest.mark.parametrize("name", [name for name in TRACES if name != "nasty"])
+def test_every_decision_of_a_true_trace_follows_in_the_browser(modules, name):
+    trace = TRACES[name]
+    reports = modules.run(RECHECK, build_scene(trace).to_dict())
+    assert [report["failure"] for report in reports] == [None] * len(trace.iterations)
+    for report, iteration in zip(reports, trace.iterations, strict=True):
+        assert report["checks"] == len(iteration.trials) + len(iteration.draws) + 3 * len(iteration.layers)
+
+
+def tampered(trace: Trace, kind: str, seed: int) -> tuple[Trace, int] | None:
+    """The trace with one decision changed, and its iteration."""
+    chance = random.Random(seed)
+    at = chance.randrange(len(trace.iterations))
+    iteration = trace.iterations[at]
+    if kind == "uniform":
+        places = [place for place, trial in enumerate(iteration.trials) if trial.acceptance and trial.acceptance < 1]
+        if not places:
+            return None
+        place = chance.choice(places)
+        trial = iteration.trials[place]
+        other = trial.acceptance / 2 if trial.verdict == "rejected" else (1 + trial.acceptance) / 2
+        trials = [*iteration.trials]
+        trials[place] = replace(trial, uniform=other)
+        changed = replace(iteration, trials=trials)
+    elif kind == "verdict":
+        places = [place for place, trial in enumerate(iteration.trials) if trial.verdict == "rejected"]
+        if not places:
+            return None
+        trials = [*iteration.trials]
+        place = chance.choice(places)
+        trials[place] = replace(trials[place], verdict="accepted")
+        changed = replace(iteration, trials=trials)
+    elif kind == "width":
+        layers = [*iteration.layers]
+        place = chance.randrange(len(layers))
+        layers[place] = replace(layers[place], width=layers[place].width + 1)
+        changed = replace(iteration, layers=layers)
+    else:
+        if not iteration.draws:
+            return None
+        draws = [*iteration.draws]
+        place = chance.randrange(len(draws))
+        draws[place] = replace(
+            draws[place], uniform=(draws[place].cdf_high + 1) / 2 if draws[place].cdf_high < 1 else 0.0
+        )
+        if draws[place].cdf_low <= draws[place].uniform < draws[place].cdf_high:
+            return None
+        changed = replace(iteration, draws=draws)
+    iterations = [*trace.iterations]
+    iterations[at] = changed
+    bare = replace(trace, iterations=iterations, digest="")
+    return replace(bare, digest=canonical_digest(bare)), at
+
+
+@pytest.mark.parametrize("kind", ["uniform", "verdict", "width", "draw"])
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_tampered_decision_is_named(modules, name, kind):
+    """The digest is made anew, so that only the arithmetic can tell."""
+    for seed in range(4):
+        found = tampered(TRACES[name], kind, seed)
+        if found is None:
+            continue
+        trace, at = found
+        report = verify_trace(trace)
+        assert not report.passed
+        failures = [one["failure"] for one in modules.run(RECHECK, build_scene(trace).to_dict())]
+        assert failures[at] is not None, report.failure
+        assert [place for place, failure in enumerate(failures) if failure] == [at]
+        assert f"iteration {at}, layer {failures[at]['layer']}" in report.failure

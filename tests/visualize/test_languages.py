@@ -1,0 +1,89 @@
+"""Seven languages: each table is whole, fits its placeholders, and is spoken by the figures and the viewer."""
+
+import json
+import string
+
+import pytest
+
+import visualize
+from tests.visualize.toy import toy_trace
+from visualize.bundle import known_languages, source
+from visualize.words import Words
+
+LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
+TABLES = {language: json.loads(source(f"strings.{language}.json")) for language in known_languages()}
+TRACE = toy_trace()
+
+
+def placeholders(text: str) -> set[str]:
+    return {field for _, field, _, _ in string.Formatter().parse(text) if field}
+
+
+def test_there_are_seven():
+    assert known_languages() == LANGUAGES
+    assert all(TABLES[language]["language"] == language for language in LANGUAGES)
+    assert [language for language in LANGUAGES if TABLES[language]["direction"] == "rtl"] == ["ar"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_table_has_every_string_with_its_placeholders(language):
+    """A missing string shows its key to the reader; a missing placeholder hides a number."""
+    table, english = TABLES[language], TABLES["en"]
+    assert list(table) == list(english)
+    for key, text in table.items():
+        assert placeholders(text) == placeholders(english[key]), key
+        assert bool(text.strip()) == bool(english[key].strip()), key
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_a_table_is_a_translation_and_not_a_copy(language):
+    formulas = {"trial.ratio", "trial.residual"}
+    sentences = [key for key, text in TABLES["en"].items() if len(text.split()) > 4 and key not in formulas]
+    copied = [key for key in sentences if TABLES[language][key] == TABLES["en"][key]]
+    assert copied == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_key_is_listed_twice(language):
+    """JSON keeps the last of two; the first would be dead text."""
+    pairs = json.loads(source(f"strings.{language}.json"), object_pairs_hook=list)
+    assert len(pairs) == len({key for key, _ in pairs})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_figures_speak_the_language(language):
+    words = Words(language)
+    for name in ("tokens", "width", "timeline"):
+        figure = getattr(visualize, f"{name}_figure")(TRACE, language=language)
+        assert figure.layout.title.text == words(f"figure.{name}")
+    compared = visualize.compare_figure([{"method": "greedy", "seconds": 1.0}], language=language)
+    assert compared.layout.title.text == words("figure.compare")
+    assert compared.data[0].x == (words("method.greedy"),)
+    empty = visualize.compare_figure([], language=language)
+    assert empty.layout.annotations[0].text == words("figure.empty")
+    with pytest.raises(ValueError, match="no strings for language 'xx'"):
+        visualize.width_figure(TRACE, language="xx")
+
+
+def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
+    path = tmp_path / "viewer.html"
+    visualize.export_html(TRACE, path, language="de")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(path.as_uri() + "#it=1&step=7")
+    page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
+    for language in ("de", *LANGUAGES):
+        page.select_option(".dsbd-language", language)
+        expected = visualize.build_scene(TRACE, language=language).iterations[1].steps[7].sentence
+        assert page.inner_text(".dsbd-sentence") == expected
+        assert page.get_attribute(".dsbd", "lang") == language
+        assert page.get_attribute(".dsbd", "dir") == TABLES[language]["direction"]
+        assert page.evaluate("() => document.activeElement.className") == "dsbd-language"
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert page.url.endswith("lang=zh")
+    page.reload()
+    page.wait_for_selector(".dsbd[lang=zh]")
+    assert errors == []
+    context.close()

@@ -1,0 +1,69 @@
+"""What the browser says is what Python says: sentences, numbers, the table of nodes."""
+
+import itertools
+import random
+
+import pytest
+
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.traces import OPEN, TRACES
+from visualize import build_scene, nodes_csv
+from visualize.bundle import known_languages
+from visualize.words import number, tell_apart
+
+
+@pytest.mark.parametrize("language", known_languages())
+@pytest.mark.parametrize("name", TRACES)
+def test_both_say_the_same_sentences(modules, name, language):
+    """Two authors of one sentence drift apart."""
+    scene = build_scene(TRACES[name], language=language)
+    said = modules.run(
+        OPEN + """
+        const words = new Words(given.language);
+        return given.iterations.map((packed) => {
+            const iteration = new Iteration(packed);
+            return {steps: iteration.steps.map((_, at) => words.step(iteration, at, given.settings)),
+                layers: iteration.layers.map((layer) => [words.layerTitle(layer), words.outcome(layer),
+                    words.width(layer, given.settings)]),
+                facts: iteration.facts.map((facts, at) => facts.map((fact) => [words.title(iteration, fact),
+                    words.verdict(iteration, fact),
+                    fact.trial ? words.residual(fact.trial, iteration.nodes[at]) : ""]))};
+        });""",
+        scene.to_dict(),
+    )  # fmt: skip
+    for iteration, shown in zip(scene.iterations, said, strict=True):
+        assert shown["steps"] == [step.sentence for step in iteration.steps]
+        for layer, (title, outcome, (reason, _)) in zip(iteration.layers, shown["layers"], strict=True):
+            assert (title, outcome, reason) == (layer.title, layer.outcome_sentence, layer.reason)
+        told = [[[fact.title, fact.sentence, fact.detail] for fact in node.facts] for node in iteration.nodes]
+        assert shown["facts"] == told
+
+
+def test_both_write_numbers_alike(modules):
+    """A digit that differs makes two sentences of one."""
+    chance = random.Random(7)
+    values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
+    values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
+    pairs = list(itertools.pairwise(values))
+    code = """const {number, tellApart} = await import("/words.js");
+        return [given[0].map((value) => number(value)), given[1].map((pair) => tellApart(...pair))];"""
+    numbers, apart = modules.run(code, [values, pairs])
+    assert numbers == [number(value) for value in values]
+    assert apart == [tell_apart(*pair) for pair in pairs]
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_both_write_the_same_table(modules, name):
+    scene = build_scene(TRACES[name])
+    code = 'const {Iteration} = await import("/iteration.js"); const {csvText} = await import("/exports.js");'
+    written = modules.run(
+        f'{code} return given.iterations.map((packed) => csvText(new Iteration(packed), "prompt"));', scene.to_dict()
+    )
+    assert written == [nodes_csv(scene, at) for at in range(len(scene.iterations))]
+
+
+def test_a_cell_is_never_a_formula():
+    rows = nodes_csv(nasty_trace(), 1)
+    assert "\r\n" in rows
+    for line in rows.split("\r\n")[1:-1]:
+        assert not line.split(",")[3].startswith(("=", "+", "@"))

@@ -1,0 +1,251 @@
+"""The linked views, what the badge says of a tampered trace, and the files the viewer saves."""
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import visualize
+from tests.visualize.test_evidence import tampered
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import RECORDED
+
+TRACE = toy_trace()
+SCENE = visualize.build_scene(TRACE)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "viewer.html"
+    visualize.export_html(TRACE, path)
+    return path
+
+
+@pytest.fixture
+def page(browser, exported):
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(exported.as_uri() + "#it=1&step=8")
+    page.wait_for_selector(".dsbd-badge svg")
+    yield page
+    assert errors == []
+    context.close()
+
+
+def test_a_node_pointed_at_shows_whom_it_sees(page):
+    scene = SCENE.iterations[1]
+    place = next(at for at, node in enumerate(scene.nodes) if node.column == 3 and node.kind == "drafted")
+    page.click("[data-tab=mask]")
+    page.hover(f".dsbd-node[data-at='{place}'] path", force=True)
+    row = page.locator(".dsbd-mask-row.dsbd-current")
+    assert row.get_attribute("data-at") == str(place)
+    assert row.locator(".dsbd-cell-seen").count() == 3
+    assert row.locator(".dsbd-cell-self").count() == 1
+    said = page.inner_text(".dsbd-panel-mask .dsbd-hint")
+    assert (
+        said.startswith(f"“{scene.nodes[place].label}” sees the prompt and “{scene.nodes[0].label[:3]}") or "→" in said
+    )
+    page.hover(".dsbd-mask-row >> nth=2 >> .dsbd-cell-self")
+    assert page.locator(".dsbd-mask-row.dsbd-current").get_attribute("data-at") == "2"
+
+
+def test_slots_are_marked_at_the_commit(page):
+    page.click("[data-tab=slots]")
+    assert page.locator(".dsbd-slot.dsbd-stays").count() == 0
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    slots = TRACE.iterations[1].kept
+    told = page.inner_text(".dsbd-panel-slots p >> nth=0")
+    assert str(slots.slots_scored) in told
+    assert str(slots.slots_kept) in told
+    forest = [node for node in TRACE.iterations[1].nodes if node.kind != "drawn"]
+    stays = {node.id for node in forest} & set(slots.nodes)
+    assert page.locator(".dsbd-slot").count() == len(forest)
+    assert page.locator(".dsbd-slot.dsbd-stays").count() == len(stays)
+    assert page.locator(".dsbd-slot.dsbd-dropped").count() == len(forest) - len(stays)
+
+
+def test_the_charts_follow_the_iteration_and_lead_to_it(page):
+    page.click("[data-tab=charts]")
+    page.wait_for_selector(".dsbd-chart .main-svg")
+    lines = "() => [...document.querySelectorAll('.dsbd-chart')].map((chart) => chart.layout.shapes[0].x0)"
+    assert page.evaluate(lines) == [1, 1]
+    widths = page.evaluate("() => document.querySelector('.dsbd-chart').data[0].y")
+    assert widths == [len(iteration.layers) for iteration in TRACE.iterations]
+    page.focus(".dsbd")
+    page.keyboard.press("PageDown")
+    assert page.evaluate(lines) == [2, 2]
+
+
+def test_the_table_has_a_row_for_every_node_that_is_there(page):
+    page.click("[data-tab=table]")
+    shown = page.locator(".dsbd-panel-table tbody tr:not([hidden])").count()
+    assert shown == page.locator(".dsbd-node:not([hidden])").count()
+    page.locator(".dsbd-panel-table tbody tr:not([hidden]) >> nth=3").click()
+    assert "node=" in page.url
+
+
+def test_what_if_marks_what_would_differ(page):
+    iteration = TRACE.iterations[1]
+    page.click("[data-tab=whatif]")
+    assert "Counterfactual" in page.inner_text(".dsbd-counterfactual")
+    assert page.locator(".dsbd-differs").count() == 0
+    place = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)
+    row = page.locator(".dsbd-panel-whatif tbody tr").nth(place)
+    row.locator("input").evaluate("input => { input.value = 0; input.dispatchEvent(new Event('input')); }")
+    expected = visualize.what_if(iteration, TRACE.settings, uniforms={place: 0.0})
+    verdicts = [one for layer in expected.layers for one in layer.verdicts]
+    differ = [one for one in verdicts if one.verdict != iteration.trials[one.trial].verdict]
+    assert page.locator(".dsbd-differs").count() == len(differ) > 0
+    assert f"would differ: {len(differ)}." in page.inner_text(".dsbd-whatif-said")
+    assert f"stops after layer {expected.layers[-1].layer}" in page.inner_text(".dsbd-whatif-said")
+    page.get_by_role("button", name="As recorded").click()
+    assert page.locator(".dsbd-differs").count() == 0
+
+
+def test_a_tampered_trace_is_called_out(browser, tmp_path):
+    trace, at = tampered(RECORDED["1-dynamic-width.json.gz"], "uniform", 1)
+    path = tmp_path / "tampered.html"
+    visualize.export_html(trace, path)
+    page = browser.new_context().new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector(".dsbd-badge.dsbd-failed")
+    told = page.inner_text(".dsbd-badge")
+    assert re.fullmatch(rf"iteration {at}, layer \d+: the verdict on “.+” does not follow", told)
+    page.click(".dsbd-badge")
+    assert f"it={at}&" in page.url
+    token = re.search("“(.+)”", told).group(1)
+    assert token in page.inner_text(".dsbd-sentence")
+    page.context.close()
+
+
+def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    files = {}
+    for kind in ("SVG", "PNG", "CSV"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=kind, exact=True).click()
+        assert waiting.value.suggested_filename == f"dsbd-iteration-1.{kind.lower()}"
+        files[kind] = waiting.value.path().read_bytes()
+    root = ElementTree.fromstring(files["SVG"])
+    texts = "".join(root.itertext())
+    assert all(node.label in texts for node in SCENE.iterations[1].nodes)
+    assert "Layer 1" in texts
+    assert not re.search(r"var\(--", files["SVG"].decode())
+    assert files["PNG"].startswith(b"\x89PNG")
+    assert files["CSV"].decode("utf-8-sig") == visualize.nodes_csv(SCENE, 1)
+    rows = list(csv.DictReader(io.StringIO(files["CSV"].decode("utf-8-sig"))))
+    assert [row["state"] for row in rows] == [node.state for node in SCENE.iterations[1].nodes]
+
+
+def test_layers_are_rows_on_a_narrow_page(browser, exported):
+    context = browser.new_context(viewport={"width": 400, "height": 800})
+    page = context.new_page()
+    page.goto(exported.as_uri() + "#it=0&step=8")
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    nodes = SCENE.iterations[0].nodes
+    places = page.evaluate(
+        """() => [...document.querySelectorAll('.dsbd-node')].map(
+            (node) => node.getAttribute('transform').match(/[-\\d.]+/g).map(Number))"""
+    )
+    for node, (x, y) in zip(nodes, places, strict=True):
+        for other, (left, top) in zip(nodes, places, strict=True):
+            if node.column < other.column:
+                assert y < top
+            if node.column == other.column and node.row < other.row:
+                assert x < left
+    assert page.is_visible(".dsbd-row-title")
+    assert not page.is_visible(".dsbd-head-bands")
+    context.close()
+
+
+def test_hashes_of_several_viewers_do_not_fight(browser, exported):
+    """Two viewers that both wrote #it would drag each other about."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(exported.as_uri())
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    page.evaluate(
+        """async () => {
+        const scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+        for (const name of ['a', 'b', 'c']) {
+            const holder = document.body.appendChild(document.createElement('div'));
+            window[name] = DsbdViewer.mount(holder, scene, {hash: name === 'c' ? false : name});
+        }
+        a.goto({it: 2, step: 3}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }"""
+    )
+    assert "a.it=2" in page.url
+    assert "b.it=1" in page.url
+    assert "it=4" not in page.url
+    page.evaluate("() => { location.hash = '#a.it=0&a.step=5'; }")
+    page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
+    assert page.evaluate("() => b.where().it") == 1
+    context.close()
+
+
+def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
+    """While a decode runs, scenes arrive several times a second: what a reader has set must survive them."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(exported.as_uri())
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    page.evaluate(
+        """async () => {
+        window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+        document.getElementById('viewer').remove();
+        const holder = document.body.appendChild(document.createElement('div'));
+        window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});
+        window.viewer = DsbdViewer.mount(holder, grown(2));
+        viewer.goto({it: 1, step: 8}); viewer.show('whatif'); }"""
+    )
+    slider = page.locator("[aria-label='width threshold']")
+    slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
+    said = page.inner_text(".dsbd-whatif-said")
+    page.evaluate("() => viewer.setScene(grown(4))")
+    assert slider.input_value() == "0.2"
+    assert page.inner_text(".dsbd-whatif-said") == said
+    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
+    assert page.inner_text(".dsbd-count >> nth=1") == "2 of 4"
+    page.evaluate("() => { viewer.show('charts'); viewer.setScene(grown(5)); }")
+    assert page.evaluate("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
+    context.close()
+
+
+def test_a_link_to_a_layer_leads_to_its_width(browser, exported):
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
+    page.goto(f"{exported.as_uri()}#it=2&layer=2&node={node.id}")
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
+    assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
+    assert page.inner_text(".dsbd-card .dsbd-token") == node.token
+    context.close()
+
+
+def test_hostile_tokens_stay_text_in_every_view(browser, tmp_path):
+    path = tmp_path / "nasty.html"
+    visualize.export_html(nasty_trace(), path)
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("dialog", lambda dialog: (errors.append("dialog"), dialog.dismiss()))
+    page.goto(path.as_uri() + "#it=1")
+    page.wait_for_selector(".dsbd-node:not([hidden])")
+    page.focus(".dsbd")
+    page.keyboard.press("End")
+    for view in ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result"):
+        page.click(f"[data-tab={view}]")
+        assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length") == 0
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="SVG", exact=True).click()
+    ElementTree.fromstring(waiting.value.path().read_bytes())
+    assert errors == []
+    context.close()

@@ -1,0 +1,93 @@
+"""The viewer's source files, plain ES modules, joined into the one module that every home serves or inlines.
+
+Joining is all that happens: each file stands once, after those it imports; import lines go, ``export`` stays
+only on ``mount``, and an imported JSON file becomes a constant. The files share one scope in the joined
+module, so no two of them may name anything alike at their top level. Comments and indentation stay in the files.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib import resources
+
+ENTRY = "main.js"
+_IMPORT = re.compile(
+    r'^import (?P<names>\{[^}]*\}|\w+) from "\./(?P<file>[\w.-]+)"(?: with \{type: "json"\})?;\n', re.M
+)
+_EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
+_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
+_REMARK = re.compile(r"[ \t]{2,}// .*$", re.M)
+_NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
+_STRINGS = re.compile(r"strings\.(\w+)\.json")
+
+
+@lru_cache
+def module(languages: tuple[str, ...] | None = None) -> str:
+    """The viewer as one ES module that exports ``mount`` and nothing else.
+
+    Args:
+        languages: string tables to include, English always among them; None = all there are.
+
+    Raises:
+        ValueError: there is no table for one of the languages.
+    """
+    known = known_languages()
+    for language in languages or ():
+        if language not in known:
+            raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
+    wanted = set(known if languages is None else (*languages, "en"))
+    order: list[str] = []
+    _visit(ENTRY, order, ())
+    return "\n".join(_joined(name, wanted) for name in order)
+
+
+def known_languages() -> tuple[str, ...]:
+    """Codes of the languages that have a string table, sorted."""
+    names = (entry.name for entry in (resources.files("visualize") / "viewer").iterdir())
+    return tuple(sorted(found[1] for found in map(_STRINGS.fullmatch, names) if found))
+
+
+def source(name: str) -> str:
+    """One source file."""
+    return (resources.files("visualize") / "viewer" / name).read_text(encoding="utf-8")
+
+
+def imports_of(name: str) -> list[tuple[str, list[str]]]:
+    """The files a source file imports, in order, with the names it takes from each."""
+    if not name.endswith(".js"):
+        return []
+    return [
+        (found["file"], [part.strip() for part in found["names"].strip("{}").split(",")])
+        for found in _IMPORT.finditer(source(name))
+    ]
+
+
+def top_level_names(name: str) -> list[str]:
+    """What a source file names at its top level."""
+    found = (match[1] or match[2] for match in _NAMED.finditer(source(name)))
+    return [part.strip() for names in found for part in names.split(",")]
+
+
+def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
+    assert name not in trail, f"{name} imports itself: {' → '.join((*trail, name))}"
+    for imported, _ in imports_of(name):
+        _visit(imported, order, (*trail, name))
+    if name not in order:
+        order.append(name)
+
+
+def _joined(name: str, languages: Iterable[str]) -> str:
+    if name.endswith(".json"):
+        strings = _STRINGS.fullmatch(name)
+        constant = strings[1] if strings else name.removesuffix(".json")
+        table = json.loads(source(name)) if not strings or strings[1] in languages else None
+        return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
+    body = _bare(_IMPORT.sub("", source(name)))
+    return body if name == ENTRY else _EXPORT.sub("", body)
+
+
+def _bare(text: str) -> str:
+    """Source without comments of their own lines, remarks behind a line, indentation and empty lines."""
+    lines = (line.strip() for line in _REMARK.sub("", _COMMENT.sub("", text)).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"

@@ -1,0 +1,80 @@
+/* Two traces of one prompt side by side, stepped together, with the first place where they part. */
+
+import {make} from "./dom.js";
+import {Viewer} from "./viewer.js";
+import {Words} from "./words.js";
+
+export class Diff {
+  constructor(element, scene, options) {
+    this.element = element;
+    this.options = options;
+    this.together = true;
+    this.root = make("div", {class: "dsbd-diff"});
+    element.replaceChildren(this.root);
+    this.setScene(scene);
+  }
+
+  setScene(scene) {
+    this.viewers?.forEach((viewer) => viewer.destroy());
+    this.scene = scene;
+    const {say} = this, holders = [make("div"), make("div")];
+    const jump = make("button", {type: "button", text: say("diff.jump"), onclick: () => this.jump()});
+    const box = make("input", {type: "checkbox", checked: "", onchange: (event) => { this.together = event.target.checked; }});
+    const head = make("div", {class: "dsbd dsbd-diff-head"}, make("div", {}, make("p", {class: "dsbd-sentence", text: this.sentence()}), make("p", {class: "dsbd-small", text: this.settings()})),
+      make("div", {class: "dsbd-tools"}, ...(scene.divergence ? [jump] : []), make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")}))));
+    head.dir = this.words.table.direction;
+    this.root.replaceChildren(head, make("div", {class: "dsbd-pair-of-viewers"}, ...holders));
+    this.viewers = holders.map((holder, side) => {
+      const viewer = new Viewer(holder, {...this.options, hash: this.options.hash ? ["left", "right"][side] : false, onchange: () => this.follow(side)});
+      viewer.setScene([scene.left, scene.right][side]);
+      return viewer;
+    });
+    head.dataset.theme = this.viewers[0].root.dataset.theme;
+    this.mark();
+  }
+
+  get words() { return new Words(this.options.language ?? this.scene.language); }
+  get say() { const {words} = this; return (key, values) => words.say(key, values); }
+
+  sentence() {
+    const {divergence} = this.scene;
+    if (!divergence) return this.say("diff.same");
+    const where = divergence.layer ? this.say("layer.title", {layer: divergence.layer}) : this.say(`phase.${divergence.phase}`);
+    return this.say("diff.first", {index: divergence.iteration, where, step: divergence.step + 1});
+  }
+
+  /* What the two were asked for differently. */
+  settings() {
+    const [one, other] = [this.scene.left.settings, this.scene.right.settings], told = (value) => value === null ? "–" : String(value);
+    return Object.keys(one).filter((name) => told(one[name]) !== told(other[name])).map((name) => `${name} ${told(one[name])} | ${told(other[name])}`).join(" · ");
+  }
+
+  /* The other side goes to the same place, as far as it has one. */
+  follow(side) {
+    this.mark();
+    if (!this.together || this.following || this.viewers?.length !== 2) return;
+    const {it, step} = this.viewers[side].where(), other = this.viewers[1 - side];
+    this.following = true;
+    if (it < other.scene.iterations.length) other.goto({it, step});
+    this.following = false;
+  }
+
+  /* Both sides wear a mark from the first step that differs on. */
+  mark() {
+    const {divergence} = this.scene;
+    this.viewers?.forEach((viewer) => {
+      const {it, step} = viewer.where(), parted = divergence && (it > divergence.it || (it === divergence.it && step >= divergence.step));
+      viewer.root.classList.toggle("dsbd-parted", Boolean(parted));
+      viewer.root.classList.toggle("dsbd-parting", Boolean(divergence && it === divergence.it && step === divergence.step));
+    });
+  }
+
+  jump() { this.goto(this.scene.divergence); }
+
+  goto({it, step, layer, node}) { this.viewers.forEach((viewer) => viewer.goto({it, step, layer, node})); }
+
+  destroy() {
+    this.viewers.forEach((viewer) => viewer.destroy());
+    this.root.remove();
+  }
+}

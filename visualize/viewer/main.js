@@ -1,0 +1,29 @@
+/* The viewer: draws a scene (visualize/scene.py) and steps through it. No framework.
+ *
+ *   const handle = mount(element, scene, {theme, language, hash, Plotly, onchange, onselect});
+ *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
+ *
+ * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.
+ * Positions and recorded numbers come from the scene, sentences from the tables of languages.js. Token text is
+ * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page if it is there.
+ */
+
+import {Diff} from "./diff.js";
+import {Viewer} from "./viewer.js";
+
+export function mount(element, scene = null, options = {}) {
+  const pair = scene?.format === "dsbd-diff/1" ? new Diff(element, scene, options) : null;
+  const viewer = pair ? pair.viewers[0] : new Viewer(element, options);
+  if (!pair) viewer.setScene(scene, {follow: Boolean(options.follow)});
+  return {
+    setScene: (next, how = {}) => (pair ?? viewer).setScene(next, how),
+    goto: (place) => (pair ?? viewer).goto(place),
+    move: (by) => viewer.controls.move(by),
+    play: () => viewer.controls.start(),
+    pause: () => viewer.controls.stop(),
+    show: (view) => viewer.parts.tabs.show(view),
+    setLanguage: (language) => (pair ? pair.viewers : [viewer]).forEach((one) => one.setLanguage(language)),
+    where: () => viewer.where(),
+    destroy: () => (pair ?? viewer).destroy(),
+  };
+}

@@ -1,0 +1,29 @@
+/* The state in the address: #it=3&step=9&layer=2&node=17. Several viewers on a page each keep theirs below a prefix. */
+
+const FIELDS = ["it", "step", "layer", "node", "lang"];
+
+export class Place {
+  /* prefix: "" for the only viewer of a page, else a name of its own: #left.it=3&right.it=4 */
+  constructor(prefix) { this.prefix = prefix ? `${prefix}.` : ""; }
+
+  read() {
+    const found = new URLSearchParams(location.hash.slice(1)), place = {};
+    for (const field of FIELDS) {
+      const text = found.get(this.prefix + field);
+      if (text === null) continue;
+      if (field === "lang") place.lang = text;
+      else if (/^\d{1,9}$/.test(text)) place[field] = Number(text);
+    }
+    return place;
+  }
+
+  /* Fields of other viewers, and whatever else stands in the address, stay. */
+  write(place) {
+    const found = new URLSearchParams(location.hash.slice(1));
+    for (const field of FIELDS) {
+      if (place[field] === undefined || place[field] === null) found.delete(this.prefix + field);
+      else found.set(this.prefix + field, place[field]);
+    }
+    try { history.replaceState(null, "", `#${found}`); } catch { /* a frame without an address */ }
+  }
+}
