@@ -44,6 +44,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--draft", choices=(BUNDLED, *SHAPES), default=BUNDLED, help="the bundled draft, or its twin")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, graph (auto)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument(
         "--points",
@@ -64,13 +65,13 @@ def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
     draft = dsbd.assets.asset_path("models/draft")
     if asked.draft != BUNDLED:
         draft = build_twin("draft", asked.draft, folder / f"draft-{asked.draft}", asked.device)
-    return dsbd.load_pair(target, draft, asked.device, asked.dtype)
+    return dsbd.load_pair(target, draft, asked.device, asked.dtype, asked.engine)
 
 
 def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
     """Run the parts and write what they say."""
     asked.results.mkdir(parents=True, exist_ok=True)
-    name = f"{asked.size}-{pair.device.type}"
+    name = f"{asked.size}-{pair.device.type}" + ("" if asked.engine == "auto" else f"-{asked.engine}")
     prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
     for part in names(asked.parts):
         plan = BenchPlan(contenders(*contents(part, asked)), prompts, asked.seeds)

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.measure.bench import measure
+from dsbd.measure.bench import measure, runs_of
 from dsbd.measure.floor import forward_milliseconds
 from dsbd.measure.journal import Journal
 from dsbd.measure.machine import conditions
 from dsbd.measure.plan import BenchPlan, Contender
 from dsbd.measure.runs import Run
+from dsbd.measure.summary import known
 from dsbd.measure.tables import number, table
 
 AXES = ("prompt_tokens", "num_beams", "draft_depth", "max_new_tokens")
@@ -31,13 +32,13 @@ NEW_TOKENS = (16, 64, 128, 256, 512)
 STORY = "Once upon a time, there was a little fox who lived near the old mill. Every day she walked to the river. "
 
 
-class Point(NamedTuple):
-    """One place on one axis."""
+class Axis(NamedTuple):
+    """What is swept: a plan whose contenders or prompts are the places, all interleaved."""
 
-    axis: str
-    value: int
-    contenders: tuple[Contender, ...]
-    prompt: str
+    name: str
+    plan: BenchPlan
+    places: dict[str, int]
+    """The value of a place by its contender's name, on the axis of the prompt by the prompt."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--draft")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--dtype", default="auto")
+    parser.add_argument("--engine", default="auto")
     parser.add_argument("--axes", default=",".join(AXES), help=f"of {', '.join(AXES)}")
     parser.add_argument("--max-new-tokens", type=int, default=64, help="where it is not the axis (64)")
     parser.add_argument("--largest", type=int, default=10**6, help="leave out values above this")
@@ -53,9 +55,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--output", type=Path)
     parser.add_argument("--report", type=Path)
     asked = parser.parse_args(arguments)
-    pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype)
-    points = [point for axis in asked.axes.split(",") for point in points_of(pair, axis, asked)]
-    rows = [row for point in points for row in measured(pair, point, asked.seeds)]
+    pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype, asked.engine)
+    rows = [row for name in asked.axes.split(",") for row in measured(pair, axis_of(pair, name, asked))]
     report = {"format": "dsbd-scaling/1", "conditions": conditions(pair), "seeds": asked.seeds, "rows": rows}
     show(rows)
     if asked.output:
@@ -66,30 +67,32 @@ def main(arguments: list[str] | None = None) -> None:
         scaling_figure(report).write_html(asked.report, include_plotlyjs=True)
 
 
-def points_of(pair: dsbd.Pair, axis: str, asked: argparse.Namespace) -> list[Point]:
+def axis_of(pair: dsbd.Pair, name: str, asked: argparse.Namespace) -> Axis:
     """The places on an axis that fit the context."""
     base = dsbd.DecodingSettings(max_new_tokens=asked.max_new_tokens)
-    room = (pair.target.context_size or 10**9) - asked.max_new_tokens
-    points = []
-    if axis == "prompt_tokens":
-        for size in PROMPT_TOKENS:
-            points.append(Point(axis, size, contenders(base), prompt_of(pair, size)))
-        points = [point for point in points if point.value <= room]
-    else:
-        values = {"num_beams": WIDTHS, "draft_depth": DEPTHS, "max_new_tokens": NEW_TOKENS}[axis]
-        prompt = prompt_of(pair, PROMPT_TOKENS[0])
-        points = [Point(axis, value, contenders(replace(base, **{axis: value})), prompt) for value in values]
-    return [point for point in points if point.value <= asked.largest]
+    if name == "prompt_tokens":
+        room = min((pair.target.context_size or 10**9) - asked.max_new_tokens, asked.largest)
+        places = {prompt_of(pair, size): size for size in PROMPT_TOKENS if size <= room}
+        return Axis(name, BenchPlan(contenders(base, ""), tuple(places), asked.seeds), places)
+    values = {"num_beams": WIDTHS, "draft_depth": DEPTHS, "max_new_tokens": NEW_TOKENS}[name]
+    swept = {
+        value: contenders(replace(base, **{name: value}), f" {name}={value}")
+        for value in values
+        if value <= asked.largest
+    }
+    everyone = tuple(one for several in swept.values() for one in several)
+    plan = BenchPlan(everyone, (prompt_of(pair, PROMPT_TOKENS[0]),), asked.seeds)
+    return Axis(name, plan, {one.name: value for value, several in swept.items() for one in several})
 
 
-def contenders(settings: dsbd.DecodingSettings) -> tuple[Contender, ...]:
+def contenders(settings: dsbd.DecodingSettings, label: str) -> tuple[Contender, ...]:
     """Beam sampling, and DSBD at its law and at its defaults."""
     beams = settings.num_beams
     fixed = replace(settings, min_width=beams, max_width=beams)
     return (
-        Contender("beam_sampling", "beam_sampling", replace(settings, method="beam_sampling")),
-        Contender("dsbd same-law", "dsbd", fixed),
-        Contender("dsbd defaults", "dsbd", settings),
+        Contender(f"beam_sampling{label}", "beam_sampling", replace(settings, method="beam_sampling")),
+        Contender(f"dsbd same-law{label}", "dsbd", fixed),
+        Contender(f"dsbd defaults{label}", "dsbd", settings),
     )
 
 
@@ -99,23 +102,27 @@ def prompt_of(pair: dsbd.Pair, size: int) -> str:
     return pair.decode(ids[:size])
 
 
-def measured(pair: dsbd.Pair, point: Point, rounds: int) -> list[dict[str, Any]]:
-    """One row per contender."""
-    plan, runs = BenchPlan(point.contenders, (point.prompt,), rounds), dict[str, list[Run]]()
-    for step in measure(pair, plan, Journal()):
-        if step.run is not None:
-            runs.setdefault(step.contender.name, []).append(step.run)
-    return [row(pair, point, contender, runs[contender.name]) for contender in point.contenders]
+def measured(pair: dsbd.Pair, axis: Axis) -> list[dict[str, Any]]:
+    """One row per contender and place, by rising value."""
+    journal = Journal()
+    for _ in measure(pair, axis.plan, journal):
+        pass
+    found = [
+        row(pair, axis, contender, known([turns]))
+        for contender in axis.plan.contenders
+        for turns in runs_of(axis.plan, journal)[contender.name]
+    ]
+    return sorted(found, key=lambda one: one["value"])
 
 
-def row(pair: dsbd.Pair, point: Point, contender: Contender, runs: list[Run]) -> dict[str, Any]:
+def row(pair: dsbd.Pair, axis: Axis, contender: Contender, runs: list[Run]) -> dict[str, Any]:
     """Medians, and the limit at this context and size of forest."""
     context = runs[0].prompt_tokens + runs[0].layers // 2
     layers = sum(run.layers for run in runs) / sum(run.iterations or 0 for run in runs)
     steps = sum((run.draft_calls or 1) - 1 for run in runs) / sum(run.iterations or 0 for run in runs)
     width = statistics.fmean(run.mean_width or 1 for run in runs)
     settings = contender.settings
-    beams, drafted = max(round(width), 1), 0 if contender.name == "beam_sampling" else settings.draft_width
+    beams, drafted = max(round(width), 1), 0 if contender.method == "beam_sampling" else settings.draft_width
     nodes = beams + round(steps * drafted)
     target = forward_milliseconds(pair.target, (nodes,), context)[str(nodes)]
     draft = 0.0
@@ -124,9 +131,9 @@ def row(pair: dsbd.Pair, point: Point, contender: Contender, runs: list[Run]) ->
     milliseconds = statistics.median(1000 / run.tokens_per_second for run in runs)
     limit = (target + max(steps, 0) * draft) / layers
     return {
-        "axis": point.axis,
-        "value": point.value,
-        "contender": contender.name,
+        "axis": axis.name,
+        "value": axis.places[runs[0].prompt if axis.name == "prompt_tokens" else contender.name],
+        "contender": contender.name.split(f" {axis.name}=")[0],
         "prompt_tokens": runs[0].prompt_tokens,
         "new_tokens": settings.max_new_tokens,
         "milliseconds_per_token": milliseconds,

@@ -167,9 +167,8 @@ def _load_pair(parsed: argparse.Namespace) -> "Pair":
     from dsbd.models.pair import load_pair
 
     pair = load_pair(parsed.target, parsed.draft, parsed.device, parsed.dtype, parsed.engine)
-    for role, check in pair.checks.items():
-        if not check.passed:
-            print(f"dsbd: {role} model falls back to one row per path, slower: {check.reason}", file=sys.stderr)
+    for line in pair.fallbacks:
+        print(f"dsbd: {line}", file=sys.stderr)
     return pair
 
 
@@ -350,7 +349,8 @@ def _doctor(parsed: argparse.Namespace) -> int:
         _print_json(report)
         return OK
     print("versions   " + ", ".join(f"{name} {number}" for name, number in report["versions"].items()))
-    print(f"device     {report['device']}, {report['cores']} cores, {report['threads']} threads, {report['dtype']}")
+    machine = f"{report['device']}, {report['cores']} cores, {report['threads']} threads"
+    print(f"device     {machine}, {report['dtype']}, engine {report['engine']}")
     for role, model in report["models"].items():
         if model is not None:
             check = report["checks"][role]

@@ -42,8 +42,9 @@ def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
     """The entries [rows, count * block] of the blocks that can hold the best, and their places."""
     rows, size = values.shape
     blocks = -(-size // _BLOCK)
-    padded = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
-    grid = padded.view(rows, blocks, _BLOCK)
+    if size % _BLOCK:  # padding copies, even by nothing
+        values = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
+    grid = values.view(rows, blocks, _BLOCK)
     numbers = torch.arange(blocks, device=values.device)
     keys = _keys(grid.amax(dim=2), blocks - 1 - numbers).topk(count, dim=1, sorted=False).values
     best = blocks - 1 - (keys & 0xFFFFFFFF)

@@ -38,7 +38,7 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     """
     info = tokens_info(source)
     words = Words(language)
-    return plot_tokens(info, theme, words) if info.labels else empty_figure("figure.tokens", theme, words)
+    return plot_tokens(info, theme, words) if info.labels else empty_figure(words("figure.tokens"), theme, words)
 
 
 def tokens_info(source: Source) -> TokensInfo:
@@ -105,7 +105,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
     """
     info = width_info(source)
     words = Words(language)
-    return plot_width(info, theme, words) if info.iterations else empty_figure("figure.width", theme, words)
+    return plot_width(info, theme, words) if info.iterations else empty_figure(words("figure.width"), theme, words)
 
 
 def width_info(source: Source) -> WidthInfo:
@@ -158,7 +158,9 @@ def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "
     """
     info = timeline_info(source)
     words = Words(language)
-    return plot_timeline(info, theme, words) if info.iterations else empty_figure("figure.timeline", theme, words)
+    return (
+        plot_timeline(info, theme, words) if info.iterations else empty_figure(words("figure.timeline"), theme, words)
+    )
 
 
 def timeline_info(source: Source) -> TimelineInfo:

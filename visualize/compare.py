@@ -59,7 +59,7 @@ def compare_figure(
     """
     words = Words(language)
     info = compare_info(rows, words)
-    return plot_compare(info, theme, words) if info.panels else empty_figure("figure.compare", theme, words)
+    return plot_compare(info, theme, words) if info.panels else empty_figure(words("figure.compare"), theme, words)
 
 
 def compare_info(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], words: Words | None = None) -> CompareInfo:

@@ -24,10 +24,10 @@ def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
     return figure
 
 
-def empty_figure(key: str, theme: Theme, words: Words | None = None) -> go.Figure:
-    """A figure titled by the template ``key`` that says it has nothing to show."""
+def empty_figure(title: str, theme: Theme, words: Words | None = None) -> go.Figure:
+    """A titled figure that says it has nothing to show."""
     words = words or Words()
-    figure = dress(go.Figure(), words(key), theme)
+    figure = dress(go.Figure(), title, theme)
     figure.add_annotation(text=words("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)

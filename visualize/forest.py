@@ -13,6 +13,7 @@ from visualize.scene import IterationScene, LayerScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.styles import STATES, YIELDED, Theme, styles
 from visualize.theme import FONT, MONOSPACE, palette
+from visualize.words import Words
 
 RING = 23
 TOP, BOTTOM = 40, 60
@@ -73,7 +74,7 @@ def forest_figure(source: Source | Iteration | Scene, iteration: int = 0, *, the
         TraceError: no such iteration, or no such trace.
     """
     info = forest_info(source, iteration)
-    return empty_figure("method.dsbd", theme) if info is None else plot_forest(info, theme)
+    return empty_figure(Words()("method.dsbd"), theme) if info is None else plot_forest(info, theme)
 
 
 def forest_info(source: Source | Iteration | Scene, iteration: int = 0) -> ForestInfo | None:

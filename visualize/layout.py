@@ -24,7 +24,7 @@ TREES = 0.9
 """Free rows between two nodes of one column that belong to different input beams."""
 HEIGHT = 1.0
 COVER_HEIGHT = 0.62
-"""Rows a node takes; cover nodes are many and small."""
+"""Rows a node takes; cover nodes are many and small, but for those that a beam landed on."""
 
 Key = TypeVar("Key", bound=Hashable)
 Contour = list[tuple[float, float]]
@@ -46,10 +46,11 @@ def forest_graph(iteration: Iteration, nodes: Iterable[Node] | None = None) -> n
     """
     graph = nx.DiGraph()
     graph.add_nodes_from((beam.node for beam in iteration.input_beams), column=0, height=HEIGHT)
+    landed = {draw.node for draw in iteration.draws}
     for node in iteration.nodes if nodes is None else nodes:
         if node.parent not in graph:
             raise TraceError(f"damaged trace: iteration {iteration.index}: node {node.id} hangs below no input beam")
-        height = COVER_HEIGHT if node.kind == "cover" else HEIGHT
+        height = COVER_HEIGHT if node.kind == "cover" and node.id not in landed else HEIGHT
         graph.add_node(node.id, column=graph.nodes[node.parent]["column"] + 1, height=height)
         graph.add_edge(node.parent, node.id)
     return graph

@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from visualize.chain import follows
 from visualize.scene import Change, IterationScene, LayerScene, NodeScene, Scene
 from visualize.tokens import MARKS
 
 FORMAT = "dsbd-scene/2"
 DIGITS = 6
+DRAWN_DIGITS = 4
+"""Of the likeliest pairs, which only bars and two digits show."""
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
         "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
         "completes")  # fmt: skip
@@ -100,14 +103,17 @@ def _change(change: Change, iteration: IterationScene) -> Any:
 
 
 def _layer(layer: LayerScene) -> dict[str, Any]:
+    """P(accepted >= k) is left out where it follows from the chain: the viewer finds it again."""
     plain = {field: getattr(layer, field) for field in LAYER}
+    if layer.forest_mass is None and follows(layer.at_least, layer.chain_S, layer.threshold):
+        plain["at_least"] = None
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
 
 def _alternatives(iteration: IterationScene) -> dict[str, Any]:
     """The likeliest pairs of all layers in one table."""
     rows = [
-        [layer.layer, *(_rounded(getattr(pair, field)) for field in ALTERNATIVE[1:])]
+        [layer.layer, *(_rounded(getattr(pair, field), DRAWN_DIGITS) for field in ALTERNATIVE[1:])]
         for layer in iteration.layers
         for pair in layer.alternatives
     ]
@@ -124,10 +130,10 @@ def _table(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:
     return {"fields": list(fields), "rows": [[_rounded(getattr(item, field)) for field in fields] for item in items]}
 
 
-def _rounded(value: Any) -> Any:
-    """Floats to :data:`DIGITS` significant digits, inside lists and dicts too."""
+def _rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Floats to so many significant digits, inside lists and dicts too."""
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}")
+        return float(f"{value:.{digits}g}")
     if isinstance(value, dict):
         return {key: _rounded(inner) for key, inner in value.items()}
     return [_rounded(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -2,21 +2,25 @@
 
 import os
 import platform
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import torch
 
+from dsbd.decoder import plan
 from dsbd.measure.floor import forward_milliseconds
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16
+from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 
 FOREST_SIZES = (1, 8, 16, 32, 64)
 DRAFT_SIZES = (1, 8)
+PLAN_PROMPT = "One day, a little girl"
 
 
 def examine(pair: Pair) -> dict[str, Any]:
-    """Versions, device, the forest check, and the measured cost of forwards of 1..64 tokens.
+    """Versions, device, the checks, the measured cost of forwards of 1..64 tokens, and what ``auto`` would choose.
 
     Returns:
         Plain data; times are medians in milliseconds.
@@ -33,13 +37,17 @@ def examine(pair: Pair) -> dict[str, Any]:
         "cores": os.cpu_count(),
         "threads": torch.get_num_threads(),
         "native_bfloat16": computes_bfloat16(),
+        "engine": pair.target.engine,
         "dtype": str(pair.target.dtype).removeprefix("torch."),
         "models": {"target": _model(pair.target), "draft": None if pair.draft is None else _model(pair.draft)},
         "checks": {role: check._asdict() for role, check in pair.checks.items()},
         "target_forward_milliseconds": target,
         "draft_forward_milliseconds": draft,
     }
-    return report | {"advice": advice(report)}
+    if pair.draft is not None:
+        everything: dict[str, Any] = dict.fromkeys(AUTO_FIELDS, AUTO)
+        report["plan"] = asdict(plan(pair, PLAN_PROMPT, DecodingSettings(**everything)))
+    return report | {"advice": advice(report) + [f"Slower than it could be: {line}." for line in pair.fallbacks]}
 
 
 def advice(report: dict[str, Any]) -> list[str]:
@@ -57,9 +65,8 @@ def advice(report: dict[str, Any]) -> list[str]:
             f"A draft step costs {share:.2f} of a target step: "
             + ("good." if share <= 0.15 else "a smaller draft model would be faster.")
         )
-    for role, check in report["checks"].items():
-        if not check["passed"]:
-            lines.append(f"The {role} model runs one row per path, which is slow: {check['reason']}.")
+    if "plan" in report:
+        lines.append(f"auto: {report['plan']['sentence']}")
     if report["dtype"] == "float32" and report["native_bfloat16"]:
         lines.append("This processor computes bfloat16 natively; dtype bfloat16 would be faster.")
     if report["device"] == "cpu":

@@ -75,6 +75,7 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
         "revision": model.revision,
         "dtype": str(model.dtype).removeprefix("torch."),
         "attention": model.attention,
+        "engine": model.engine,
         "parameters": sum(weight.numel() for weight in model.model.parameters()),
         "digest": digest.hexdigest()[:16],
     }

@@ -1,4 +1,4 @@
-"""``transformers.generate`` as an opponent, with the warp passed explicitly.
+"""``transformers.generate`` as an opponent, as it is shipped, with the warp passed explicitly.
 
 Its beam sampling is a law of its own: it warps each beam before joining, draws twice as many pairs without
 replacement and keeps the best scores. Its beam search expands the prompt to one row per beam. With an assistant
@@ -17,6 +17,7 @@ from transformers.utils import logging as transformers_logging
 from dsbd.errors import SettingsError
 from dsbd.measure.clock import synchronise
 from dsbd.measure.plan import Contender
+from dsbd.models.attention import NAME as PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -68,6 +69,24 @@ def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, A
         assert pair.draft is not None, "checked before anything is measured"
         options["assistant_model"] = pair.draft.model
     return options
+
+
+@contextmanager
+def as_shipped(pair: Pair) -> Iterator[None]:
+    """The models with the attention that ``transformers`` gives them, for as long as it is measured."""
+    ours = [model.model for model in (pair.target, pair.draft) if model and _attention(model.model) == PACKED]
+    for model in ours:
+        model.set_attn_implementation("sdpa")
+    try:
+        yield
+    finally:
+        for model in ours:
+            model.set_attn_implementation(PACKED)
+
+
+def _attention(model: Any) -> str:
+    name: str = model.config.get_text_config(decoder=True)._attn_implementation
+    return name
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 from dsbd.decoder import decode
 from dsbd.measure.clock import PHASES, synchronise
 from dsbd.measure.energy import Meter
-from dsbd.measure.opponents import Generated, generate, generate_prefill_seconds
+from dsbd.measure.opponents import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.plan import OPPONENTS, Contender
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
@@ -77,27 +78,24 @@ class Run:
         return 1000 * self.seconds / self.layers
 
 
+@dataclass(frozen=True)
+class Measured:
+    """An outcome and what it took."""
+
+    outcome: Outcome
+    seconds: float
+    energy: dict[str, dict[str, Any]]
+    peak_allocated_bytes: int | None
+
+
 def measure_run(
     pair: Pair, contender: Contender, prompt: str, seed: int, meters: Mapping[str, Meter] | None = None
 ) -> Run:
     """Run once; nothing but the call itself is on the clock and on the meters."""
-    prompt_ids, watching, cuda = pair.encode(prompt), meters or {}, pair.device.type == "cuda"
-    settings = replace(contender.settings, seed=seed)
-    prefill = generate_prefill_seconds(pair, prompt_ids, contender) if contender.method in OPPONENTS else None
-    if cuda:
-        torch.cuda.reset_peak_memory_stats(pair.device)
-    synchronise(pair.device)
-    for meter in watching.values():
-        meter.begin()
-    start = time.perf_counter()
-    if prefill is None:
-        outcome = _decoded(decode(pair, prompt, settings))
-    else:
-        outcome = _generated(generate(pair, prompt_ids, contender.method, settings), prefill)
-    synchronise(pair.device)
-    seconds = time.perf_counter() - start
-    energy = {name: meter.end() for name, meter in watching.items()}
-    peak = torch.cuda.max_memory_allocated(pair.device) if cuda else None
+    prompt_ids = pair.encode(prompt)
+    with as_shipped(pair) if contender.method in OPPONENTS else nullcontext():
+        measured = _measured(pair, replace(contender, settings=replace(contender.settings, seed=seed)), prompt, meters)
+    outcome, seconds = measured.outcome, measured.seconds
     weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in outcome.hypotheses]
     return Run(
         contender=contender.name,
@@ -113,10 +111,30 @@ def measure_run(
         best_log_weight=max(weight for weight, _ in weights),
         best_log_weight_per_token=max(weight / size for weight, size in weights),
         target_calls=outcome.target_calls,
-        peak_allocated_bytes=peak,
-        energy={name: asdict(taken) for name, taken in energy.items()} or None,
+        peak_allocated_bytes=measured.peak_allocated_bytes,
+        energy=measured.energy or None,
         **(_counts(outcome.stats) if outcome.stats is not None else {}),
     )
+
+
+def _measured(pair: Pair, contender: Contender, prompt: str, meters: Mapping[str, Meter] | None) -> Measured:
+    prompt_ids, watching, cuda = pair.encode(prompt), meters or {}, pair.device.type == "cuda"
+    theirs = contender.method in OPPONENTS
+    prefill = generate_prefill_seconds(pair, prompt_ids, contender) if theirs else 0.0
+    if cuda:
+        torch.cuda.reset_peak_memory_stats(pair.device)
+    synchronise(pair.device)
+    for meter in watching.values():
+        meter.begin()
+    start = time.perf_counter()
+    if theirs:
+        outcome = _generated(generate(pair, prompt_ids, contender.method, contender.settings), prefill)
+    else:
+        outcome = _decoded(decode(pair, prompt, contender.settings))
+    synchronise(pair.device)
+    seconds = time.perf_counter() - start
+    energy = {name: asdict(meter.end()) for name, meter in watching.items()}
+    return Measured(outcome, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
 
 
 def _decoded(result: DecodingResult) -> Outcome:

@@ -30,7 +30,8 @@ def summarise(plan: BenchPlan, journal: Journal, baselines: Sequence[str] = (BAS
         ``{"format", "conditions", "complete", "prompts", "rounds", "baselines", "quality_rule", "forwards",
         "contenders": [...], "ratios": {baseline: {contender: {...}}}}``; None anywhere is "not measured".
     """
-    tables = {name: turns for name, turns in runs_of(plan, journal).items() if known(turns)}
+    table_of = runs_of(plan, journal)
+    tables = {name: turns for name, turns in table_of.items() if known(turns)}
     measured = [contender for contender in plan.contenders if contender.name in tables]
     base = [wanted for wanted in baselines if any(wanted in (one.name, one.method) for one in measured)]
     ratios: dict[str, dict[str, Any]] = {wanted: {} for wanted in base}
@@ -51,7 +52,7 @@ def summarise(plan: BenchPlan, journal: Journal, baselines: Sequence[str] = (BAS
     return {
         "format": FORMAT,
         "conditions": journal.conditions,
-        "complete": all(None not in row for turns in runs_of(plan, journal).values() for row in turns),
+        "complete": all(None not in row for turns in table_of.values() for row in turns),
         "prompts": len(plan.prompts),
         "rounds": plan.rounds,
         "baselines": base,

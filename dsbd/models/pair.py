@@ -50,6 +50,13 @@ class Pair:
         """Where the target's inputs go."""
         return self.target.device
 
+    @property
+    def fallbacks(self) -> list[str]:
+        """What runs slower than it could here, and why; empty where every check passed."""
+        ways = {"graph": "runs eagerly, without captured forwards", "": "falls back to one row per path"}
+        failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
+        return [f"{model} model {ways[engine]}: {reason}" for (model, _, engine), reason in failed]
+
     @cached_property
     def token_bytes(self) -> TokenBytes:
         """Exact bytes per token."""

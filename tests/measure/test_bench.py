@@ -14,10 +14,12 @@ from dsbd.measure.bench import learn_acceptance, measure, require_runnable, runs
 from dsbd.measure.journal import Journal, difference
 from dsbd.measure.opponents import _trimmed
 from dsbd.measure.plan import BenchPlan, contenders
-from dsbd.measure.runs import Run
+from dsbd.measure.runs import Run, measure_run
 from dsbd.measure.summary import summarise
 from dsbd.measure.tables import bench_tables
 from dsbd.measure.verdicts import quality_verdict, speed_ratio
+from dsbd.models.attention import NAME as PACKED
+from dsbd.models.pair import load_pair
 from tests.toy_pair import EOS, toy_pair
 
 CONDITIONS = {"machine": {"cores": 2}, "versions": {"torch": "1"}}
@@ -79,6 +81,19 @@ def test_transformers_text_is_what_it_generates():
         temperature=0.8, top_k=7, top_p=1.0, max_new_tokens=5, pad_token_id=256,
     )  # fmt: skip
     assert journal.find(plan.contenders[0], "Once", 0).text == toy_pair().decode(by_hand[0, ids.shape[1] :].tolist())
+
+
+def test_opponents_run_as_they_are_shipped(toy_folders):
+    """Beaten with our own attention inside, ``transformers`` would not have been beaten."""
+    pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
+    pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
+    ours, theirs = plan_of(("beam_sampling", "hf_beam_sampling"), rounds=1).contenders
+    measure_run(pair, ours, "Once", 0)
+    assert set(seen) == {PACKED}
+    seen.clear()
+    measure_run(pair, theirs, "Once", 0)
+    assert seen[:5] == ["sdpa"] * 5
+    assert seen[-1] == PACKED  # quality is judged by the same forward for all
 
 
 def test_a_run_is_the_decode_with_its_seed():

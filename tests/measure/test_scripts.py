@@ -49,7 +49,7 @@ def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
 def test_the_gpu_script_loads_a_twin(tmp_path):
     """The bundled target, as a twin of another shape, still forms a pair with the bundled draft."""
     gpu = script("gpu")
-    asked = argparse.Namespace(size="tiny", draft="bundled", device="cpu", dtype="bfloat16")
+    asked = argparse.Namespace(size="tiny", draft="bundled", device="cpu", dtype="bfloat16", engine="eager")
     pair = gpu.load(asked, tmp_path)
     assert pair.checks["target"].passed
     assert pair.target.config.hidden_size == SHAPES["tiny"].hidden_size

@@ -83,7 +83,7 @@ def test_keys_and_buttons(opened):
     page.click("[aria-label='First step']")
     page.click("[aria-label='Step forward']")
     assert opened.sentence == steps[1].sentence
-    assert page.url.endswith("#it=0&step=1&layer=2")
+    page.wait_for_url("**#it=0&step=1&layer=2")
     page.focus(".dsbd")
     page.keyboard.press(" ")
     page.wait_for_function(
@@ -162,11 +162,11 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     mark.click(force=True)
     page.mouse.move(2, 2)
     assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")
-    assert f"node={scene.nodes[place].id}" in page.url
+    page.wait_for_url(f"**&node={scene.nodes[place].id}")
     page.focus(".dsbd")
     page.keyboard.press("Escape")
     assert scene.nodes[place].facts[0].sentence not in page.inner_text(".dsbd-card")
-    assert "node=" not in page.url
+    page.wait_for_url(lambda url: "node=" not in url)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

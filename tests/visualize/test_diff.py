@@ -66,7 +66,6 @@ def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
     page.uncheck("input[type=checkbox]")
     page.locator("[aria-label='Step forward']").first.click()
     assert page.locator(".dsbd-count").all_inner_texts()[2] == counts[2]
-    assert "left.step=1" in page.url
-    assert "right.step=0" in page.url
+    page.wait_for_url(lambda url: "left.step=1" in url and "right.step=0" in url)
     assert errors == []
     page.context.close()

@@ -82,7 +82,7 @@ def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
         assert page.get_attribute(".dsbd", "dir") == TABLES[language]["direction"]
         assert page.evaluate("() => document.activeElement.className") == "dsbd-language"
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    assert page.url.endswith("lang=zh")
+    page.wait_for_url("**lang=zh")
     page.reload()
     page.wait_for_selector(".dsbd[lang=zh]")
     assert errors == []

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Iteration
 from tests.visualize.toy import toy_trace
-from visualize.layout import COUSINS, SIBLINGS, TREES, forest_graph, tidy
+from tests.visualize.traces import RECORDED
+from visualize.layout import COUSINS, COVER_HEIGHT, HEIGHT, SIBLINGS, TREES, forest_graph, tidy
 
 CLOSE = 1e-9
 
@@ -96,3 +97,13 @@ def test_a_node_below_no_input_beam_is_refused():
     lost = Iteration(**{**vars(iteration), "input_beams": []})
     with pytest.raises(TraceError, match="hangs below no input beam"):
         forest_graph(lost)
+
+
+def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
+    """In a likely forest all nodes are cover nodes; the rings of the landed ones lay over their neighbours."""
+    iteration = RECORDED["likely.json.gz"].iterations[0]
+    heights = forest_graph(iteration).nodes.data("height")
+    landed = {draw.node for draw in iteration.draws if draw.landed}
+    assert landed
+    for node in iteration.nodes:
+        assert heights[node.id] == (COVER_HEIGHT if node.kind == "cover" and node.id not in landed else HEIGHT)

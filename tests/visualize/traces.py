@@ -7,7 +7,10 @@ from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
-RECORDED = {path.name: Trace.load(path) for path in sorted(FOLDER.glob("*.json*"))}
+LIKELY = Path(__file__).with_name("likely.json.gz")
+"""``decode --prompt "Once upon a time" --max-new-tokens 12 --forest likely --draft-width 7 --num-beams 3
+--width-threshold 0.6 --seed 5`` with the bundled pair: the toy decode has no likely forests."""
+RECORDED = {path.name: Trace.load(path) for path in [*sorted(FOLDER.glob("*.json*")), LIKELY]}
 TRACES = {
     "toy": toy_trace(),
     "ties": toy_trace(width_threshold=0.125, seed=5),

@@ -25,7 +25,7 @@ export class Diff {
     head.dir = this.words.table.direction;
     this.root.replaceChildren(head, make("div", {class: "dsbd-pair-of-viewers"}, ...holders));
     this.viewers = holders.map((holder, side) => {
-      const viewer = new Viewer(holder, {...this.options, hash: this.options.hash ? ["left", "right"][side] : false, onchange: () => this.follow(side)});
+      const viewer = new Viewer(holder, {...this.options, hash: this.options.hash ? ["left", "right"][side] : false, onchange: (place) => this.follow(side, place)});
       viewer.setScene([scene.left, scene.right][side]);
       return viewer;
     });
@@ -50,8 +50,9 @@ export class Diff {
   }
 
   /* The other side goes to the same place, as far as it has one. */
-  follow(side) {
+  follow(side, place) {
     this.mark();
+    if (!side) this.options.onchange?.(place);
     if (!this.together || this.following || this.viewers?.length !== 2) return;
     const {it, step} = this.viewers[side].where(), other = this.viewers[1 - side];
     this.following = true;

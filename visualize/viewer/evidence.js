@@ -1,6 +1,7 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
  * dsbd/tracing/audit.py does the same and more; DESIGN sections 3 to 5 are the law. */
 
+import {alphasOf, tailsOf} from "./chain.js";
 import {widest} from "./words.js";
 
 const TOLERANCE = 1e-9;        // between a recorded number and the one computed again
@@ -63,8 +64,7 @@ class Walk {
   chain() {
     const {chain_S, at_least} = this.layer, drafts = at_least.length;
     if (chain_S.length !== drafts + 1 || !close(chain_S[0], 1)) return false;
-    const alphas = chain_S.slice(1).map((S, at) => chain_S[at] > 0 ? Math.max(1 - S / chain_S[at], 0) : 1);
-    const tails = atLeastChain(alphas);
+    const tails = tailsOf(alphasOf(chain_S));
     return tails.every((tail, at) => close(at_least[at], Math.min(tail, 1)));
   }
 
@@ -149,19 +149,4 @@ class Walk {
     if (!this.draws.length) return "passed";
     return this.settings.landing && this.draws.every((draw) => draw.landed || nodes[draw.node].ends) ? "landed" : "short";
   }
-}
-
-/* P(accepted >= k) for k = 1..m: the first acceptance, then the chain anew with the drafts that are left. */
-function atLeastChain(alphas) {
-  const drafts = alphas.length, none = [1];
-  for (const alpha of alphas) none.push(none[none.length - 1] * (1 - alpha));
-  const first = alphas.map((alpha, at) => alpha * none[at]);
-  let column = none;                                   // column[m] = P(m, k)
-  const exactly = [column[drafts]];
-  for (let k = 1; k <= drafts; k++) {
-    const before = column;
-    column = none.map((_, m) => first.slice(0, m).reduce((sum, chance, at) => sum + chance * before[m - at - 1], 0));
-    exactly.push(column[drafts]);
-  }
-  return alphas.map((_, at) => exactly.slice(at + 1).reduce((sum, chance) => sum + chance, 0));
 }

@@ -1,5 +1,6 @@
 /* One iteration as visualize/pack.py sent it, opened: nodes, trials, draws, layers, steps, and the looks they lead to. */
 
+import {alphasOf, tailsOf} from "./chain.js";
 import {records} from "./dom.js";
 
 export const YIELDED = ["accepted", "recovered", "fresh", "bonus"];
@@ -16,7 +17,8 @@ export class Iteration {
     this.trials = records(packed.trials);
     this.draws = records(packed.draws);
     const pairs = records(packed.alternatives);
-    this.layers = packed.layers.map((layer) => ({...layer, alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
+    this.layers = packed.layers.map((layer) => ({...layer,
+      at_least: layer.at_least ?? tailsOf(alphasOf(layer.chain_S)), alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
     this.steps = records(packed.steps);
     this.beams_before = records(packed.beams_before);
     this.beams_after = records(packed.beams_after);

@@ -129,7 +129,7 @@ export class Viewer {
     if (!this.place) return () => {};
     const follow = () => this.goto(this.place.read());
     globalThis.addEventListener("hashchange", follow);
-    return () => globalThis.removeEventListener("hashchange", follow);
+    return () => { clearTimeout(this.place.later); globalThis.removeEventListener("hashchange", follow); };
   }
 
   /* ---- the page --------------------------------------------------------------------------- */
