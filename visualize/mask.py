@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 
 from dsbd.tracing.trace import ROOT, Iteration, Node
 from visualize.captions import isolated
-from visualize.dress import dress
+from visualize.dress import dress, empty_figure
 from visualize.page_words import page_words
 from visualize.source import Source, check_iteration, load_trace
 from visualize.styles import Theme
@@ -55,7 +55,7 @@ def mask_figure(
     """
     info = mask_info(source, iteration, language=language)
     if info is None:
-        return _nothing(page_words(language)["mask.title"].format(index="–"), theme, language)
+        return empty_figure(page_words(language)["mask.title"].format(index="–"), theme, Words(language))
     return plot_mask(info, theme, language)
 
 
@@ -126,15 +126,6 @@ def plot_mask(info: MaskInfo, theme: Theme = "light", language: str = LANGUAGE) 
     figure.update_yaxes(**grid, **_labels(info.queries), range=[down - 0.4, -0.6], title=words["mask.query"])
     size = {"width": CELL * max(across, 16) + LEFT, "height": CELL * max(down, 6) + TOP + BOTTOM}
     return figure.update_layout(**size, margin={"l": LEFT - 16, "r": 16, "t": TOP, "b": BOTTOM})
-
-
-def _nothing(title: str, theme: Theme, language: str) -> go.Figure:
-    """A titled figure that says it has nothing to show."""
-    figure = dress(go.Figure(), title, theme)
-    told = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
-    figure.add_annotation(text=Words(language)("figure.empty"), **told)
-    figure.update_xaxes(visible=False)
-    return figure.update_yaxes(visible=False)
 
 
 def _labels(names: tuple[str, ...], angle: int = 0) -> dict[str, object]:
