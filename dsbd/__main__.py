@@ -1,4 +1,4 @@
-"""Command line: ``python -m dsbd decode|compare|bench|verify-trace|export|doctor``.
+"""Command line: ``python -m dsbd decode|compare|bench|verify-trace|export|lesson|site|doctor``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench was
 stopped; what it had measured is kept and printed).
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from dsbd.models.pair import Pair
 
 OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
-EXPORT_FORMATS = ("html", "svg", "text")
+EXPORT_FORMATS = ("html", "svg", "tikz", "mermaid", "text")
+PLOTLY_FROM = ("beside", "inline", "cdn")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,7 +74,22 @@ def _parser() -> argparse.ArgumentParser:
     export.add_argument("file", metavar="FILE")
     export.add_argument("--format", choices=EXPORT_FORMATS, required=True)
     export.add_argument("--output", required=True, metavar="OUT")
-    export.add_argument("--iteration", type=int, default=0, help="which iteration, for svg and text (0)")
+    export.add_argument("--iteration", type=int, default=0, help="which iteration, for all but html (0)")
+    export.add_argument(
+        "--plotly", choices=PLOTLY_FROM, default="beside", help="html: where Plotly comes from (beside)"
+    )
+    export.add_argument("--language", type=_language, default="en", help="html: of sentences and controls (en)")
+    lesson = _command(commands, "lesson", "make a page of a lesson", _lesson)
+    lesson.add_argument("file", metavar="FILE", help="the lesson, in Markdown")
+    lesson.add_argument("--output", required=True, metavar="OUT")
+    lesson.add_argument("--plotly", choices=PLOTLY_FROM, default="beside", help="where Plotly comes from (beside)")
+    site = _command(commands, "site", "write a static site with a viewer page for every trace of a folder", _site)
+    site.add_argument("--traces", required=True, metavar="DIR", help="folder of trace files")
+    site.add_argument("--output", required=True, metavar="DIR", help="folder to write")
+    site.add_argument("--lessons", metavar="DIR", help="folder of lessons, to be pages of the site as well")
+    site.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
+    site.add_argument("--base-url", default="", metavar="URL", help="where the site will be found, for oEmbed")
+    site.add_argument("--language", type=_language, default="en", help="of sentences and controls (en)")
     doctor = _command(commands, "doctor", "what this machine and this pair can do", _doctor)
     _add_pair(doctor)
     return parser
@@ -125,6 +141,15 @@ def _integer_or_auto(text: str) -> int | str:
 
 def _costs(text: str) -> tuple[float, ...] | None:
     return None if text.lower() == "none" else tuple(float(cost) for cost in text.split(","))
+
+
+def _language(text: str) -> str:
+    from visualize.words import Words
+
+    try:
+        return Words(text).language
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # argparse names the type in its message
@@ -266,13 +291,43 @@ def _export(parsed: argparse.Namespace) -> int:
     _require_folder_of(parsed.output)
     trace = Trace.load(parsed.file)
     if parsed.format == "html":
-        visualize.export_html(trace, parsed.output)
-    elif parsed.format == "svg":
-        visualize.export_svg(trace, parsed.output, iteration=parsed.iteration)
+        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language)
     else:
-        visualize.export_text(trace, parsed.output, iteration=parsed.iteration)
+        export = getattr(visualize, f"export_{parsed.format}")
+        export(trace, parsed.output, iteration=parsed.iteration)
     if parsed.json:
         _print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
+def _lesson(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    _require_folder_of(parsed.output)
+    visualize.export_lesson(parsed.file, parsed.output, plotly=parsed.plotly)
+    if parsed.json:
+        _print_json({"output": parsed.output, "bytes": Path(parsed.output).stat().st_size})
+    return OK
+
+
+def _site(parsed: argparse.Namespace) -> int:
+    import visualize
+
+    try:
+        pages = visualize.export_site(
+            parsed.traces,
+            parsed.output,
+            lessons=parsed.lessons,
+            title=parsed.title,
+            base_url=parsed.base_url,
+            language=parsed.language,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    if parsed.json:
+        _print_json({"output": parsed.output, "pages": pages})
+    else:
+        print("\n".join(pages))
     return OK
 
 

@@ -4,7 +4,8 @@
     ├── SettingsError (also a ValueError)   a setting is out of range or contradicts another
     ├── PromptError   (also a ValueError)   the prompt does not fit the models
     ├── PairError                           models cannot be loaded, or cannot work together
-    └── TraceError                          a trace file is unreadable, damaged or of another format
+    ├── TraceError                          a trace file is unreadable, damaged or of another format
+    └── LessonError                         a lesson is not written as one, or names what its trace does not have
 
 Messages name the value received, the values allowed and the remedy, on one line.
 """
@@ -28,3 +29,7 @@ class PairError(DsbdError):
 
 class TraceError(DsbdError):
     """A trace file is unreadable, damaged or of another format."""
+
+
+class LessonError(DsbdError):
+    """A lesson is not written as one, or names what its trace does not have."""

@@ -86,7 +86,8 @@ def test_trace_verify_and_export(capsys, pair_flags, tmp_path):
     code, out, _ = run(capsys, "verify-trace", path, "--json")
     assert code == 0
     assert json.loads(out)["passed"] is True
-    for kind, start in (("html", "<!doctype html>"), ("svg", "<"), ("text", "")):
+    starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "mermaid": "flowchart", "text": "iteration"}
+    for kind, start in starts.items():
         output = tmp_path / f"out.{kind}"
         code, _, _ = run(capsys, "export", path, "--format", kind, "--output", str(output))
         assert code == 0
@@ -145,6 +146,8 @@ def test_doctor(capsys, pair_flags):
         (["verify-trace", "/no/such/file"], "/no/such/file"),
         (["export", "/no/such/file", "--format", "html", "--output", "x.html"], "/no/such/file"),
         (["export", "x", "--format", "pdf", "--output", "x"], "pdf"),
+        (["export", "x", "--format", "html", "--output", "x", "--plotly", "web"], "web"),
+        (["export", "x", "--format", "html", "--output", "x", "--language", "tlh"], "'tlh'; there are"),
         ([], "COMMAND"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,

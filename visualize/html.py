@@ -1,116 +1,115 @@
-"""One stand-alone HTML file with the viewer and the scene; it asks the network for nothing."""
+"""Stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
 
 import html
-import json
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Protocol
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Trace
-from visualize.assets import plotly_js_path, viewer_assets
-from visualize.builder import build_scene
-from visualize.scene import Scene
+from visualize.assets import plotly_js_path
+from visualize.kit import carried_kit
+from visualize.packed import packed_json
+from visualize.page import document, packed_element, script
+from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom
+from visualize.scene import ResultBeam
+from visualize.source import Source, scene_of
+from visualize.text import write
 
-PLOTLY_FILE = "plotly.min.js"
-_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
-_PAGE = """<!doctype html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'{beside}; \
-style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<style>
-{css}
-html {{ color-scheme: light dark; }}
-body {{ margin: 0; background: #fffffe; }}
-main {{ max-width: 1360px; margin: 0 auto; padding: clamp(10px, 2.5vw, 32px); }}
-@media (prefers-color-scheme: dark) {{ body {{ background: #14171b; }} }}
-</style>
-{plotly}
-</head>
-<body>
-<main id="viewer"></main>
-<noscript>{text}</noscript>
-<script id="scene" type="application/json">{scene}</script>
-<script>
-{js}</script>
-<script>
-{start}</script>
-</body>
-</html>
-"""
+class Drawn(Protocol):
+    """What a viewer can show: a scene, or two side by side."""
 
-# The place is kept in the address, so that a link leads back to a step; a page around a frame may step it.
-_START = """(() => {
-  const scene = JSON.parse(document.getElementById("scene").textContent);
-  const handle = DsbdViewer.mount(document.getElementById("viewer"), scene, {hash: true});
-  addEventListener("message", ({data}) => { if (data && data.type === "dsbd:goto") handle.goto(data); });
-})();
-"""
+    @property
+    def title(self) -> str: ...
+    @property
+    def prompt(self) -> tuple[str, ...]: ...
+    @property
+    def result(self) -> tuple[ResultBeam, ...]: ...
+    @property
+    def strings(self) -> dict[str, str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
 
 def export_html(
-    source: Trace | str | Path,
+    source: Source | Sequence[Source],
     path: str | Path,
     *,
-    plotly: Literal["inline", "beside"] = "inline",
+    plotly: PlotlyFrom = "beside",
     language: str = "en",
+    title: str = "",
 ) -> None:
-    """Write the viewer with this trace as one HTML file.
+    """Write the viewer with this trace, or with each of several, as one HTML file.
 
     Args:
-        source: a trace, or the path of a trace file.
+        source: a trace, the path of a trace file, a recorded result, or a list of these.
         path: the HTML file to write.
-        plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
-        language: that the page opens in.
+        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
+            leaves it to the publisher's server, checked by its hash: the only page that needs a network.
+        language: of the sentences and controls.
+        title: of the page; the method where it is empty.
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
-        ValueError: ``plotly`` is neither of its two values, or there are no sentences in this language.
+        ValueError: ``plotly`` or ``language`` is unknown.
     """
-    page = html_page(build_scene(source, language=language), plotly=plotly)
+    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    page = html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title)
+    write(path, page)
+    if plotly == "beside":
+        copy_plotly(Path(path).parent)
+
+
+def copy_plotly(folder: Path) -> None:
+    """Put ``plotly.min.js`` into a folder. Raises: TraceError."""
     try:
-        Path(path).write_text(page, encoding="utf-8", errors="surrogatepass")
-        if plotly == "beside":
-            shutil.copyfile(plotly_js_path(), Path(path).parent / PLOTLY_FILE)
+        shutil.copyfile(plotly_js_path(), folder / PLOTLY_FILE)
     except OSError as error:
-        raise TraceError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+        raise TraceError(f"cannot write {str(folder / PLOTLY_FILE)!r}: {error.strerror or error}") from None
 
 
-def html_page(scene: Scene, *, plotly: Literal["inline", "beside"] = "inline") -> str:
-    """The page as a string. Raises: ValueError for an unknown ``plotly``."""
-    if plotly not in ("inline", "beside"):
-        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
-    assets = viewer_assets()
-    if plotly == "inline":
-        script = f"<script>{_inline(plotly_js_path().read_text(encoding='utf-8'))}</script>"
-    else:
-        script = f'<script src="{PLOTLY_FILE}"></script>'
-    result = scene.result[0].text if scene.result else ""
-    return _PAGE.format(
-        language=scene.strings["language"],
-        title=html.escape(f"DSBD · {scene.title}" if scene.title else "DSBD"),
-        beside=" 'self' file:" if plotly == "beside" else "",
-        css=assets["css"],
-        plotly=script,
-        text=html.escape("".join(scene.prompt) + result),
-        scene=embedded_json(scene.to_dict()),
-        js=_inline(assets["js_classic"]),
-        start=_START,
+def html_page(
+    scenes: Drawn | Sequence[Drawn], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
+) -> str:
+    """The page as a string.
+
+    Args:
+        scenes: one viewer for each; what :func:`visualize.diff_scene` gives is two viewers side by side.
+        plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
+        title: of the page; the method where it is empty.
+        place: where the viewers open, as in an address: ``it=3&step=5``.
+
+    Raises:
+        ValueError: ``plotly`` is unknown.
+    """
+    chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
+    names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
+    # A page that goes online for Plotly is one that must be small: it speaks its own language only.
+    kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
+    body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
+    return document(
+        title or (f"DSBD · {names}" if names else "DSBD"),
+        "\n".join(body),
+        language=chosen[0].strings["language"] if chosen else "en",
+        head=kit.head,
+        scripts=kit.scripts,
     )
 
 
-def embedded_json(data: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever its strings hold."""
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return "".join(_ESCAPES.get(character, character) for character in text)
+def _places(scenes: list[Drawn], place: str) -> str:
+    """An element per viewer; a lone one keeps its step in the address."""
+    start = f' data-place="{html.escape(place)}"' if place else ""
+    lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
+    return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 
 
-def _inline(script: str) -> str:
-    """A script's source inside a script element: the one sequence that would end it, written another way."""
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+def _scenes(scenes: list[Drawn]) -> Iterable[str]:
+    return (packed_element(f"dsbd-scene-{at}", packed_json(scene.to_dict())) for at, scene in enumerate(scenes))
+
+
+def _without_scripts(scenes: list[Drawn]) -> str:
+    texts = ["".join(scene.prompt) + (scene.result[0].text if scene.result else "") for scene in scenes]
+    return "".join(f"<noscript><p>{html.escape(text)}</p></noscript>" for text in texts)

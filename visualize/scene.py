@@ -4,7 +4,9 @@ Plain frozen data. The layout of an iteration is that of its whole forest, drawn
 changes how nodes look, never where they are.
 """
 
+import sys
 from dataclasses import asdict, dataclass
+from types import ModuleType
 from typing import Any
 
 from dsbd.tracing.trace import Draw, KeptSlots, Trial
@@ -267,3 +269,16 @@ class Scene:
         from visualize.pack import pack_scene
 
         return pack_scene(self)
+
+
+class _SceneModule(ModuleType):
+    """``visualize.scene`` is this module, and the public function of that name: a module that can be called."""
+
+    def __call__(self, source: Any, *, language: str = "en") -> Scene:
+        """The scene of a trace, a trace file, a recorded result or an iteration. Raises: TraceError, ValueError."""
+        from visualize.source import scene_of
+
+        return scene_of(source, language)
+
+
+sys.modules[__name__].__class__ = _SceneModule

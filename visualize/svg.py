@@ -7,8 +7,9 @@ from dsbd.tracing.trace import Iteration
 from visualize import geometry
 from visualize.captions import hover_lines, label
 from visualize.geometry import BAND, LEFT, PITCH, ROW
+from visualize.moment import at_step
 from visualize.scene import IterationScene, LayerScene, NodeScene, Scene
-from visualize.source import Source, check_iteration, scene_of
+from visualize.source import Source, check_iteration, check_step, scene_of
 from visualize.styles import STATES, YIELDED, Style, Theme, styles
 from visualize.text import write
 from visualize.theme import FONT, MONOSPACE, Palette, palette
@@ -18,16 +19,19 @@ LEGEND = 36
 BARS = 52
 
 
-def forest_svg(source: Source | Iteration | Scene, iteration: int = 0, *, theme: Theme = "light") -> str:
+def forest_svg(
+    source: Source | Iteration | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light"
+) -> str:
     """The forest of one iteration as a stand-alone SVG document.
 
     Args:
         source: a trace, the path of a trace file, a scene, or one iteration.
         iteration: which one, from 0.
+        step: as it stands at this step, from 0; None = after the last.
         theme: ``light`` or ``dark``.
 
     Raises:
-        TraceError: no such iteration, or no such trace.
+        TraceError: no such iteration or step, or no such trace.
     """
     scene, colors = scene_of(source), palette(theme)
     if not scene.iterations:
@@ -36,6 +40,8 @@ def forest_svg(source: Source | Iteration | Scene, iteration: int = 0, *, theme:
         )
     chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
     width, height = geometry.size(chosen)
+    if step is not None:
+        chosen = at_step(chosen, check_step(step, chosen), scene.strings["layer.title"])
     parts = [part for layer in chosen.layers for part in _layer(layer, height, colors)]
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]

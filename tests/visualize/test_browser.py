@@ -9,7 +9,7 @@ import visualize
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.assets import plotly_js_path, viewer_assets
-from visualize.html import embedded_json
+from visualize.page import embedded_json
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
@@ -97,7 +97,7 @@ def test_keys_and_buttons(opened):
 def test_a_link_leads_to_its_step(browser, exported):
     opened = Opened(browser, exported, "#it=2&step=6")
     assert opened.sentence == SCENE.iterations[2].steps[6].sentence
-    opened.page.evaluate("() => postMessage({type: 'dsbd:goto', it: 1, step: 3}, '*')")
+    opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
     opened.page.wait_for_function(
         "text => document.querySelector('.dsbd-sentence').textContent === text",
         arg=SCENE.iterations[1].steps[3].sentence,

@@ -12,7 +12,7 @@ from dsbd.tracing.trace import Iteration, Node, Trace
 from tests.visualize.toy import toy_trace
 from visualize.assets import classic, viewer_assets
 from visualize.bundle import module
-from visualize.html import embedded_json, html_page
+from visualize.page import embedded_json
 
 TRACE = toy_trace()
 NASTY = [
@@ -80,25 +80,11 @@ def test_embedded_json_cannot_end_its_script_and_reads_back():
     assert json.loads(text) == data
 
 
-def test_the_page_asks_for_nothing(tmp_path):
-    page = html_page(visualize.build_scene(nasty_trace()), plotly="beside")
-    assert "alert(1)</script>" not in page
-    assert page.count("</script>") == page.count("<script")
-    assert re.findall(r"(?:src|href)=\"([^\"]*)\"", page) == ["data:,", "plotly.min.js"]
-    assert "http://www.w3.org" in page  # the SVG namespace is a name, not an address
-    assert set(re.findall(r"https?://[^\"' )]+", page)) == {"http://www.w3.org/2000/svg"}
-    visualize.export_html(TRACE, tmp_path / "viewer.html", plotly="beside")
-    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
-    assert (tmp_path / "viewer.html").stat().st_size < 400_000
-
-
-def test_errors_of_the_page_say_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match="choose 'inline' or 'beside'"):
-        visualize.export_html(TRACE, tmp_path / "x.html", plotly="cdn")
-    with pytest.raises(TraceError, match="cannot write"):
-        visualize.export_html(TRACE, tmp_path / "none" / "x.html")
+def test_errors_of_the_exports_say_what_to_do(tmp_path):
     with pytest.raises(TraceError, match="cannot write"):
         visualize.export_svg(TRACE, tmp_path / "none" / "x.svg")
+    with pytest.raises(TraceError, match="int is no trace; give a trace, the path of a trace file or a result"):
+        visualize.forest_text(3)
 
 
 def test_assets_come_from_one_source():

@@ -172,7 +172,8 @@ def test_hashes_of_several_viewers_do_not_fight(browser, exported):
     page.goto(exported.as_uri())
     page.wait_for_selector(".dsbd-node:not([hidden])")
     page.evaluate(
-        """() => { const scene = JSON.parse(document.getElementById('scene').textContent);
+        """async () => {
+        const scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
         for (const name of ['a', 'b', 'c']) {
             const holder = document.body.appendChild(document.createElement('div'));
             window[name] = DsbdViewer.mount(holder, scene, {hash: name === 'c' ? false : name});
@@ -194,7 +195,8 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
     page.goto(exported.as_uri())
     page.wait_for_selector(".dsbd-node:not([hidden])")
     page.evaluate(
-        """() => { window.scene = JSON.parse(document.getElementById('scene').textContent);
+        """async () => {
+        window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
         document.getElementById('viewer').remove();
         const holder = document.body.appendChild(document.createElement('div'));
         window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});

@@ -1,0 +1,82 @@
+"""TikZ and Mermaid: every node is there, and no token text is ever a command."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from tests.visualize.test_exports import NASTY, nasty_trace
+from tests.visualize.toy import toy_trace
+from visualize.mermaid import mermaid
+from visualize.tikz import tex
+
+TRACE = toy_trace()
+COMMANDS = {
+    "textbackslash", "textasciitilde", "textasciicircum", "textless", "textgreater", "textbar", "textvisiblespace",
+    "ensuremath", "hookleftarrow", "mapsto", "ldots", "times", "geq", "leq", "cdot", "langle", "rangle", "emptyset",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", [*NASTY, r"\input{/etc/passwd}", "100% $x_1^2$ {#&~}", "你好 שלום", "a\\", "^^41", "naïve Ð"]
+)
+def test_tex_text_is_plain(text):
+    """Catches a token that LaTeX reads as a command, a comment, or a character its fonts do not have."""
+    shown = tex(text)
+    assert set(re.findall(r"\\([a-z]+)", shown)) <= COMMANDS
+    bare = re.sub(r"\\[a-z]+|\\[{}$&#_%`]|\{\}", "", shown)
+    assert not set(bare) & set("\\$&#_%~^\x00")
+    assert all(sign.isascii() or sign in "naïve" for sign in bare)
+    braces = re.sub(r"\\[{}]", "", shown)
+    assert braces.count("{") == braces.count("}")
+
+
+@pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
+def test_tikz_draws_every_node_and_edge(trace, tmp_path):
+    visualize.export_tikz(trace, tmp_path / "forest.tex", 1)
+    source = (tmp_path / "forest.tex").read_text(encoding="utf-8")
+    nodes = visualize.scene(trace).iterations[1].nodes
+    assert source.count(r"\ttfamily") == len(nodes)
+    assert source.count(".. controls") == sum(node.parent >= 0 for node in nodes)
+    assert source.count(r"\begin{tikzpicture}") == source.count(r"\end{tikzpicture}") == 1
+    assert "no iterations" in visualize.forest_tikz(visualize.SceneBuilder(None).scene())
+    with pytest.raises(TraceError, match="iteration is 9"):
+        visualize.forest_tikz(trace, 9)
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="runs wherever pdflatex with TikZ is installed")
+@pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
+def test_tikz_compiles(trace, tmp_path):
+    """Catches a document that LaTeX stops at."""
+    for iteration in range(len(trace.iterations)):
+        visualize.export_tikz(trace, tmp_path / "forest.tex", iteration)
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "forest.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+        assert done.returncode == 0, done.stdout[-1500:]
+        assert "(1 page" in done.stdout
+
+
+@pytest.mark.parametrize("text", [*NASTY, '"]; click n0 "javascript:alert(1)"', "a --> b", "%% note", "#quot;"])
+def test_mermaid_text_is_plain(text):
+    """Catches a token that ends its label or becomes markup where the flowchart is drawn as HTML."""
+    assert not set(re.sub(r"#\d+;", "", mermaid(text))) & set("\"'`<>&;#[](){}|\\\n-%")
+    assert "".join(
+        chr(int(code)) if code else sign for code, sign in re.findall(r"#(\d+);|(.)", mermaid(text), re.S)
+    ) == text  # fmt: skip
+
+
+@pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
+def test_mermaid_draws_every_node_and_edge(trace, tmp_path):
+    visualize.export_mermaid(trace, tmp_path / "forest.mmd", 1)
+    lines = (tmp_path / "forest.mmd").read_text(encoding="utf-8").splitlines()
+    nodes = visualize.scene(trace).iterations[1].nodes
+    assert lines[0] == "flowchart LR"
+    shape = r'  n\d+(\[|\{\{|\(\[|\[/|\()"[^"]*"(\]|\}\}|\]\)|/\]|\)):::\w+'
+    assert sum(bool(re.fullmatch(shape, line)) for line in lines) == len(nodes)
+    edges = sum(bool(re.fullmatch(r"  n\d+ (==>|-->|-\.->) n\d+", line)) for line in lines)
+    assert edges == sum(node.parent >= 0 for node in nodes)
+    assert len(lines) == 1 + len(nodes) + edges + len({node.state for node in nodes})
+    assert "no iterations" in visualize.forest_mermaid(visualize.SceneBuilder(None).scene())

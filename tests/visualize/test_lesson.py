@@ -1,0 +1,275 @@
+"""Lessons: what a teacher writes, the errors that help, hidden verdicts, teacher mode, and the hand-out."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import visualize
+from dsbd.__main__ import main
+from dsbd.assets import asset_path
+from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.trace import Trace
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.test_exports import NASTY, nasty_trace
+from tests.visualize.toy import toy_trace
+from visualize.lesson import Question, parse_lesson, read_lesson
+from visualize.lesson_page import stops_of
+from visualize.position import Position, step_of
+
+TRACE = toy_trace()
+SCENE = visualize.scene(TRACE)
+SHIPPED = sorted(asset_path("lessons").glob("*.md"))
+FIRST = next(step for step in SCENE.iterations[0].steps if step.phase == "trial")
+TRIED = SCENE.iterations[0].nodes[FIRST.focus].id
+LESSON = f"""---
+title: Hostile <b>title</b> & "quotes"
+trace: t.json
+summary: About nothing.
+---
+An introduction with <script>alert(1)</script> and [a link](javascript:alert(1)).
+
+## Will it be accepted? {{it=0 layer=1 node={TRIED}}}
+A question.
+
+- [ ] Never `<img src=x onerror=alert(1)>`
+- [x] Perhaps
+
+> Because **so**.
+
+## Commit {{it=0 phase=commit}}
+
+```
+## not a card
+```
+
+## Later {{it=1 layer=1}}
+Which width?
+
+* [x] This one
+* [ ] That one
+"""
+
+
+@pytest.fixture(scope="module")
+def lesson(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("lesson")
+    (folder / "t.json").write_text(json.dumps(nasty_trace().to_dict()))
+    (folder / "lesson.md").write_text(LESSON, encoding="utf-8")
+    visualize.export_lesson(folder / "lesson.md", folder / "lesson.html")
+    return folder
+
+
+def test_a_lesson_is_read_as_written():
+    lesson = parse_lesson(LESSON, Path("x/lesson.md"))
+    assert (lesson.trace, lesson.language, lesson.summary) == (Path("x/t.json"), "en", "About nothing.")
+    assert [card.title for card in lesson.cards] == ["Will it be accepted?", "Commit", "Later"]
+    assert lesson.cards[0].position == Position(0, 1, TRIED)
+    options = ("Never `<img src=x onerror=alert(1)>`", "Perhaps")
+    assert lesson.cards[0].question == Question(options, 1, "Because **so**.")
+    assert lesson.cards[0].text == "A question."
+    assert "## not a card" in lesson.cards[1].text
+    assert lesson.cards[2].question == Question(("This one", "That one"), 0, "")
+    assert lesson.count == 4
+
+
+HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("# T", "line 1: a lesson opens with ---"),
+        ("---\ntitle: T\n", "line 1: the opening --- is never closed"),
+        ("---\ntitle: T\n---\n## A", "line 3: no trace before this line"),
+        ("---\nauthor: me\n---\n", "line 2: 'author: me'; write title:, trace:"),
+        ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "language: no words for language 'tlh'"),
+        (HEAD + "Text only.", "no cards; start each with"),
+        (HEAD + "## {it=0}", "line 5: '## {it=0}'; write ## Title"),
+        (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
+        (HEAD + "## A {it=x}", "line 5: it is 'x'; write a whole number"),
+        (HEAD + "## A {phase=sleep}", "line 5: phase is 'sleep'; choose one of draft"),
+        (HEAD + "## A {it=1 it=2}", "line 5: 'it=2' is no place"),
+        (HEAD + "## A\n\n- [x] one", "line 7: a question has two options or more"),
+        (HEAD + "## A\n- [x] one\n- [x] two", "line 6: a question has two options or more"),
+        (HEAD + "## A\n- [x] one\n\ntext\n- [ ] two", "line 6: a question has two options or more"),
+        (HEAD + "## A\n- [x] one\n- [ ] two\n\nMore text.", "line 9: after the options stands only the explanation"),
+        (HEAD + "## A {it=99}", "line 5: it=99: this trace has iterations from 0 to 6"),
+        (HEAD + "## A {it=0 step=999}", "line 5: step=999: iteration 0 has steps from 0 to"),
+        (HEAD + "## A {it=0 node=999}", "line 5: node=999: iteration 0 tries or draws nodes"),
+        (HEAD + "## A {it=0 layer=9}", "line 5: it=0 layer=9: nothing in iteration 0 is there"),
+        (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
+        (HEAD + "## A\n![p](https://example.org/a.png)", "picture 'https://example.org/a.png'"),
+        (HEAD + "## A\n![p](missing.png)", "picture 'missing.png': No such file"),
+        ("---\ntitle: T\ntrace: none.json\n---\n## A", "trace: cannot read trace"),
+    ],
+)
+def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
+    """Catches a traceback, and an error that leaves a teacher searching."""
+    TRACE.save(tmp_path / "t.json")
+    (tmp_path / "bad.md").write_text(text, encoding="utf-8")
+    assert main(["lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert "bad.md" in err
+    assert named in err
+
+
+def test_unreadable_lessons_are_one_line(tmp_path, capsys):
+    (tmp_path / "latin.md").write_bytes(b"---\ntitle: \xe9\n")
+    for path, named in ((tmp_path / "latin.md", "not UTF-8"), (tmp_path / "none.md", "cannot read lesson")):
+        assert main(["lesson", str(path), "--output", str(tmp_path / "out.html")]) == 2
+        assert named in capsys.readouterr().err
+    TRACE.save(tmp_path / "t.json")
+    for lessons, named in ((tmp_path / "nowhere", "is no folder"), (tmp_path / "latin.md", "is no folder")):
+        flags = ["site", "--traces", str(tmp_path), "--lessons", str(lessons), "--output", str(tmp_path / "out")]
+        assert main(flags) == 2
+        assert named in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "phase", "layer"),
+    [("it=0", "draft", 1), ("it=0 layer=2", "width", 2), ("it=1 phase=score", "score", 0),
+     ("it=0 phase=commit", "commit", 0),
+     ("it=0 layer=2 phase=draft", "draft", 2), ("it=2 phase=verify", "width", 1), ("step=3", "score", 0)],
+)  # fmt: skip
+def test_a_place_is_the_step_it_says(place, phase, layer):
+    position = Position.parse(place)
+    step = SCENE.iterations[position.it].steps[step_of(SCENE, position)]
+    assert (step.phase, step.layer) == (phase, layer)
+
+
+def test_the_verdict_is_hidden_until_answered(browser, lesson):
+    """Catches a verdict in sight, a student who steps past a question, and markup that runs."""
+    steps = visualize.scene(nasty_trace()).iterations[0].steps
+    verdict = step_of(SCENE, Position(0, 1, TRIED))
+    with visit(browser, lesson / "lesson.html") as seen:
+        page, (frame,) = seen.page, seen.drawn()
+        assert page.inner_text("h1") == 'Hostile <b>title</b> & "quotes"'
+        assert page.inner_text(".count") == "Card 1 of 4"
+        page.click("button.next")
+        says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read anew each time
+        assert says() == steps[verdict - 1].sentence
+        assert not page.is_visible(".answer")
+        page.focus(".dsbd")
+        for key in ("ArrowRight", "End", "PageDown"):
+            page.keyboard.press(key)
+            assert says() == steps[verdict - 1].sentence
+        assert "hidden until you have answered" in page.inner_text(".locked")
+        page.keyboard.press("ArrowLeft")
+        assert says() == steps[verdict - 2].sentence
+        page.click("article:not([hidden]) .options button >> nth=0")
+        assert says() == steps[verdict].sentence
+        assert page.inner_text("article:not([hidden]) .verdict") == "Not so."
+        assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
+        page.focus(".dsbd")
+        page.keyboard.press("End")
+        assert says() == steps[-1].sentence
+        page.click("button.next")
+        page.click("button.next")
+        assert page.is_disabled("button.next")
+        assert seen.page.url.endswith("#card=4")
+        assert hostile_marks(frame) == 0
+        assert (
+            page.evaluate("() => document.querySelectorAll('.cards script, .cards a, .cards img[src=x]').length") == 0
+        )
+        seen.quiet()
+
+
+def test_teacher_mode_hides_nothing(browser, lesson):
+    verdict = step_of(SCENE, Position(0, 1, TRIED))
+    steps = visualize.scene(nasty_trace()).iterations[0].steps
+    with visit(browser, lesson / "lesson.html", "#card=2&teacher=1") as seen:
+        seen.drawn()
+        assert seen.page.is_visible("article:not([hidden]) .answer")
+        assert seen.page.inner_text(".dsbd-sentence") == steps[verdict].sentence
+        seen.page.focus(".dsbd")
+        seen.page.keyboard.press("End")
+        assert seen.page.inner_text(".dsbd-sentence") == steps[-1].sentence
+        seen.page.click("button.teach")
+        assert not seen.page.is_visible("article:not([hidden]) .answer")
+        assert seen.page.inner_text(".dsbd-sentence") == steps[verdict - 1].sentence
+        seen.quiet()
+
+
+@pytest.mark.parametrize("teacher", [False, True])
+def test_the_hand_out_has_every_card_and_no_answer_but_for_the_teacher(browser, lesson, teacher):
+    with visit(browser, lesson / "lesson.html", "#teacher=1" if teacher else "") as seen:
+        seen.drawn()
+        seen.page.emulate_media(media="print")
+        shown = seen.page.evaluate(
+            """() => ['article', '.still', '.answer', '.forest', '.blanks', 'nav'].map((name) =>
+                 [...document.querySelectorAll(name)].filter((one) => one.getClientRects().length).length)"""
+        )
+        assert shown == [4, 3, 2 if teacher else 0, 0, 1, 0]
+        assert seen.page.evaluate(
+            "() => [...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)"
+        )
+        seen.quiet()
+
+
+def test_without_scripts_all_cards_stand_below_each_other(browser, lesson):
+    with visit(browser, lesson / "lesson.html", java_script_enabled=False) as seen:
+        assert seen.page.locator("article:visible").count() == 4
+        assert seen.page.locator(".still:visible").count() == 3
+        assert seen.page.locator(".answer:visible").count() == 0
+
+
+def test_five_lessons_come_along():
+    assert len(SHIPPED) >= 5
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
+    """Catches a lesson whose trace was recorded anew, and an answer that the trace contradicts."""
+    lesson = read_lesson(path)
+    assert verify_trace(Trace.load(lesson.trace)).passed
+    scene = visualize.scene(lesson.trace)
+    stops_of(lesson, scene)
+    states = {"accepted": "accepted", "rejected": "rejected", "unneeded": "unneeded", "orphaned": "orphaned"}
+    for card in lesson.cards:
+        if card.question is None or card.position is None or card.position.node is None:
+            continue
+        right = card.question.options[card.question.right].lower()
+        fact = scene.iterations[card.position.it].steps[step_of(scene, card.position)].sentence
+        told = [word for word in states if word in right]
+        assert all(word in fact or (word == "orphaned" and "not alive" in fact) for word in told), (card.title, fact)
+    assert any(card.question for card in lesson.cards)
+    visualize.export_lesson(path, tmp_path / "lesson.html")
+    with visit(browser, tmp_path / "lesson.html") as seen:
+        seen.drawn()
+        assert seen.page.inner_text(".count") == f"Card 1 of {lesson.count}"
+        seen.quiet()
+
+
+def test_the_lab_quotes_its_figures():
+    """Catches a lesson whose table is not that of the recorded runs."""
+    report = json.loads((asset_path("lessons") / "lossless.json").read_text(encoding="utf-8"))
+    text = (asset_path("lessons") / "5-lossless.md").read_text(encoding="utf-8")
+    for name, row in (
+        ("dsbd", "DSBD"),
+        ("accept_all", "every draft accepted"),
+        ("draft_alone", "the draft model alone"),
+    ):
+        found = report["tests"][name]
+        square = f"{found['chi_square']:,.1f}" if name == "dsbd" else f"{found['chi_square']:,.0f}"
+        p_value = f"{found['p_value']:.2f}" if name == "dsbd" else "< 10⁻¹⁵"
+        assert f"| {row} | {square} | {p_value} | {found['total_variation']:.3f} |" in text
+        assert found["degrees_of_freedom"] == 21
+        assert (found["p_value"] > 0.01) == (name == "dsbd")
+    first = report["likeliest"][0]
+    for shown in (f"{first['expected']:,.0f} times", f"{first['accept_all']:,} times"):
+        assert shown in text
+    assert f"{first['dsbd']:,}" in text
+    assert report["outcomes"] == 378
+    assert report["runs"] == 5000
+
+
+@pytest.mark.parametrize("text", NASTY[:-1])
+def test_markdown_shows_hostile_text_as_text(text, tmp_path):
+    from visualize.markdown import markdown
+
+    rendered = markdown(f"A {text} end", tmp_path)
+    assert not any(tag in rendered.lower() for tag in ("<script", "<img", "<b>", "<a ", "onerror=alert(1)>"))

@@ -1,0 +1,78 @@
+"""The attention mask: every token sees the prompt, its ancestors and itself, and nobody else."""
+
+import json
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import path_to
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+from visualize.mask import mask_info
+from visualize.page_words import page_words
+from visualize.pages import page_file
+
+TRACE = toy_trace()
+
+
+def test_a_small_mask_written_out():
+    """Catches a token that sees its siblings, its children, or the beams beside it."""
+    trace = toy_trace(draft_depth=2, draft_width=2, cover_width=0, max_new_tokens=3, seed=1)
+    info = mask_info(trace)
+    drawn = "\n".join("".join("■" if seen else "·" for seen in row) for row in info.sees)
+    assert info.keys[0] == "prompt (3 tokens)"
+    assert info.queries[0] == "prompt (3 tokens)"
+    assert info.keys[1:] == info.queries[1:]
+    forest = [node for node in trace.iterations[0].nodes if node.kind != "drawn"]
+    parents = [0 if node.parent == 0 else 1 + [other.id for other in forest].index(node.parent) for node in forest]
+    rows = ["■" + "·" * len(forest)]
+    for at, parent in enumerate(parents):
+        above = rows[parent]
+        rows.append("".join("■" if place == at + 1 else mark for place, mark in enumerate(above)))
+    assert drawn == "\n".join(rows)
+
+
+@pytest.mark.parametrize("iteration", range(len(TRACE.iterations)))
+def test_every_row_is_a_path(iteration):
+    nodes, info = TRACE.node_index(), mask_info(TRACE, iteration)
+    chosen = TRACE.iterations[iteration]
+    queries = [beam.node for beam in chosen.input_beams] + [node.id for node in chosen.nodes if node.kind != "drawn"]
+    assert len(info.sees) == len(queries)
+    for query, row in zip(queries, info.sees, strict=True):
+        assert sum(row) == 1 + len(list(path_to(query, nodes)))
+
+
+def test_the_figure_escapes_and_fills_only_what_is_seen():
+    figure = json.loads(visualize.mask_figure(nasty_trace(), 1).to_json())
+    info = mask_info(nasty_trace(), 1)
+    assert len(figure["data"][0]["x"]) == sum(map(sum, info.sees))
+    texts = (
+        figure["data"][0]["hovertext"] + figure["layout"]["xaxis"]["ticktext"] + figure["layout"]["yaxis"]["ticktext"]
+    )
+    assert not any("<" in text for text in texts)
+    lone = mask_info(TRACE.iterations[0])
+    assert lone.keys[0] == "prompt"
+    empty = visualize.mask_figure(type(TRACE)(**{**vars(TRACE), "iterations": []}))
+    assert empty.layout.annotations[0].text == "nothing recorded"
+    with pytest.raises(TraceError, match="iteration is 99"):
+        visualize.mask_figure(TRACE, 99)
+    with pytest.raises(ValueError, match="no words for language 'tlh'"):
+        visualize.mask_figure(TRACE, language="tlh")
+
+
+def test_the_words_of_pages_are_whole_in_every_language():
+    """Catches a language that lacks a word, or a template that lacks a value."""
+    tables = json.loads(page_file("words.json"))
+    assert set(tables) == {"en", "zh", "es", "de", "fr", "ja", "ar"}
+
+    def fields(text: str) -> list[str]:
+        return sorted(part.split("}")[0] for part in text.split("{")[1:])
+
+    for language in tables:
+        table = page_words(language)
+        assert table.keys() == tables["en"].keys()
+        assert {key: fields(text) for key, text in table.items()} == {
+            key: fields(text) for key, text in tables["en"].items()
+        }
+        assert all(text.strip() and "<" not in text and '"' not in text for text in table.values())

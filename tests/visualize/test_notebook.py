@@ -1,0 +1,83 @@
+"""The viewer in notebooks: run, saved, converted, stripped of scripts, and as text."""
+
+import re
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+
+TRACE = toy_trace()
+
+
+def notebook_page(bundles: list[dict], tmp_path):
+    """A saved notebook whose cells gave these bundles, converted without running it."""
+    nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
+    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
+    v4 = nbformat.v4
+    cells = [
+        v4.new_code_cell("visualize.show(trace)", outputs=[v4.new_output("execute_result", bundle, execution_count=1)])
+        for bundle in bundles
+    ]
+    saved = nbformat.writes(v4.new_notebook(cells=cells))  # what is on disk is JSON: lone surrogates would fail here
+    exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
+    body, _ = exporter.from_notebook_node(nbformat.reads(saved.encode().decode(), as_version=4))
+    path = tmp_path / "notebook.html"
+    path.write_text(body, encoding="utf-8")
+    return path
+
+
+def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
+    """Catches cells that need a kernel, a second Plotly that is not found, and hostile tokens that run."""
+    shown = [
+        visualize.show(TRACE),
+        visualize.show(nasty_trace(), plotly="shared", iteration=2),
+        visualize.show(TRACE.iterations[0], plotly="shared", height=500),
+    ]
+    bundles = [one._repr_mimebundle_() for one in shown]
+    assert [len(bundle["text/html"]) > 1_000_000 for bundle in bundles] == [True, False, False]
+    with visit(browser, notebook_page(bundles, tmp_path)) as seen:
+        frames = seen.drawn(3)
+        assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
+        assert frames[1].input_value("[aria-label=Iteration]") == "2"
+        frames[0].focus(".dsbd")
+        seen.page.keyboard.press("ArrowRight")
+        assert frames[0].inner_text(".dsbd-sentence") == visualize.scene(TRACE).iterations[0].steps[1].sentence
+        assert seen.page.evaluate("() => document.querySelectorAll('img').length") == 3  # below the frames
+        seen.quiet()
+
+
+def test_without_frames_and_scripts_the_picture_remains(browser, tmp_path):
+    """Catches a code host that strips frames, scripts and styles and shows nothing."""
+    source = visualize.show(nasty_trace())._repr_html_()
+    stripped = re.sub(r"<iframe.*?</iframe>", "", source, flags=re.S)
+    stripped = re.sub(r' style="[^"]*"', "", stripped)
+    assert len(stripped) < 200_000
+    path = tmp_path / "stripped.html"
+    path.write_text(f"<!doctype html><meta charset='utf-8'>{stripped}", encoding="utf-8")
+    with visit(browser, path) as seen:
+        assert seen.page.evaluate("() => document.querySelector('img').naturalWidth") > 300
+        assert "forest" in seen.page.get_attribute("img", "alt")
+        seen.quiet()
+
+
+def test_the_bundle_has_a_picture_and_text():
+    """Catches a terminal or a screen reader that gets nothing."""
+    bundle = visualize.show(TRACE, iteration=1)._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "image/svg+xml", "text/plain"}
+    assert bundle["text/plain"] == visualize.forest_text(TRACE, 1)
+    assert bundle["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
+    empty = visualize.SceneBuilder(None).scene()
+    assert "no iterations" in visualize.show(empty)._repr_mimebundle_()["text/plain"]
+
+
+def test_bad_arguments_say_what_is_allowed():
+    with pytest.raises(TraceError, match="iteration is 99; this trace has whole numbers from 0 to 6"):
+        visualize.show(TRACE, iteration=99)
+    with pytest.raises(ValueError, match="height is 10; choose whole pixels from 200 to 4000"):
+        visualize.show(TRACE, height=10)
+    with pytest.raises(ValueError, match="plotly is 'none'"):
+        visualize.show(TRACE, plotly="none")

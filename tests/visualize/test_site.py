@@ -1,0 +1,147 @@
+"""The static site: whole, served from a folder or by any server of files, silent towards everyone else."""
+
+import functools
+import http.server
+import json
+import re
+import threading
+
+import pytest
+
+import visualize
+from dsbd.__main__ import main
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import Trace
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+
+TRACE = toy_trace()
+BASE = "https://example.org/forests/"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A site of two traces, one of them with hostile tokens and a hostile file name."""
+    folder = tmp_path_factory.mktemp("traces")
+    TRACE.save(folder / "1-toy fox.json.gz")
+    (folder / "<b>&'Nasty'.json").write_text(json.dumps(nasty_trace().to_dict()))
+    (folder / "notes.txt").write_text("not a trace")
+    output = folder / "site"
+    pages = visualize.export_site(folder, output, title="<i>Forests</i>", base_url=BASE.rstrip("/"))
+    assert pages == ["index.html", "forests/1-toy-fox.html", "forests/b-nasty.html"]
+    return output
+
+
+@pytest.fixture(scope="module")
+def served(site):
+    """The site behind the plainest of servers."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def test_the_index_leads_to_every_viewer(browser, site):
+    """Catches dead links, titles that are markup, and a page that needs a server."""
+    with visit(browser, site / "index.html") as seen:
+        page = seen.page
+        assert page.inner_text("h1") == "<i>Forests</i>"
+        assert page.locator(".cards h3").all_inner_texts() == ["Toy fox", "<b>&'Nasty'"]
+        assert page.evaluate("() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)")
+        page.click("text=Toy fox")
+        (frame,) = seen.drawn()
+        assert frame.inner_text(".dsbd-sentence") == visualize.scene(TRACE).iterations[0].steps[0].sentence
+        with page.expect_download() as download:
+            page.click("text=Download the trace")
+        assert Trace.load(download.value.path()) == TRACE
+        page.click("text=All decodes and lessons")
+        page.wait_for_selector(".cards")
+        seen.quiet()
+
+
+def test_hostile_tokens_stay_text_on_the_site(browser, site):
+    with visit(browser, site / "forests" / "b-nasty.html", "#it=1&step=9") as seen:
+        (frame,) = seen.drawn()
+        seen.page.focus(".dsbd")
+        seen.page.keyboard.press("End")
+        assert hostile_marks(frame) == 0
+        seen.quiet()
+
+
+@pytest.mark.parametrize("sandbox", ["", 'sandbox="allow-scripts"'])
+def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, served, site, sandbox):
+    """Catches links and titles inside an embedded frame, and a policy that a sandboxed frame cannot meet."""
+    host = site / "host.html"
+    frame = f"<iframe {sandbox} src='forests/1-toy-fox.html' width=1000 height=800></iframe>"
+    host.write_text(f"<!doctype html><link rel=icon href='data:,'>{frame}")
+    with visit(browser, served + "host.html") as seen:
+        (frame,) = seen.drawn()
+        assert not frame.is_visible(".around")
+        assert [url for url in seen.outside if not url.startswith(served)] == []
+        assert seen.errors == []
+
+
+def test_oembed_says_where_the_frame_is(site):
+    """Catches an answer that a site which embeds links cannot use."""
+    page = (site / "forests" / "1-toy-fox.html").read_text(encoding="utf-8")
+    link = f'<link rel="alternate" type="application/json+oembed" href="{BASE}forests/1-toy-fox.oembed.json"'
+    assert link in page[:2000]
+    answer = json.loads((site / "forests" / "1-toy-fox.oembed.json").read_text(encoding="utf-8"))
+    assert {key: answer[key] for key in ("version", "type", "provider_url")} == {
+        "version": "1.0", "type": "rich", "provider_url": BASE
+    }  # fmt: skip
+    assert re.search(f'src="{re.escape(BASE)}forests/1-toy-fox.html"', answer["html"])
+    assert answer["width"] >= 800
+    nasty = json.loads((site / "forests" / "b-nasty.oembed.json").read_text(encoding="utf-8"))
+    assert "<b>" not in nasty["html"]
+
+
+def test_nothing_of_the_site_names_the_outside(site):
+    for file in site.rglob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert not re.findall(r'(?:src|href)="https?://(?!example\.org)', text)
+
+
+def saved(folder):
+    TRACE.save(folder / "t.json")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "arguments", "named"),
+    [
+        (lambda folder: None, ["--traces", "none"], "is no folder"),
+        (lambda folder: None, ["--traces", "."], "no trace files"),
+        (lambda folder: (folder / "bad.json").write_text("{"), ["--traces", "."], "bad.json: damaged trace"),
+        (saved, ["--traces", ".", "--base-url", "ftp://x"], "base_url is 'ftp://x'"),
+        (saved, ["--traces", ".", "--language", "tlh"], "'tlh'"),
+        (lambda folder: (saved(folder), (folder / "out").touch()), ["--traces", "."], "cannot write into"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_bad_input_is_one_line_and_nothing_is_written(prepare, arguments, named, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    prepare(tmp_path)
+    try:
+        code = main(["site", *arguments, "--output", "out"])
+    except SystemExit as stop:
+        code = stop.code
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert len(err.strip().splitlines()) == 1
+    assert named in err
+    assert not (tmp_path / "out").is_dir()
+
+
+def test_the_command_writes_the_site(tmp_path, capsys):
+    TRACE.save(tmp_path / "a.json")
+    assert main(["site", "--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pages"] == ["index.html", "forests/a.html"]
+    with pytest.raises(TraceError, match="is no folder"):
+        visualize.export_site(tmp_path / "a.json", tmp_path / "out")

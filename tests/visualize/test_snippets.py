@@ -1,0 +1,127 @@
+"""Snippets: each is pasted where it belongs, as far as static HTML can stand for that place, and opened."""
+
+import html
+import re
+
+import pytest
+
+import visualize
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+from visualize.snippets import MOST_STEPS
+
+TRACE = toy_trace()
+SCENE = visualize.scene(TRACE)
+STEPS = SCENE.iterations[0].steps
+DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
+globalThis.Reveal = {{heard: {{}}, on(name, act) {{ this.heard[name] = act; }}}};
+const steps = () => [...document.querySelectorAll(".dsbd-step")];
+globalThis.press = (by) => {{
+  const all = steps(), at = all.filter((one) => one.classList.contains("visible")).length;
+  const fragment = by > 0 ? all[at] : all[at - 1];
+  fragment.classList.toggle("visible");
+  Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
+}};</script>"""
+"""A deck that gives the events of reveal.js, without its looks."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("snippets")
+    visualize.export_html(TRACE, path / "viewer.html")
+    TRACE.save(path / "t.json")
+    return path
+
+
+def as_page(kind: str, snippet: str) -> str:
+    """What the place makes of the snippet."""
+    if kind == "quarto":
+        return re.fullmatch(r"```\{=html\}\n(.*)\n```\n", snippet, re.S)[1]
+    if kind == "myst":
+        address = re.match(r":::\{iframe\} (\S+)\n:width: 100%\n", snippet)[1]
+        return f'<iframe src="{html.escape(address)}" width="100%" height="700"></iframe>'
+    if kind == "jupyter":
+        made: dict = {}
+        exec(snippet.split("\n", 1)[1].replace("IFrame(", "made.update(src="), {"made": made})
+        return f'<iframe src="{html.escape(made["src"])}" width="{made["width"]}" height="{made["height"]}"></iframe>'
+    return snippet
+
+
+@pytest.mark.parametrize("kind", ["iframe", "jupyter", "myst", "quarto", "moodle", "wordpress"])
+def test_an_address_opens_in_its_place(browser, folder, kind):
+    """Catches a snippet that its place cannot read, or that opens elsewhere than asked."""
+    snippet = visualize.embed_snippet("viewer.html", kind, iteration=1, step=2, title='A "forest" <b>')
+    assert len(snippet) < 400
+    page = folder / f"{kind}.html"
+    page.write_text(f"<!doctype html><meta charset='utf-8'>{as_page(kind, snippet)}", encoding="utf-8")
+    with visit(browser, page) as seen:
+        (frame,) = seen.drawn()
+        assert frame.inner_text(".dsbd-sentence") == SCENE.iterations[1].steps[2].sentence
+        seen.quiet()
+
+
+@pytest.mark.parametrize("kind", ["iframe", "moodle", "wordpress"])
+def test_a_trace_is_carried_whole(browser, tmp_path, kind):
+    """Catches hostile tokens that leave the frame's attribute."""
+    page = tmp_path / "carried.html"
+    page.write_text(visualize.embed_snippet(nasty_trace(), kind), encoding="utf-8")
+    with visit(browser, page) as seen:
+        (frame,) = seen.drawn()
+        assert hostile_marks(frame) == 0
+        seen.quiet()
+
+
+@pytest.mark.parametrize("kind", ["jupyter", "myst", "quarto"])
+def test_places_that_run_code_read_the_trace_file(folder, kind, monkeypatch):
+    """Catches a cell that does not run."""
+    monkeypatch.chdir(folder)
+    snippet = visualize.embed_snippet("t.json", kind, iteration=2)
+    lines = [line for line in snippet.splitlines() if not line.startswith("```")]
+    made: dict = {}
+    exec("\n".join([*lines[:-1], f"shown = {lines[-1]}"]), made)
+    assert made["shown"] == visualize.show(TRACE, iteration=2)
+
+
+def test_slides_step_the_viewer(browser, folder):
+    """Catches a viewer that does not follow the presenter, or loses its place when the slide was hidden."""
+    page = folder / "deck.html"
+    slides = visualize.embed_snippet("viewer.html", "reveal", iteration=0, step=3, steps=4)
+    assert slides.count('<span class="fragment dsbd-step"></span>') == 4
+    page.write_text(DECK.format(slides=slides), encoding="utf-8")
+    with visit(browser, page) as seen:
+        (frame,) = seen.drawn()
+
+        def says(step: int) -> None:
+            frame.wait_for_function(
+                "text => document.querySelector('.dsbd-sentence').textContent === text", arg=STEPS[step].sentence
+            )
+
+        says(3)
+        for step in (4, 5, 6):
+            seen.page.evaluate("() => press(1)")
+            says(step)
+        seen.page.evaluate("() => press(-1)")
+        says(5)
+        frame.evaluate("() => location.reload()")
+        seen.page.wait_for_timeout(200)
+        (frame,) = seen.drawn()
+        says(5)
+        seen.quiet()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ({"kind": "word"}, "kind is 'word'; choose one of iframe, jupyter"),
+        ({"kind": "myst"}, "myst needs the path of a trace file or an address"),
+        ({"height": 0}, "height is 0"),
+        ({"steps": MOST_STEPS + 1}, "steps is 201; choose a whole number from 0 to 200"),
+        ({"iteration": -1}, "iteration is -1"),
+        ({"step": True}, "step is True"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_say_what_is_allowed(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        visualize.embed_snippet(TRACE, **arguments)

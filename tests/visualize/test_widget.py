@@ -1,0 +1,96 @@
+"""The notebook widget: the same viewer, stepped from both sides, and a clear word where anywidget is absent."""
+
+import json
+import sys
+
+import pytest
+
+import visualize
+from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.test_exports import nasty_trace
+from tests.visualize.toy import toy_trace
+
+TRACE = toy_trace()
+SCENE = visualize.scene(TRACE)
+HOST = """<!doctype html><meta charset="utf-8"><style>{css}</style><div id="el"></div>
+<script id="state" type="application/json">{state}</script><script type="module">
+import widget from "{esm}";
+const heard = {{}}, state = JSON.parse(document.getElementById("state").textContent);
+window.model = {{
+  saved: 0,
+  get: (name) => state[name], set: (name, value) => {{ state[name] = value; }}, save_changes() {{ this.saved++; }},
+  on: (event, act) => (heard[event] ??= new Set()).add(act), off: (event, act) => heard[event]?.delete(act),
+  tell: (event, ...values) => [...(heard[event] ?? [])].forEach((act) => act(...values)),
+  async send(content) {{ this.tell("msg:custom", await askPython(content)); }},
+}};
+window.end = await widget.render({{model, el: document.getElementById("el")}});
+</script>"""
+"""What a notebook front end does with a widget, as far as this one needs it."""
+
+
+def opened(browser, tmp_path, made):
+    """The widget in a page of its own; returns its visit."""
+    (tmp_path / "widget.js").write_text(made._esm if isinstance(made._esm, str) else str(made._esm), encoding="utf-8")
+    state = json.dumps({"scene": made.scene, "it": made.it, "step": made.step}).replace("<", "\\u003c")
+    page = tmp_path / "host.html"
+    page.write_text(HOST.format(css=made._css, state=state, esm="./widget.js"), encoding="utf-8")
+    return page
+
+
+@pytest.fixture
+def served(tmp_path):
+    """Modules are not loaded from files: a server of the folder."""
+    import functools
+    import http.server
+    import threading
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+def test_python_and_reader_step_together(browser, tmp_path, served):
+    """Catches a widget that does not draw, does not follow, or does not tell."""
+    pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")
+    made = visualize.widget(TRACE, it=1, step=2)
+    sent = []
+    made.send = sent.append
+    opened(browser, tmp_path, made)
+
+    def ask(content):
+        made._answer(made, content, [])
+        return sent[-1]
+
+    with visit(browser, "about:blank") as seen:
+        page = seen.page
+        page.expose_function("askPython", ask)
+        page.goto(served + "host.html")
+        (frame,) = seen.drawn()
+        says = ".dsbd-sentence"
+        assert frame.inner_text(says) == SCENE.iterations[1].steps[2].sentence
+        page.focus(".dsbd")
+        page.keyboard.press("ArrowRight")
+        assert page.evaluate("() => [model.get('it'), model.get('step')]") == [1, 3]
+        assert page.evaluate("() => model.saved") == 1
+        page.evaluate("() => { model.set('it', 0); model.set('step', 4); model.tell('change:it'); }")
+        assert frame.inner_text(says) == SCENE.iterations[0].steps[4].sentence
+        page.evaluate("scene => { model.set('scene', scene); model.tell('change:scene'); }",
+                      json.loads(json.dumps(visualize.scene(nasty_trace()).to_dict())))  # fmt: skip
+        assert hostile_marks(frame) == 0
+        page.evaluate("() => end()")
+        assert page.locator(".dsbd").count() == 0
+        assert [url for url in seen.outside if not url.startswith(served)] == []
+        assert [error for error in seen.errors if "404" not in error] == []
+
+
+def test_without_anywidget_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    monkeypatch.delitem(sys.modules, "visualize.live_widget", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'dsbd\[widget\]'"):
+        visualize.widget(TRACE)

@@ -1,0 +1,100 @@
+/* A lesson: one card at a time beside the viewer. A question stands one step before its verdict, and the viewer goes
+ * no further until it is answered; in teacher mode nothing is hidden. The address remembers card and teacher mode. */
+(async () => {
+  "use strict";
+
+  const {cards, words} = JSON.parse(document.getElementById("lesson").textContent);
+  const root = document.querySelector(".lesson"), articles = [...root.querySelectorAll("article")];
+  const find = (selector) => root.querySelector(selector);
+  const state = {card: 0, teacher: false, answered: new Set()};
+  const orderOf = ({it, step}) => it * 1e6 + step;
+
+  document.documentElement.classList.add("live");
+  await dsbdReady;
+  const [viewer] = await DsbdHost.start();
+  const note = document.createElement("p");
+  note.className = "locked";
+  note.setAttribute("role", "status");
+  viewer.element.before(note);
+
+  /* ---- what is hidden --------------------------------------------------------------------- */
+
+  /* The furthest place in sight: that of the first unanswered question from here on. */
+  function barrier() {
+    if (state.teacher) return null;
+    const here = orderOf(cards[state.card]);
+    const open = cards.filter((card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card));
+    return open.length ? open.reduce((one, other) => orderOf(other) < orderOf(one) ? other : one) : null;
+  }
+
+  const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
+
+  viewer.listeners.push((place) => {
+    const limit = barrier();
+    if (!limit || orderOf(place) <= orderOf(limit)) return;
+    viewer.handle.goto({it: limit.it, step: limit.step});
+    note.textContent = words.locked;
+  });
+
+  /* ---- cards ------------------------------------------------------------------------------ */
+
+  function place() {
+    const card = cards[state.card], shown = state.answered.has(state.card) || state.teacher;
+    note.textContent = "";
+    viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
+  }
+
+  function show(card, focus = true) {
+    state.card = Math.max(0, Math.min(articles.length - 1, card));
+    articles.forEach((article, at) => { article.hidden = at !== state.card; });
+    find("button.previous").disabled = state.card === 0;
+    find("button.next").disabled = state.card === articles.length - 1;
+    find(".count").textContent = words.card.replace("{number}", state.card + 1).replace("{count}", articles.length);
+    place();
+    if (focus) articles[state.card].focus({preventScroll: true});
+    remember();
+  }
+
+  function answer(article, at, button) {
+    const right = button.dataset.right === "yes";
+    for (const other of article.querySelectorAll(".options button")) {
+      other.disabled = true;
+      other.classList.toggle("right", other.dataset.right === "yes");
+    }
+    button.classList.add("chosen");
+    article.classList.add("answered");
+    article.querySelector(".verdict").textContent = right ? words.right : words.wrong;
+    state.answered.add(at);
+    place();
+  }
+
+  articles.forEach((article, at) => {
+    for (const button of article.querySelectorAll(".options button")) button.addEventListener("click", () => answer(article, at, button));
+  });
+
+  /* ---- teacher, print, address ------------------------------------------------------------ */
+
+  function teach(on) {
+    state.teacher = on;
+    root.classList.toggle("teacher", on);
+    find("button.teach").setAttribute("aria-pressed", String(on));
+    place();
+    remember();
+  }
+
+  function remember() {
+    const address = `#card=${state.card + 1}${state.teacher ? "&teacher=1" : ""}`;
+    try { history.replaceState(null, "", address); } catch { /* a frame without an address */ }
+  }
+
+  find("button.previous").addEventListener("click", () => show(state.card - 1));
+  find("button.next").addEventListener("click", () => show(state.card + 1));
+  find("button.teach").addEventListener("click", () => teach(!state.teacher));
+  find("button.print").addEventListener("click", () => print());
+
+  const found = new URLSearchParams(location.hash.slice(1));
+  state.card = /^\d{1,4}$/.test(found.get("card") || "") ? Number(found.get("card")) - 1 : 0;
+  const teacher = found.get("teacher") === "1";
+  show(state.card, false);
+  if (teacher) teach(true);
+})();
