@@ -343,7 +343,11 @@ class Trace:
 
     def dumps(self) -> bytes:
         """The trace as one line of UTF-8 JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        text = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        try:
+            return text.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write
+            return json.dumps(json.loads(text), separators=(",", ":"), allow_nan=False).encode()
 
     def save(self, path: str | Path) -> None:
         """Write the trace; a path ending in ``.gz`` is compressed. Raises: TraceError."""
@@ -361,11 +365,24 @@ class Trace:
 
 
 def canonical_digest(trace: Trace) -> str:
-    """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself."""
+    """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself.
+
+    A field that the format gained later counts where it says something, so that older traces keep their digests.
+    """
     plain = trace.to_dict()
     plain.pop("digest", None)
+    _drop_silent(plain["settings"], {"forest": "sampled", "depth_costs": None, "continuation": 0.7})
+    for iteration in plain["iterations"]:
+        for layer in iteration["layers"]:
+            _drop_silent(layer, {"forest_mass": None})
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def _drop_silent(record: dict[str, Any], later: dict[str, Any]) -> None:
+    for name, silent in later.items():
+        if record[name] == silent:
+            del record[name]
 
 
 def json_schema() -> dict[str, Any]:

@@ -42,6 +42,28 @@ def test_round_trip(trace, tmp_path, name):
     assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith("gz") else b'{"')
 
 
+def test_half_a_surrogate_pair_survives(trace, tmp_path):
+    """Catches a trace that loads but cannot be saved."""
+    data = trace.to_dict()
+    data["prompt"]["text"] = "a\ud800b"
+    odd = sealed(data)
+    odd.save(tmp_path / "odd.json.gz")
+    assert Trace.load(tmp_path / "odd.json.gz") == odd
+
+
+def test_fields_added_later_leave_older_digests_alone(trace):
+    """Catches a new setting that turns every recorded trace into one that no longer follows."""
+    data = trace.to_dict()
+    for name in ("forest", "depth_costs", "continuation"):
+        data["settings"].pop(name)
+    for iteration in data["iterations"]:
+        for layer in iteration["layers"]:
+            layer.pop("forest_mass")
+    assert canonical_digest(Trace.from_dict(data)) == trace.digest
+    data["settings"]["forest"] = "likely"
+    assert canonical_digest(Trace.from_dict(data)) != trace.digest
+
+
 def test_the_committed_schema_is_the_one_in_force(trace):
     """Readers in other languages rely on the file."""
     schema = json.loads(SCHEMA.read_text())
