@@ -29,7 +29,7 @@ def main() -> None:
             errors: list[str] = []
             page.on("pageerror", lambda error: errors.append(str(error)))
             page.goto(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS * 1000)
-            page.wait_for_selector(".js-plotly-plot", timeout=PATIENCE_SECONDS * 1000)
+            page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
             browser.close()
         assert not errors, errors
     finally:

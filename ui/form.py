@@ -50,7 +50,7 @@ FIELDS = (
         choices=(*FORESTS, AUTO),
     ),
     Field("width_threshold", "Width threshold", "Widen while P(that many accepted) reaches it", 0, 1, 0.05, main=True),
-    Field("num_beams", "Beams", "Width of every step", 1, 16, main=True),
+    Field("num_beams", "Beams", "Width of every step; DSBD's most, with a likely forest or auto", 1, 16, main=True),
     Field("seed", "Seed", "The same seed gives the same text", 0, 2**31 - 1, None, main=True),
     Field("min_width", "Least width", "Beams every layer yields at least", 1, 8),
     Field("max_width", "Most width", "Beams a layer yields at most; 0 = draft width", 0, 16, zero_is_none=True),
