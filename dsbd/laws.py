@@ -107,9 +107,10 @@ def joint_law(
     if 0 < settings.top_k < scores.size:
         kept = np.lexsort((keys, -scores))[: settings.top_k]
         keys, weights, scores = keys[kept], weights[kept], scores[kept]
-    order = np.argsort(keys)
-    keys, weights = keys[order], weights[order]
-    probs = np.exp(scores[order] - scores.max())
+    if not (keys[1:] > keys[:-1]).all():  # whole rows come in order
+        order = np.argsort(keys)
+        keys, weights, scores = keys[order], weights[order], scores[order]
+    probs = np.exp(scores - scores.max())
     probs /= probs.sum()
     if not probs.all():  # what underflows can never be drawn
         keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]

@@ -153,6 +153,8 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read anew each time
         assert says() == steps[verdict - 1].sentence
         assert not page.is_visible(".answer")
+        assert not page.is_visible(".dsbd-views")  # a table would tell
+        assert not page.is_visible(".dsbd-csv")
         page.focus(".dsbd")
         for key in ("ArrowRight", "End", "PageDown"):
             page.keyboard.press(key)
@@ -162,6 +164,8 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         assert says() == steps[verdict - 2].sentence
         page.click("article:not([hidden]) .options button >> nth=0")
         assert says() == steps[verdict].sentence
+        assert page.is_visible(".dsbd-views")
+        assert page.is_visible(".dsbd-csv")
         assert page.inner_text("article:not([hidden]) .verdict") == "Not so."
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
         page.focus(".dsbd")

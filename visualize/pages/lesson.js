@@ -29,8 +29,12 @@
 
   const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
 
+  /* The views below the forest and the CSV tell a whole iteration: they wait until its questions are answered. */
+  function conceal(limit, it) { root.classList.toggle("asking", Boolean(limit) && limit.it <= it); }
+
   viewer.listeners.push((place) => {
     const limit = barrier();
+    conceal(limit, place.it);
     if (!limit || orderOf(place) <= orderOf(limit)) return;
     viewer.handle.goto({it: limit.it, step: limit.step});
     note.textContent = words.locked;
@@ -42,6 +46,7 @@
     const card = cards[state.card], shown = state.answered.has(state.card) || state.teacher;
     note.textContent = "";
     viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
+    conceal(barrier(), shown ? card.answer_it : card.it);
   }
 
   function show(card, focus = true) {

@@ -40,7 +40,7 @@ function tools(viewer) {
   const icon = (name, act) => make("button", {type: "button", title: say(`ui.${name}`), "aria-label": say(`ui.${name}`), onclick: act}, glyph(name));
   return make("div", {class: "dsbd-tools"}, icon("smaller", () => forest.zoomBy(0.8)), icon("larger", () => forest.zoomBy(1.25)),
     icon("reset", () => forest.zoomBy(0)), button("ui.svg", () => saveSvg(viewer)), button("ui.png", () => savePng(viewer)),
-    button("ui.csv", () => saveCsv(viewer)), languages(viewer));
+    make("button", {type: "button", class: "dsbd-csv", text: say("ui.csv"), onclick: () => saveCsv(viewer)}), languages(viewer));
 }
 
 /* The switch keeps the focus, though all around it is built anew. */
