@@ -10,6 +10,7 @@ from dsbd.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_h
 from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
 from dsbd.measure.clock import PhaseClock
+from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.pair import Pair
 from dsbd.models.rows import Row, new_row
 from dsbd.results import DecodedBeam, DecodingResult, Stats
@@ -18,6 +19,9 @@ from dsbd.tracing.observer import IterationEnd, RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Iteration
 from dsbd.verify import VerifiedLayer
+
+LONG = 1024
+"""New tokens that room is made for at once; a longer decode makes more as it goes."""
 
 
 def fared(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
@@ -63,17 +67,25 @@ class Session:
         self._clock = clock
         self.settings = start.settings
         self.beams = [Beam(start.root, 0.0)]
-        self.target_row = new_row(start.pair.target)
+        self.target_row = new_row(start.pair.target, self._slots_expected())
         self.drafter: Drafter | None = None
         if self.settings.draft_depth > 0 and start.pair.draft is not None:
             ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
             ends[[token for token in start.pair.eos if token < ends.numel()]] = True
-            self.drafter = Drafter(new_row(start.pair.draft), self.settings, ends.to(start.pair.device), generator)
+            self.drafter = Drafter(
+                new_row(start.pair.draft, self._slots_expected()), self.settings, ends.to(start.pair.device), generator
+            )
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
         self._finished: list[Hypothesis] = []
         self._length = 0
         self._iterations = 0
         self._counts: Counter[str] = Counter()
+
+    def _slots_expected(self) -> int:
+        """Prompt, one sequence of new tokens, the largest forest, and some room for beams that lie apart."""
+        settings = self.settings
+        forest = settings.draft_depth * (settings.draft_width + settings.cover_width) + settings.widest
+        return len(self._start.prompt_ids) + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @property
     def _rows(self) -> list[Row]:

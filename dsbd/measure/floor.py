@@ -59,11 +59,8 @@ def weight_bytes(model: LanguageModel) -> int:
 
 
 def slot_bytes(model: LanguageModel) -> int:
-    """Bytes of keys and values of one token over all layers, from the configuration."""
-    config = model.config
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    return 2 * int(config.num_hidden_layers) * heads * size * model.dtype.itemsize
+    """Bytes of keys and values of one token over all layers."""
+    return sum(shape.slot_bytes for shape in model.layer_shapes)
 
 
 def bandwidth(device: torch.device, size: int) -> float:

@@ -1,15 +1,71 @@
-"""Keys and values of one cache row, in buffers that are moved within, never rebuilt.
+"""Keys and values of one cache row, in buffers that are moved within.
 
 The row holds the prompt once, then the slots of the live trie, then the forest being scored. After
 an iteration the slots worth keeping move to the front of what follows the settled part. Layers of
-equal shape share one buffer, so that a move is two operations for all of them.
+equal shape share one buffer, so that a move is two operations for all of them. The buffers are made
+for as many slots as a decode is expected to need, and grow only where it needs more.
 """
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from transformers import Cache
 from transformers.cache_utils import CacheLayerMixin
 
-GROWTH_SLOTS = 128
+GROWTH_SLOTS = 64
+
+
+class LayerShape(NamedTuple):
+    """What one slot of an attention layer holds."""
+
+    keys: tuple[int, int]
+    """Heads, and size of each."""
+    values: tuple[int, int]
+    dtype: torch.dtype
+
+    @property
+    def slot_bytes(self) -> int:
+        """Bytes of one slot, keys and values."""
+        return sum(heads * size for heads, size in (self.keys, self.values)) * self.dtype.itemsize
+
+
+class _ShapeProbe(CacheLayerMixin):
+    """Keeps nothing; notes the shape of what passes through."""
+
+    is_sliding = False
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Nothing is kept."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        keys, values = ((part.shape[1], part.shape[3]) for part in (key_states, value_states))
+        self.shape = LayerShape(keys, values, key_states.dtype)
+        return key_states, value_states
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        return query_length, 0
+
+    def get_seq_length(self) -> int:
+        return 0
+
+    def get_max_length(self) -> int:
+        return -1
+
+
+class ShapeProbe(Cache):
+    """A cache for one forward, after which ``shapes`` says what a cache of this model must hold."""
+
+    def __init__(self, layer_count: int) -> None:
+        self._probes = [_ShapeProbe() for _ in range(layer_count)]
+        super().__init__(layers=list(self._probes))
+
+    @property
+    def shapes(self) -> list[LayerShape]:
+        """One per layer."""
+        return [probe.shape for probe in self._probes]
 
 
 class ForestCacheLayer(CacheLayerMixin):
@@ -25,18 +81,15 @@ class ForestCacheLayer(CacheLayerMixin):
     def __init__(self) -> None:
         super().__init__()
         self.length = 0
+        self.is_initialized = True
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """Take dtype, device and head shapes from the first states seen."""
-        self.keys, self.values = torch.empty_like(key_states), torch.empty_like(value_states)
-        self.is_initialized = True
+        """The buffers are there already."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Append the states of new slots in place, where room is reserved; returns views of all slots in use."""
-        if not self.is_initialized:
-            self.lazy_initialization(key_states, value_states)
+        """Write the states of new slots behind those in use; returns views of all slots in use."""
         end = self.length + key_states.shape[-2]
         self.keys[:, :, self.length : end] = key_states
         self.values[:, :, self.length : end] = value_states
@@ -52,21 +105,42 @@ class ForestCacheLayer(CacheLayerMixin):
     def get_max_length(self) -> int:
         return -1
 
-    @property
-    def slot_bytes(self) -> int:
-        """Bytes one slot takes in this layer, keys and values."""
-        if not self.is_initialized:
-            return 0
-        return sum(part.shape[1] * part.shape[3] * part.element_size() for part in (self.keys, self.values))
-
 
 class ForestCache(Cache):
-    """All layers of one cache row. The first forward sizes it; before every other, room must be reserved."""
+    """All layers of one cache row. Room must be reserved before a forward writes.
 
-    def __init__(self, layer_count: int) -> None:
-        self.rows = [ForestCacheLayer() for _ in range(layer_count)]
-        self.buffers: list[torch.Tensor] = []  # [layers, 1, heads, slots, size], keys or values of equal shape
+    Args:
+        shapes: of the layers.
+        slots: room made at once.
+        device: where the buffers are.
+    """
+
+    def __init__(self, shapes: Sequence[LayerShape], slots: int, device: torch.device) -> None:
+        self.rows = [ForestCacheLayer() for _ in shapes]
         super().__init__(layers=list(self.rows))
+        places: dict[tuple[tuple[int, int], torch.dtype], int] = {}
+        self.layout: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        """Per layer, which buffer and which place in it has the keys, and which the values."""
+        kinds = list(dict.fromkeys((part, shape.dtype) for shape in shapes for part in (shape.keys, shape.values)))
+        for shape in shapes:
+            own = []
+            for part in (shape.keys, shape.values):
+                kind = (part, shape.dtype)
+                places[kind] = places.get(kind, -1) + 1
+                own.append((kinds.index(kind), places[kind]))
+            self.layout.append((own[0], own[1]))
+        self.slot_bytes = sum(shape.slot_bytes for shape in shapes)
+        """Bytes one slot takes over all layers."""
+        self.buffers: list[torch.Tensor] = []
+        """[places, 1, heads, slots, size], keys or values of equal shape."""
+        self.adopt(
+            [
+                torch.empty((places[kind] + 1, 1, kind[0][0], slots, kind[0][1]), dtype=kind[1], device=device)
+                for kind in kinds
+            ]
+        )
+        self.peak_bytes = self.bytes
+        """Bytes held at the fullest moment: while the buffers grow, the old ones and the new."""
 
     @property
     def length(self) -> int:
@@ -76,56 +150,43 @@ class ForestCache(Cache):
     @property
     def capacity(self) -> int:
         """Slots there is room for."""
-        return int(self.rows[0].keys.shape[2]) if self.rows[0].is_initialized else 0
-
-    @property
-    def slot_bytes(self) -> int:
-        """Bytes one slot takes over all layers."""
-        return sum(layer.slot_bytes for layer in self.rows)
+        return int(self.buffers[0].shape[3])
 
     @property
     def bytes(self) -> int:
         """Bytes of all buffers."""
         return self.capacity * self.slot_bytes
 
-    def reserve(self, slots: int, exactly: bool = False) -> None:
-        """Make room for at least ``slots`` slots, or for exactly so many."""
-        if not self.rows[0].is_initialized or slots <= self.capacity:
+    def reserve(self, slots: int) -> None:
+        """Make room for at least ``slots`` slots."""
+        if slots <= self.capacity:
             return
-        groups: dict[tuple[object, ...], list[tuple[ForestCacheLayer, str]]] = {}
-        for layer in self.rows:
-            for name in ("keys", "values"):
-                part = getattr(layer, name)
-                groups.setdefault((part.shape, part.dtype, part.device), []).append((layer, name))
-        self.buffers = []
-        for members in groups.values():
-            first = getattr(*members[0])
-            shape = (len(members), *first.shape[:2], slots if exactly else slots + GROWTH_SLOTS, first.shape[3])
-            buffer = first.new_empty(shape)
-            for place, (layer, name) in zip(buffer, members, strict=True):
-                place[:, :, : self.length] = getattr(layer, name)[:, :, : self.length]
-                setattr(layer, name, place)
-            self.buffers.append(buffer)
+        before = self.bytes
+        grown = [
+            buffer.new_empty((*buffer.shape[:3], slots + GROWTH_SLOTS, buffer.shape[4])) for buffer in self.buffers
+        ]
+        for old, new in zip(self.buffers, grown, strict=True):
+            new[:, :, :, : self.length] = old[:, :, :, : self.length]
+        self.adopt(grown)
+        self.peak_bytes = max(self.peak_bytes, before + self.bytes)
 
-    def adopt(self, buffers: list[torch.Tensor], keys: list[torch.Tensor], values: list[torch.Tensor]) -> None:
-        """Use these buffers [layers, 1, heads, slots, size], of which ``keys`` and ``values`` are each layer's part."""
+    def adopt(self, buffers: list[torch.Tensor]) -> None:
+        """Use these buffers from now on; what is in use must be in them."""
         self.buffers = buffers
-        for layer, own_keys, own_values in zip(self.rows, keys, values, strict=True):
-            layer.keys, layer.values, layer.is_initialized = own_keys, own_values, True
+        for row, ((group, place), (other_group, other_place)) in zip(self.rows, self.layout, strict=True):
+            row.keys, row.values = buffers[group][place], buffers[other_group][other_place]
 
     def extend(self, count: int) -> None:
         """Count slots that were written behind the ones in use."""
-        for layer in self.rows:
-            layer.length += count
+        for row in self.rows:
+            row.length += count
 
     def move(self, start: int, sources: list[int]) -> None:
         """Keep the slots ``sources`` behind ``start``, in this order, and free all others behind ``start``."""
         end = start + len(sources)
         if sources != list(range(start, end)):
-            if not self.buffers:
-                self.reserve(self.capacity + 1)
             index = torch.tensor(sources, device=self.buffers[0].device)
             for buffer in self.buffers:
                 buffer[:, :, :, start:end] = buffer.index_select(3, index)
-        for layer in self.rows:
-            layer.length = end
+        for row in self.rows:
+            row.length = end

@@ -1,24 +1,21 @@
 """Forwards of fixed shape: captured once per bucket of tokens and slots, then replayed.
 
-An eager forward of a small or a fast model is mostly the cost of launching its operations. Here the cache, the
-inputs and the logits are buffers that stay where they are; what is launched is recorded on a CUDA device as a
-CUDA graph, on a CPU by ``torch.compile``. Tokens are padded to the next bucket, the padding writes to a slot that
-nobody reads, and every token's mask hides what is not its own, so a bucket's forward is the eager one up to
-rounding.
+An eager forward on a GPU is mostly the cost of launching its operations. Here the cache, the inputs and the logits
+are buffers that stay where they are, and what is launched is recorded as a CUDA graph. Tokens are padded to the
+next bucket, the padding writes to a slot that nobody reads, and every token's mask hides what is not its own, so a
+bucket's forward is the eager one up to rounding.
 
 The buffers serve one decode at a time. A second one that runs beside it, and one that outgrows them, go on eagerly.
 
 *Source:* DESIGN.md section 6.
 """
 
-import shutil
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import Cache
-from transformers.cache_utils import CacheLayerMixin
+
+from dsbd.models.buffers import Masks, forward_on_buffers
 
 if TYPE_CHECKING:
     from dsbd.models.language_model import LanguageModel
@@ -31,64 +28,8 @@ ROOM = 1024
 """Slots beyond the context, for forests."""
 WARM_UPS = 2
 
-Masks = dict[str, torch.Tensor]
 Forward = Callable[[], torch.Tensor]
 Capture = Callable[[Callable[..., torch.Tensor], tuple[Any, ...]], Forward]
-
-
-class _StaticLayer(CacheLayerMixin):
-    """A layer of the buffers for the length of one forward: writes to ``slots``, shows the first ``span`` slots."""
-
-    is_sliding = False
-    keys: torch.Tensor
-    values: torch.Tensor
-
-    def __init__(self, keys: torch.Tensor, values: torch.Tensor, slots: torch.Tensor, span: int) -> None:
-        super().__init__()
-        self.keys, self.values, self._slots, self._span = keys, values, slots, span
-        self.is_initialized = True
-
-    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """The buffers are there already."""
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        self.keys.index_copy_(2, self._slots, key_states)
-        self.values.index_copy_(2, self._slots, value_states)
-        return self.keys[:, :, : self._span], self.values[:, :, : self._span]
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self._span, 0
-
-    def get_seq_length(self) -> int:
-        return 0
-
-    def get_max_length(self) -> int:
-        return -1
-
-
-def static_forward(
-    model: Any,
-    tokens: torch.Tensor,
-    positions: torch.Tensor,
-    masks: Masks,
-    slots: torch.Tensor,
-    keys: list[torch.Tensor],
-    values: list[torch.Tensor],
-    span: int,
-) -> torch.Tensor:
-    """Logits [1, n, vocabulary] of a model on buffers; the tokens' keys and values go to ``slots`` [n]."""
-    layers = [_StaticLayer(*pair, slots, span) for pair in zip(keys, values, strict=True)]
-    mask = masks if len(masks) > 1 else next(iter(masks.values()))
-    logits: torch.Tensor = model(
-        input_ids=tokens,
-        position_ids=positions,
-        attention_mask=mask,
-        past_key_values=Cache(layers=list(layers)),
-        use_cache=True,
-    ).logits
-    return logits
 
 
 class GraphRunner:
@@ -96,17 +37,24 @@ class GraphRunner:
 
     Args:
         model: takes ``position_ids`` and one mask per attention window.
-        capture: makes a forward that can be repeated; None is what the device has.
+        capture: makes a forward that can be repeated; None records a CUDA graph.
     """
 
     def __init__(self, model: "LanguageModel", capture: Capture | None = None) -> None:
         self._model = model
-        self._capture = capture or (cuda_graph if model.device.type == "cuda" else compiled)
+        self._capture = capture or cuda_graph
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
         context = min(model.context_size or LARGEST, LARGEST)
         self.capacity = next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
-        self.buffers, self.keys, self.values = self._allocate()
+        self._cache = model.new_cache(self.capacity)
+        for buffer in self.buffers:
+            buffer.zero_()  # what is masked is multiplied by 0, and 0 * NaN is NaN
+
+    @property
+    def buffers(self) -> list[torch.Tensor]:
+        """Of a cache of ``capacity`` slots."""
+        return self._cache.buffers
 
     def take(self) -> bool:
         """Claim the buffers for one decode; False where another has them."""
@@ -129,22 +77,13 @@ class GraphRunner:
         if shape not in self._forwards:
             inputs = _Inputs(self._model, *shape, trash=self.capacity - 1, kinds=list(masks))
             inputs.fill(tokens, positions, masks, first_slot)
-            arguments = (self._model.model, *inputs.tensors(), self.keys, self.values, shape[1])
-            self._forwards[shape] = inputs, self._capture(static_forward, arguments)
+            keys, values = [row.keys for row in self._cache.rows], [row.values for row in self._cache.rows]
+            arguments = (self._model.model, *inputs.tensors(), keys, values, shape[1])
+            self._forwards[shape] = inputs, self._capture(forward_on_buffers, arguments)
         inputs, forward = self._forwards[shape]
         inputs.fill(tokens, positions, masks, first_slot)
         limit = self._model.vocabulary_limit
         return forward()[0, :count, :limit].clone()  # the next replay writes over it
-
-    def _allocate(self) -> tuple[list[torch.Tensor], list[torch.Tensor], list[torch.Tensor]]:
-        """Buffers by shape [layers, 1, heads, slots, size], and each layer's part of them; zeros: 0 * NaN is NaN."""
-        cache = self._model.new_cache()
-        with torch.inference_mode():
-            self._model.forward(torch.zeros(1, 1, dtype=torch.int64, device=self._model.device), cache=cache)
-            cache.reserve(self.capacity, exactly=True)
-            for buffer in cache.buffers:
-                buffer.zero_()
-        return cache.buffers, [layer.keys for layer in cache.rows], [layer.values for layer in cache.rows]
 
 
 class _Inputs:
@@ -197,16 +136,3 @@ def cuda_graph(function: Callable[..., torch.Tensor], arguments: tuple[Any, ...]
         return logits
 
     return replay
-
-
-def compiled(function: Callable[..., torch.Tensor], arguments: tuple[Any, ...]) -> Forward:
-    """Compile a forward; takes seconds to a minute, once per bucket and machine."""
-    code = function.__code__.replace(co_name=f"{function.__name__}_{len(arguments[1][0])}_{arguments[-1]}")
-    own = types.FunctionType(code, function.__globals__, code.co_name)  # compiled forms are searched per code object
-    forward = torch.compile(own, dynamic=False)
-    return lambda: forward(*arguments)
-
-
-def can_compile() -> bool:
-    """True where ``torch.compile`` finds a C++ compiler for a CPU."""
-    return any(shutil.which(name) for name in ("g++", "clang++", "c++", "cl"))

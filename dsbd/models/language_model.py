@@ -6,9 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from transformers import Cache
 
-from dsbd.models.cache import ForestCache
+from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
 from dsbd.models.graph import GraphRunner
+from dsbd.models.traced import TracedForward
 
 
 @dataclass(frozen=True)
@@ -23,7 +25,7 @@ class LanguageModel:
     vocabulary_limit: int | None = None
     """Columns of the logits that are tokens of the pair, where the model pads its vocabulary."""
     engine: str = "eager"
-    """``eager``, or ``graph``: forwards of fixed shape, captured once and replayed."""
+    """``eager``; ``traced``: without the model's Python; ``graph``: forwards of fixed shape, captured and replayed."""
 
     @cached_property
     def device(self) -> torch.device:
@@ -76,9 +78,22 @@ class LanguageModel:
         """The captured forwards, made when first used."""
         return GraphRunner(self)
 
-    def new_cache(self) -> ForestCache:
-        """An empty cache row."""
-        return ForestCache(int(self.config.num_hidden_layers))
+    @cached_property
+    def traced(self) -> TracedForward:
+        """The traced forward, made when first used."""
+        return TracedForward(self)
+
+    @cached_property
+    def layer_shapes(self) -> list[LayerShape]:
+        """What a cache of this model must hold, found by a forward of one token."""
+        probe = ShapeProbe(int(self.config.num_hidden_layers))
+        with torch.inference_mode():
+            self.forward(torch.zeros(1, 1, dtype=torch.int64, device=self.device), cache=probe)
+        return probe.shapes
+
+    def new_cache(self, slots: int = 0) -> ForestCache:
+        """An empty cache row with room for ``slots`` slots."""
+        return ForestCache(self.layer_shapes, slots, self.device)
 
     def forward(
         self,
@@ -86,7 +101,7 @@ class LanguageModel:
         *,
         positions: torch.Tensor | None = None,
         mask: torch.Tensor | dict[str, torch.Tensor] | None = None,
-        cache: ForestCache | None = None,
+        cache: Cache | None = None,
         last_only: bool = False,
     ) -> torch.Tensor:
         """Logits after each token.

@@ -18,15 +18,14 @@ from transformers.utils import logging as transformers_logging
 from dsbd.assets import asset_path
 from dsbd.errors import PairError, PromptError
 from dsbd.models.attention import pack_groups
-from dsbd.models.check import ForestCheck, check_forest, check_graph
-from dsbd.models.graph import can_compile
+from dsbd.models.check import ForestCheck, check_engine, check_forest
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 BUNDLED = "bundled"
 DEVICE_TYPES = ("cpu", "cuda")
-ENGINES = ("auto", "eager", "graph")
+ENGINES = ("auto", "eager", "traced", "graph")
 FLOAT32_BELOW = 4_000_000
 """Parameters below which a CPU runs float32 faster than bfloat16: the weights stay in its cache anyway, and
 bfloat16 pays for packing them anew in each call (bundled draft, 6 tokens: 1.04 against 1.18 ms)."""
@@ -54,7 +53,8 @@ class Pair:
     @property
     def fallbacks(self) -> list[str]:
         """What runs slower than it could here, and why; empty where every check passed."""
-        ways = {"graph": "runs eagerly, without captured forwards", "": "falls back to one row per path"}
+        eagerly = "runs eagerly"
+        ways = {"graph": eagerly, "traced": eagerly, "": "falls back to one row per path"}
         failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
         return [f"{model} model {ways[engine]}: {reason}" for (model, _, engine), reason in failed]
 
@@ -126,8 +126,9 @@ def load_pair(
         device: ``auto`` (CUDA where there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: ``auto`` (bfloat16 where the processor computes it natively, else float32; float32 for a tiny
             model on a CPU) or a name of :data:`DTYPES`.
-        engine: ``eager``; ``graph``: forwards of fixed shape, captured as CUDA graphs on a GPU, compiled on a CPU
-            (seconds to a minute per shape, once); ``auto``: graph on a GPU that can, else eager.
+        engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``graph``: forwards of
+            fixed shape, captured as CUDA graphs; ``auto``: graph on a GPU (eager on ZeroGPU), traced on a CPU. A
+            model that an engine fails on at load runs eagerly.
 
     Raises:
         PairError: a model cannot be found or loaded, is no causal language model, the vocabularies
@@ -158,9 +159,9 @@ def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any
             checks[role] = check_forest(model)
             attention = "forest" if checks[role].passed else "paths"
             models[role] = replace(model, attention=attention, engine=engine)
-            if engine == "graph" and attention == "forest" and model.device.type == "cuda":
-                checks[f"{role} graph"] = check_graph(models[role])
-                if not checks[f"{role} graph"].passed:
+            if engine != "eager" and attention == "forest":
+                checks[f"{role} {engine}"] = check_engine(models[role])
+                if not checks[f"{role} {engine}"].passed:
                     models[role] = replace(models[role], engine="eager")
     return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(target, tokenizer), checks)
 
@@ -189,13 +190,15 @@ def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
 
 
 def resolve_engine(engine: str, device: torch.device) -> str:
-    """``eager`` or ``graph``. Raises: PairError for an unknown name, or a graph that cannot be made here."""
+    """``auto`` made definite. Raises: PairError for an unknown name, or a graph where there is no GPU."""
     if engine not in ENGINES:
         raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
     if engine == "auto":
-        return "graph" if device.type == "cuda" and not os.environ.get("SPACES_ZERO_GPU") else "eager"
-    if engine == "graph" and device.type == "cpu" and not can_compile():
-        raise PairError("engine 'graph' needs a C++ compiler on a CPU, and none is found; install g++, or use eager")
+        if device.type == "cpu":
+            return "traced"
+        return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
+    if engine == "graph" and device.type == "cpu":
+        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, or auto")
     return engine
 
 

@@ -44,7 +44,7 @@ class Row(Protocol):
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of keys and values at the fullest moment."""
+        """Bytes held for keys and values at the fullest moment, in use or not."""
         ...
 
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
@@ -81,9 +81,10 @@ class Row(Protocol):
 class ForestRow:
     """One cache row for all beams of one decode. *Source:* DESIGN.md section 6."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, slots: int = 0) -> None:
+        """``slots``: how many it is expected to need."""
         self.model = model
-        self.cache = model.new_cache()
+        self.cache = model.new_cache(slots)
         self.forwards = 0
         self.peak_slots = 0
         self._unseen = torch.finfo(model.dtype).min
@@ -96,11 +97,12 @@ class ForestRow:
 
     @property
     def peak_bytes(self) -> int:
-        return self.peak_slots * self.cache.slot_bytes
+        return self.cache.peak_bytes
 
     @torch.inference_mode()
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
         if len(prompt) > 1:
+            self.cache.reserve(len(prompt) - 1)
             tokens = torch.tensor([prompt[:-1]], device=self.model.device)
             self.model.forward(tokens, cache=self.cache, last_only=True)
             self.forwards += 1
@@ -226,6 +228,14 @@ class ForestRow:
         return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
 
 
+class TracedRow(ForestRow):
+    """A forest row whose forests go through the traced forward."""
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        return self.model.traced.run(tokens, positions, masks, self.cache)
+
+
 class GraphRow(ForestRow):
     """A forest row on a runner's buffers; what the runner has no bucket for goes on eagerly, for good."""
 
@@ -234,11 +244,11 @@ class GraphRow(ForestRow):
         super().__init__(model)
         weakref.finalize(self, runner.release)
         self._runner = runner
-        self.cache.adopt(runner.buffers, runner.keys, runner.values)
+        self.cache.adopt(runner.buffers)
 
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        self.cache.reserve(len(prompt))
-        super().prefill(prompt, root)
+    @property
+    def peak_bytes(self) -> int:
+        return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
         outgrown = self.cache.buffers is not self._runner.buffers
@@ -297,10 +307,12 @@ class PathRows:
         return self.model.forward(rows)[torch.arange(len(paths), device=last.device), last]
 
 
-def new_row(model: LanguageModel) -> Row:
-    """The kind of row that ``model.attention`` and ``model.engine`` name."""
+def new_row(model: LanguageModel, slots: int = 0) -> Row:
+    """The kind of row that ``model.attention`` and ``model.engine`` name, with room for ``slots`` slots at once."""
     if model.attention != "forest":
         return PathRows(model)
     if model.engine == "graph" and model.runner.take():
         return GraphRow(model, model.runner)
-    return ForestRow(model)
+    if model.engine == "traced":
+        return TracedRow(model, slots)
+    return ForestRow(model, slots)

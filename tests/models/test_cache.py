@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 
-from dsbd.models.cache import GROWTH_SLOTS, ForestCache
+from dsbd.models.cache import GROWTH_SLOTS, ForestCache, LayerShape
 
 
 def _states(first: int, count: int) -> torch.Tensor:
@@ -13,6 +13,10 @@ def _states(first: int, count: int) -> torch.Tensor:
     slots = torch.arange(first, first + count, dtype=torch.float64)[:, None]
     heads = torch.arange(2, dtype=torch.float64)[:, None, None]
     return (slots + 0.1 * heads + 0.01 * torch.arange(3, dtype=torch.float64))[None]
+
+
+def _cache(layers: int, slots: int = 0) -> ForestCache:
+    return ForestCache([LayerShape((2, 3), (2, 3), torch.float64)] * layers, slots, torch.device("cpu"))
 
 
 def _append(cache: ForestCache, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -36,7 +40,7 @@ def _held(cache: ForestCache) -> list[int]:
 @pytest.mark.parametrize("seed", range(10))
 def test_move_keeps_the_named_slots_in_order(seed: int) -> None:
     """Catches moves that overwrite a source before it is read, lose the settled part, or keep a freed slot."""
-    source, cache, given, expected = random.Random(seed), ForestCache(3), 0, []
+    source, cache, given, expected = random.Random(seed), _cache(3), 0, []
     for _ in range(12):
         count = source.randint(1, 60)
         keys, _ = _append(cache, given, count)
@@ -55,30 +59,28 @@ def test_move_keeps_the_named_slots_in_order(seed: int) -> None:
 
 
 def test_buffer_grows_and_is_written_in_place() -> None:
-    """Catches growth that drops what is held, or a copy of the whole buffer at every append."""
-    cache = ForestCache(1)
+    """Catches growth that drops what is held, a copy of the whole buffer at every append, and a peak that forgets
+    that old and new buffers are held while one is copied into the other."""
+    cache = _cache(1, 5)
+    slot = 2 * 2 * 3 * 8  # keys and values, heads, size, bytes
     _append(cache, 0, 5)
+    assert (cache.capacity, cache.peak_bytes) == (5, 5 * slot)
     _append(cache, 5, 1)
     buffer = cache.layers[0].keys.data_ptr()
     _append(cache, 6, GROWTH_SLOTS)
     assert cache.layers[0].keys.data_ptr() == buffer
     assert cache.capacity == 6 + GROWTH_SLOTS
+    assert (cache.bytes, cache.peak_bytes) == ((6 + GROWTH_SLOTS) * slot, (11 + GROWTH_SLOTS) * slot)
     _append(cache, cache.capacity, 1)
     assert cache.capacity > 6 + GROWTH_SLOTS
     assert _held(cache) == list(range(7 + GROWTH_SLOTS))
 
 
-def test_a_move_right_after_the_first_forward() -> None:
-    """Catches a cache whose first states cannot be moved: a prompt of one token, and a forest of one layer."""
-    cache = ForestCache(2)
-    _append(cache, 0, 9)
-    cache.move(1, [2, 5, 8])
-    assert _held(cache) == [0, 2, 5, 8]
-
-
 def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
     """Catches a move that reaches only the layers shaped like the first."""
-    cache = ForestCache(2)
+    shapes = [LayerShape((2, 3), (2, 3), torch.float64), LayerShape((1, 3), (2, 2), torch.float64)]
+    cache = ForestCache(shapes, 0, torch.device("cpu"))
+    assert len(cache.buffers) == 3
     for first, count in ((0, 3), (3, 4)):
         cache.reserve(cache.length + count)
         cache.update(_states(first, count), -_states(first, count), 0)
@@ -90,10 +92,10 @@ def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
 
 
 def test_slot_bytes_and_mask_sizes() -> None:
-    """Catches figures that count the buffer's spare room, or one of keys and values only."""
-    cache = ForestCache(2)
-    assert (cache.length, cache.slot_bytes) == (0, 0)
+    """Catches figures of one of keys and values only, and a mask as long as the buffer."""
+    cache = _cache(2, 9)
     cache.move(0, [])
     _append(cache, 0, 4)
     assert cache.slot_bytes == 2 * 2 * 2 * 3 * 8  # layers, keys and values, heads, size, bytes
     assert cache.get_mask_sizes(3, 0) == (7, 0)
+    assert cache.length == 4

@@ -134,7 +134,12 @@ def test_loaded_pair_decodes(target: Path, draft: Path) -> None:
     """Catches a loader that gets dtype, device, EOS or the forest check wrong."""
     pair = load_pair(target, draft, device="cpu", dtype="float32")
     assert pair.eos == frozenset([1])
-    assert {role: check.passed for role, check in pair.checks.items()} == {"target": True, "draft": True}
+    assert {role: check.passed for role, check in pair.checks.items()} == {
+        "target": True,
+        "draft": True,
+        "target traced": True,
+        "draft traced": True,
+    }
     assert pair.target.dtype == torch.float32
     assert pair.device == torch.device("cpu")
     result = dsbd.decode(pair, "w1 w2 w3", dsbd.DecodingSettings(max_new_tokens=5, seed=2))
