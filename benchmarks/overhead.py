@@ -82,7 +82,7 @@ def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -
         times.append(_now(device))
         scored = score(GivenRow(target), beams, layers, settings, generator)  # type: ignore[arg-type]
         times.append(_now(device))
-        verify(scored.forest, scored.rows, settings, frozenset(), Uniforms(scored.uniforms))
+        verify(scored.forest, scored.next_tokens, settings, frozenset(), Uniforms(scored.uniforms))
         times.append(_now(device))
         if turn >= WARM_UPS:
             for phase, start, end in zip(seconds, times, times[1:], strict=False):

@@ -118,7 +118,7 @@ def _iterations(start: RunStart, record: bool, observers: Sequence[Observer]) ->
         with clock.phase("score"):
             scored = score(session.target_row, session.beams, drafted, settings, generator)
         with clock.phase("verify"):
-            layers = verify(scored.forest, scored.rows, settings, pair.eos, Uniforms(scored.uniforms))
+            layers = verify(scored.forest, scored.next_tokens, settings, pair.eos, Uniforms(scored.uniforms))
         with clock.phase("commit"):
             iteration = session.commit(scored, layers)
         watching.on_iteration(iteration)

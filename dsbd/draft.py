@@ -28,8 +28,7 @@ class DeviceLaw(NamedTuple):
     pairs: torch.Tensor  # [n] beam * vocabulary + token
     scores: torch.Tensor  # [n] float64, before normalisation
     probs: torch.Tensor  # [n] float64
-    logits: torch.Tensor  # [n] of the pairs
-    normalisers: torch.Tensor  # [B] log p = logit - normaliser
+    log_probs: torch.Tensor  # [n] raw log p_draft(token | beam)
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ class Drafter:
         """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing."""
         width, law = self._settings.draft_width, layer.law
         chosen, parents = layer.chosen[:width], layer.parents[:width]
-        log_weights = (above.log_weights - law.normalisers)[parents] + law.logits[chosen].double()
+        log_weights = above.log_weights[parents] + law.log_probs[chosen]
         equal = chosen[:, None] == chosen
         inert = self._ends[layer.tokens[:width]] | equal.tril(-1).any(dim=1) | (law.probs[chosen] == 0)
         return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), self._multiplicities(equal))
@@ -133,18 +132,18 @@ def joint_draft_law(
         log_multiplicities: [beams] float64; added after the division by the temperature.
     """
     wide = logits if logits.dtype == torch.float64 else logits.float()
-    normalisers = wide.logsumexp(dim=1).double()
+    log_probs = wide.log_softmax(dim=1)
     sharpness = min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
-    offsets = (log_weights - normalisers) * sharpness
+    offsets = log_weights * sharpness
     if settings.temperature > 0 and settings.replacement:
         offsets = offsets + log_multiplicities
-    scores = torch.add(offsets.to(wide.dtype)[:, None], wide, alpha=sharpness).flatten()
+    scores = torch.add(offsets.to(wide.dtype)[:, None], log_probs, alpha=sharpness).flatten()
     if settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1:
         scores, pairs = top_of_row(scores, settings.top_k or scores.numel())
     else:
         pairs = torch.arange(scores.numel(), device=scores.device)
     scores = scores.double()
-    return DeviceLaw(pairs, scores, _probabilities(scores, settings), wide.flatten()[pairs], normalisers)
+    return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs.flatten()[pairs].double())
 
 
 def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """Scoring: one target forward over the whole forest. The only caller of the target model.
 
 What verification needs comes to the host in one copy: the laws and draws of the draft stage, the
-target's next-token rows of every node, and the uniforms of the iteration.
+uniforms of the iteration and, from a GPU, the target's next-token rows of every node.
 """
 
 import math
@@ -15,10 +15,9 @@ import torch
 from dsbd.beams import Beam, Node
 from dsbd.draft import DraftedLayer
 from dsbd.forest import DraftLaw, Forest, ForestLayer
-from dsbd.laws import Row as NextTokens
 from dsbd.models.rows import Row
+from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows
 from dsbd.settings import ResolvedSettings
-from dsbd.topk import distinct_top
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,10 @@ class Scored:
     """A forest on the host, ready to be verified."""
 
     forest: Forest
-    rows: dict[Node, NextTokens]
+    next_tokens: NextTokens
     uniforms: list[float]
-    log_probs: dict[Node, tuple[float, float]]
-    """Raw log-probability of each forest node given its parent: under the target, under the draft."""
+    draft_log_probs: dict[Node, float]
+    """Raw log p_draft(token | parent) of each forest node, nats."""
     slots: list[Node | None]
     """The node of each slot fed to the target; None where a slot is a duplicate or inert."""
 
@@ -49,37 +48,24 @@ def score(
     tokens, parents, sizes = _feed_of(layers, settings.draft_width, len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
-    top_tokens, top_log_probs, normalisers = next_token_rows(logits, settings.top_k)
-    own = logits[parents, tokens].to(normalisers.dtype) - normalisers[parents]
     trials = 0 if settings.forest == "likely" else len(layers) * settings.draft_width
     count = trials + (len(layers) + 1) * settings.widest
     uniforms = torch.rand(count, dtype=torch.float64, device=generator.device, generator=generator)
-    host = _Host([top_tokens, top_log_probs, own, uniforms, *(part for layer in layers for part in _parts(layer))])
-    return _ForestBuilder(beams, settings, logits.shape[1], host).build(len(layers))
+    parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
+    next_tokens: NextTokens
+    if is_at_hand(logits):
+        host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
+    else:
+        top_tokens, top_log_probs, normalisers = next_token_rows(logits, settings.top_k)
+        own = logits[parents, tokens].to(normalisers.dtype) - normalisers[parents]
+        host = _Host([top_tokens, top_log_probs, own, *parts])
+        next_tokens = NextTokensCopied(host.ints(), host.floats(), host.floats())
+    return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
 
 
-def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
-
-    Returns:
-        tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
-    """
-    if top_k == 0 or top_k >= logits.shape[1] or logits.dtype == torch.float64:
-        return _sorted_rows(logits, top_k)
-    wide = logits.float()
-    normalisers = wide.logsumexp(dim=-1)
-    tokens, values = distinct_top(wide, top_k)
-    return tokens, values - normalisers[:, None], normalisers
-
-
-def _sorted_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """All tokens by id, or by a stable sort: for whole rows, and for the float64 of tests."""
-    wide = logits if logits.dtype == torch.float64 else logits.float()
-    tokens = torch.arange(wide.shape[1], device=logits.device).expand(wide.shape)
-    if 0 < top_k < wide.shape[1]:
-        tokens = wide.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
-    normalisers = wide.logsumexp(dim=-1)
-    return tokens, wide.gather(1, tokens) - normalisers[:, None], normalisers
+def is_at_hand(logits: torch.Tensor) -> bool:
+    """True where the host can read without a copy."""
+    return logits.device.type == "cpu"
 
 
 def _feed_of(
@@ -103,7 +89,7 @@ def _feed_of(
 
 def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
     law = layer.law
-    yield from (law.pairs, law.probs, law.logits, law.normalisers, layer.chosen)
+    yield from (law.pairs, law.probs, law.log_probs, layer.chosen)
 
 
 class _Host:
@@ -145,39 +131,43 @@ class _HostLayer(NamedTuple):
     def read(host: _Host, vocabulary: int) -> "_HostLayer":
         """The parts in the order of :func:`_parts`."""
         parents, tokens = np.divmod(host.ints(), vocabulary)
-        probs, logits, normalisers = host.floats(), host.floats(), host.floats()
-        return _HostLayer(parents, tokens, probs, logits - normalisers[parents], host.ints().tolist())
+        return _HostLayer(parents, tokens, host.floats(), host.floats(), host.ints().tolist())
 
 
 class _ForestBuilder:
     """Turns slots into nodes: one object per content, duplicates and inert slots left out."""
 
-    def __init__(self, beams: Sequence[Beam], settings: ResolvedSettings, vocabulary: int, host: _Host) -> None:
-        self.beams, self.vocabulary, self.host = beams, vocabulary, host
+    def __init__(
+        self,
+        beams: Sequence[Beam],
+        settings: ResolvedSettings,
+        vocabulary: int,
+        host: _Host,
+        next_tokens: NextTokens,
+    ) -> None:
+        self.beams, self.vocabulary, self.host, self.next_tokens = beams, vocabulary, host, next_tokens
         self.width, self.is_likely = settings.draft_width, settings.forest == "likely"
         self.is_ranked = settings.temperature == 0 and not settings.replacement
         self.may_repeat = settings.replacement and not self.is_likely
-        self.top_tokens, self.top_log_probs = host.ints(), host.floats()
-        self.target_log_probs, self.uniforms = host.floats().tolist(), host.floats().tolist()
-        self.log_probs: dict[Node, tuple[float, float]] = {}
+        self.uniforms = host.floats().tolist()
+        self.log_probs: dict[Node, float] = {}
 
     def build(self, depth: int) -> Scored:
         layers, draft_slots, cover_slots = list[ForestLayer](), list[Node | None](), list[Node | None]()
         above: Sequence[Node | None] = [beam.node for beam in self.beams]
-        for number in range(depth):
+        for _ in range(depth):
             drafted = _HostLayer.read(self.host, self.vocabulary)
-            places = [*range(number * self.width, (number + 1) * self.width)]
-            places += range(depth * self.width + len(cover_slots), len(self.target_log_probs))
-            slots = self._slots(above, drafted, places)
+            slots = self._slots(above, drafted)
             layer = self._layer(above, drafted, slots)
             layers.append(layer.as_likely() if self.is_likely else layer)
             draft_slots += slots[: self.width]
             cover_slots += slots[self.width :]
             above = slots[: self.width]
         nodes = draft_slots + cover_slots
-        return Scored(Forest(self.beams, layers), self._rows(nodes), self.uniforms, self.log_probs, nodes)
+        self.next_tokens.name([*(beam.node for beam in self.beams), *nodes])
+        return Scored(Forest(self.beams, layers), self.next_tokens, self.uniforms, self.log_probs, nodes)
 
-    def _slots(self, above: Sequence[Node | None], drafted: _HostLayer, places: Sequence[int]) -> list[Node | None]:
+    def _slots(self, above: Sequence[Node | None], drafted: _HostLayer) -> list[Node | None]:
         """The node of each slot; None where an earlier slot is that node, or where there is none.
 
         A draft exists where Q > 0; a cover node wherever it is possible at all.
@@ -190,7 +180,7 @@ class _ForestBuilder:
             slots.append(node.child(token) if node is not None and exists and index not in seen else None)
             seen.add(index)
             if (made := slots[-1]) is not None:
-                self.log_probs[made] = (self.target_log_probs[places[place]], log_prob)
+                self.log_probs[made] = log_prob
         return slots
 
     def _layer(self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None]) -> ForestLayer:
@@ -212,8 +202,3 @@ class _ForestBuilder:
             probs[1:] = 0.0
         nodes = [node for node in above if node is not None]
         return DraftLaw(nodes, place_of[drafted.parents[kept]], drafted.tokens[kept], probs, self.is_ranked)
-
-    def _rows(self, slots: Sequence[Node | None]) -> dict[Node, NextTokens]:
-        nodes = [*(beam.node for beam in self.beams), *slots]
-        rows = zip(nodes, self.top_tokens, self.top_log_probs, strict=True)
-        return {node: NextTokens(tokens, log_probs) for node, tokens, log_probs in rows if node is not None}

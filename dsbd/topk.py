@@ -4,8 +4,6 @@ import torch
 
 _SIGN = 0x7FFFFFFF
 _BLOCK = 64
-_LONG = 65_536
-"""Entries from which a search by blocks beats a plain one even where ties do not matter."""
 
 
 def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -30,12 +28,21 @@ def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and places [min(count, n)] of the largest entries of one row [n], best first, ties as they come."""
-    if values.dtype == torch.float32 and values.numel() >= max(_LONG, 4 * _BLOCK * count):
-        places, best = distinct_top(values[None], count)
-        return best[0], places[0]
-    best, places = values.topk(min(count, values.numel()))
-    return best, places
+    """Values and places [min(count, n)] of the largest entries of one row [n], best first, ties as they come.
+
+    Searched in two steps: entries that lie a stride apart make a group, and the ``count`` best entries lie in the
+    ``count`` groups whose largest entries are best.
+    """
+    size, groups = values.numel(), values.numel()
+    while groups % 2 == 0 and groups * groups >= 4 * size * count:  # down to about sqrt(size * count)
+        groups //= 2
+    if groups == size or groups < count:
+        best, places = values.topk(min(count, size))
+        return best, places
+    grid = values.view(-1, groups)
+    kept = grid.amax(dim=0).topk(count, sorted=False).indices
+    best, found = grid[:, kept].flatten().topk(count)
+    return best, found // count * groups + kept[found % count]
 
 
 def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:

@@ -10,7 +10,7 @@ independent.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -63,6 +63,7 @@ class Uniforms:
         return Drawn(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
 
 
+NextTokens = Callable[[Sequence[Node]], Sequence[Row]]
 Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
 DrawKind = Literal["recovered", "fresh", "bonus"]
 Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
@@ -120,13 +121,13 @@ class VerifiedLayer:
 
 
 def verify(
-    forest: Forest, rows: Mapping[Node, Row], settings: ResolvedSettings, eos: Collection[int], choices: Choices
+    forest: Forest, next_tokens: NextTokens, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
     """Decide every layer the forest can decide, then the bonus layer if all of them passed.
 
     Args:
         forest: the drafts, drawn layer by layer from the laws it holds.
-        rows: target rows of every input beam and every forest node that does not end.
+        next_tokens: gives the target's rows after input beams and forest nodes that do not end.
         settings: widths, replacement, landing and the warp are read.
         eos: token ids that end a beam.
         choices: the randomness.
@@ -134,7 +135,7 @@ def verify(
     Returns:
         The decided layers, at least one.
     """
-    verifier = _Verifier(forest, rows, settings, eos, choices)
+    verifier = _Verifier(forest, next_tokens, settings, eos, choices)
     alive, decided = forest.input_beams, list[VerifiedLayer]()
     for drafted in forest.layers:
         state = verifier.enter(alive, drafted)
@@ -165,7 +166,7 @@ class _State(NamedTuple):
 @dataclass(frozen=True)
 class _Verifier:
     forest: Forest
-    rows: Mapping[Node, Row]
+    next_tokens: NextTokens
     settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
@@ -173,7 +174,7 @@ class _Verifier:
     def enter(self, alive: list[Beam], drafted: ForestLayer | None) -> _State:
         """The laws of the layer below ``alive``."""
         law = joint_law(
-            [self.rows[beam.node] for beam in alive],
+            self.next_tokens([beam.node for beam in alive]),
             [beam.log_weight for beam in alive],
             [beam.multiplicity for beam in alive],
             self.settings,

@@ -19,7 +19,7 @@ FLOORS = [
     ("dsbd.settings", "dsbd.assets", "dsbd.results", "dsbd.depth"),
     ("dsbd.planning",),
     ("dsbd.beams", "dsbd.laws", "dsbd.topk"),
-    ("dsbd.width", "dsbd.forest"),
+    ("dsbd.width", "dsbd.forest", "dsbd.next_tokens"),
     ("dsbd.verify", "dsbd.models"),
     ("dsbd.draft",),
     ("dsbd.score",),

@@ -143,7 +143,7 @@ class _IterationWriter:
             drafts = dict.fromkeys(layer.drafts)
             for node in (*drafts, *layer.covers):
                 kind: NodeKind = "drafted" if node in drafts else "cover"
-                target, draft = self.raw.scored.log_probs[node]
+                target, draft = self.raw.scored.next_tokens.log_prob(node), self.raw.scored.draft_log_probs[node]
                 probs = self._target_prob(number, node), self.draft_probs[number - 1].get(_content(node), 0.0)
                 self._add(node, number, kind, (_finite(target), _finite(draft)), probs)
 
@@ -151,7 +151,7 @@ class _IterationWriter:
         for draw in layer.draws:
             if draw.node not in self.ids:
                 assert draw.node.parent is not None
-                row = self.raw.scored.rows[draw.node.parent]
+                (row,) = self.raw.scored.next_tokens([draw.node.parent])
                 target = float(row.log_probs[row.tokens == draw.node.token][0])
                 self._add(draw.node, number, "drawn", (target, None), (draw.target_prob, None))
 

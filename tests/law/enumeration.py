@@ -69,6 +69,9 @@ class DraftedRun(NamedTuple):
     """Drawn pairs per layer, in order."""
     draft_laws: tuple[list[tuple[Path, float]], ...]
 
+    def next_tokens(self, nodes: Sequence[Node]) -> list[Row]:
+        return [self.rows[node] for node in nodes]
+
 
 def path_of(node: Node) -> Path:
     return tuple(node.token_ids())
@@ -233,7 +236,7 @@ def _leaves(run: DraftedRun, case: Case, verify: Callable, prefix: list[int], st
         script = scripts.pop()
         branch = _Branching(script, stop_after)
         try:
-            layers, stopped = verify(run.forest, run.rows, case.settings, case.tables.eos, branch), False
+            layers, stopped = verify(run.forest, run.next_tokens, case.settings, case.tables.eos, branch), False
         except _StopError:
             layers, stopped = branch.layers, branch.layers[-1].continues
         branch.layers = layers

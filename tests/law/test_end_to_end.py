@@ -191,6 +191,7 @@ class Iterations(Observer):
         self.seen.append(iteration)
 
 
+@pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
 @pytest.mark.parametrize(
     "changes",
     [
@@ -202,8 +203,12 @@ class Iterations(Observer):
     ],
     ids=str,
 )
-def test_forest_holds_what_the_models_say(changes: dict, pair: Pair) -> None:
-    """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path."""
+def test_forest_holds_what_the_models_say(
+    changes: dict, at_hand: bool, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path;
+    with logits that the host reads, and with rows that come over from a GPU."""
+    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
     chosen = dsbd.DecodingSettings(**{"max_new_tokens": 10, "top_k": 7, "seed": 4, **changes})
     warp = Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
     watcher, tables = Iterations(), ModelTables(pair)
@@ -232,11 +237,13 @@ def test_forest_holds_what_the_models_say(changes: dict, pair: Pair) -> None:
             if len(covers) == chosen.cover_width > 0 and missing:
                 assert max(missing) <= min(law.get(path, 0.0) for path in covers) + 1e-6
             parents = process.living(multiset(drawn))
-        for node, both in iteration.scored.log_probs.items():
-            for role, log_prob in zip(("target", "draft"), both, strict=True):
+        scored = iteration.scored
+        for node, draft in scored.draft_log_probs.items():
+            for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
                 expected = tables.next_token[role](path_of(node.parent))[node.token]
                 assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
-        for node, row in iteration.scored.rows.items():
+        nodes = [*(beam.node for beam in iteration.input_beams), *scored.forest.nodes()]
+        for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)
 

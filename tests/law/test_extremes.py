@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from dsbd.laws import Row, joint_law
-from dsbd.score import next_token_rows
+from dsbd.next_tokens import next_token_rows
 from dsbd.settings import DecodingSettings
 from dsbd.verify import Uniforms, verify
 from dsbd.width import choose_width
@@ -53,7 +53,7 @@ def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: in
     low = settings(draft_depth=depth, draft_width=3, width=3, top_k=0, replacement=False, temperature=0.001)
     case = Case(tables, low)
     for run in forests(case, case.process()):
-        layer = verify(run.forest, run.rows, low, frozenset(), Uniforms([0.5] * 20))[0]
+        layer = verify(run.forest, run.next_tokens, low, frozenset(), Uniforms([0.5] * 20))[0]
         slots = slots_of(layer)
         assert len(set(slots)) == len(slots)
         assert all(beam.multiplicity == 1 for beam in layer.beams)

@@ -195,9 +195,9 @@ def stop_before_orphans(patch: pytest.MonkeyPatch) -> None:
             raise StopError
         return _enter(self, alive, drafted)
 
-    def verify(forest, rows, chosen, eos, choices) -> list[VerifiedLayer]:
+    def verify(forest, next_tokens, chosen, eos, choices) -> list[VerifiedLayer]:
         try:
-            return shipped(forest, rows, chosen, eos, choices)
+            return shipped(forest, next_tokens, chosen, eos, choices)
         except StopError:
             return list(choices.layers)
 

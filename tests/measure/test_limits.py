@@ -1,7 +1,6 @@
 """The limits against their definitions."""
 
 import pytest
-import torch
 
 from dsbd.measure.floor import slot_bytes, weight_bytes
 from dsbd.measure.limits import between, expected_layers, limits_of, speed_up_limit

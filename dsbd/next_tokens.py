@@ -1,0 +1,115 @@
+"""What the target says comes next, for the nodes that verification asks about.
+
+On a GPU the rows of all nodes come over in the one copy of the iteration, whether they are needed or not. On a
+CPU the logits are at hand already, and only the rows of the beams that are alive are looked at, layer by layer.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import torch
+
+from dsbd.beams import Node
+from dsbd.laws import Row
+from dsbd.topk import distinct_top
+
+
+class NextTokens(Protocol):
+    """The target's next-token rows of one iteration."""
+
+    def name(self, nodes: Sequence[Node | None]) -> None:
+        """Say which node each row is: the input beams, then the slots as they were fed; None is no node."""
+        ...
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+        """The row after each of these nodes."""
+        ...
+
+    def log_prob(self, node: Node) -> float:
+        """Raw log p_target(token | parent) of a forest node, nats."""
+        ...
+
+
+class _Named:
+    """Which row is whose."""
+
+    def name(self, nodes: Sequence[Node | None]) -> None:
+        self._place = {node: place for place, node in enumerate(nodes) if node is not None}
+        self._first = len(nodes)
+
+    def _slot(self, node: Node, slots: int) -> int:
+        """Place of a forest node among the slots, which stand behind the input beams."""
+        return self._place[node] - (self._first - slots)
+
+
+class NextTokensOnDemand(_Named):
+    """Rows that are made when they are asked for, from logits on the host.
+
+    Args:
+        logits: [rows, vocabulary].
+        parents: [slots] row that each slot stands below.
+        tokens: [slots].
+        top_k: tokens kept of each row; 0 is all.
+    """
+
+    def __init__(self, logits: torch.Tensor, parents: torch.Tensor, tokens: torch.Tensor, top_k: int) -> None:
+        self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
+
+    @torch.inference_mode()
+    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+        places = [self._place[node] for node in nodes]
+        tokens, log_probs, _ = next_token_rows(self._logits[places], self._top_k)
+        return [Row(*row) for row in zip(tokens.numpy(), log_probs.double().numpy(), strict=True)]
+
+    def log_prob(self, node: Node) -> float:
+        return self._log_probs[self._slot(node, len(self._log_probs))]
+
+    @cached_property
+    def _log_probs(self) -> list[float]:
+        with torch.inference_mode():
+            wide = _wide(self._logits)
+            own: list[float] = (wide[self._parents, self._tokens] - wide.logsumexp(dim=-1)[self._parents]).tolist()
+        return own
+
+
+class NextTokensCopied(_Named):
+    """Rows of all nodes, brought to the host.
+
+    Args:
+        tokens: [rows, k].
+        log_probs: [rows, k].
+        own: [slots] of each slot's token given its parent.
+    """
+
+    def __init__(self, tokens: np.ndarray, log_probs: np.ndarray, own: np.ndarray) -> None:
+        self._tokens, self._log_probs, self._own = tokens, log_probs, own
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+        return [Row(self._tokens[place], self._log_probs[place]) for place in (self._place[node] for node in nodes)]
+
+    def log_prob(self, node: Node) -> float:
+        return float(self._own[self._slot(node, self._own.size)])
+
+
+def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """The likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
+
+    Returns:
+        tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
+    """
+    wide = _wide(logits)
+    normalisers = wide.logsumexp(dim=-1)
+    if top_k == 0 or top_k >= logits.shape[1] or logits.dtype == torch.float64:
+        tokens = torch.arange(wide.shape[1], device=logits.device).expand(wide.shape)
+        if 0 < top_k < wide.shape[1]:  # the float64 of tests
+            tokens = wide.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
+        values = wide.gather(1, tokens)
+    else:
+        tokens, values = distinct_top(wide, top_k)
+    return tokens, values - normalisers[:, None], normalisers
+
+
+def _wide(logits: torch.Tensor) -> torch.Tensor:
+    return logits if logits.dtype == torch.float64 else logits.float()
