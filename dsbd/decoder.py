@@ -1,7 +1,8 @@
 """The decoder: draft, score, verify, commit, yield. *Source:* the paper's Algorithm 1; DESIGN.md section 3."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 import torch
 
@@ -10,7 +11,7 @@ from dsbd.beams import Node
 from dsbd.errors import PairError
 from dsbd.measure.clock import PhaseClock
 from dsbd.models.pair import Pair
-from dsbd.planning import TRIAL_TOKENS, Outcome, Plan, key_of, make_plan
+from dsbd.planning import TRIAL_TOKENS, Outcome, Plan, PlanProgress, key_of, make_plan
 from dsbd.results import DecodingResult
 from dsbd.score import score
 from dsbd.session import Session, Update
@@ -19,6 +20,8 @@ from dsbd.tally import Tally
 from dsbd.tracing.observer import Observer, ObserverSet, RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.verify import Uniforms, verify
+
+Value = TypeVar("Value")
 
 
 def decode(
@@ -60,36 +63,68 @@ def stream(
         PairError: the method drafts and the pair has no draft model.
     """
     asked = settings or DecodingSettings()
-    if asked.method in DRAFTING_METHODS and asked.draft_depth != 0 and pair.draft is None:
-        raise PairError(
-            f"method {asked.method} needs a draft model; load one, or use a method other than "
-            f"{', '.join(sorted(DRAFTING_METHODS))}"
-        )
-    prompt_ids = pair.encode(prompt, chat=chat)
-    pair.require_room(len(prompt_ids), asked.max_new_tokens)
+    prompt_ids = _checked_ids(pair, prompt, asked, chat)
     start = RunStart(pair, prompt, prompt_ids, _resolve(pair, prompt_ids, asked), Node(None, -1, 0))
     return _iterations(start, record, observers)
 
 
+def planning(
+    pair: Pair, prompt: str, settings: DecodingSettings, chat: bool = False
+) -> Generator[PlanProgress, None, Plan | None]:
+    """Resolve the ``auto`` fields of ``settings`` before :func:`stream` does, step by step; closing it cancels.
+
+    Returns:
+        The plan, which the pair remembers; None where there is nothing to plan. Raises as :func:`stream` does.
+    """
+    prompt_ids = _checked_ids(pair, prompt, settings, chat)
+    if settings.method not in DRAFTING_METHODS or not settings.is_auto:
+        return None
+    return (yield from _planning(pair, prompt_ids, settings))
+
+
 def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
-    """What ``auto`` fields of ``settings`` resolve to on this pair; measured once, then remembered by the pair."""
-    return _plan(pair, pair.encode(prompt), settings)
+    """What ``auto`` fields of ``settings``, of a drafting method, resolve to on this pair."""
+    found = _end_of(planning(pair, prompt, settings))
+    assert found is not None, "no field is auto"
+    return found
+
+
+def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
+    if settings.method in DRAFTING_METHODS and settings.draft_depth != 0 and pair.draft is None:
+        raise PairError(
+            f"method {settings.method} needs a draft model; load one, or use a method other than "
+            f"{', '.join(sorted(DRAFTING_METHODS))}"
+        )
+    prompt_ids = pair.encode(prompt, chat=chat)
+    pair.require_room(len(prompt_ids), settings.max_new_tokens)
+    return prompt_ids
 
 
 def _resolve(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> ResolvedSettings:
     if asked.method in DRAFTING_METHODS and asked.is_auto:
-        asked = replace(asked, **_plan(pair, prompt_ids, asked).values)
+        asked = replace(asked, **_end_of(_planning(pair, prompt_ids, asked)).values)
     return resolve(asked)
 
 
-def _plan(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Plan:
+def _planning(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Generator[PlanProgress, None, Plan]:
     key, room = key_of(asked), pair.room_after(len(prompt_ids))
     if key in pair.plans:
-        return pair.plans[key]
-    made = make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)), room)
+        known: Plan = pair.plans[key]
+        return known
+    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)), room)
     if room >= TRIAL_TOKENS:  # shorter trials tell too little to be remembered
         pair.plans[key] = made
     return made
+
+
+def _end_of(steps: Generator[object, None, Value]) -> Value:
+    """What a generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
 
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings) -> Outcome:

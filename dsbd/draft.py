@@ -103,19 +103,26 @@ class Drafter:
         return DraftedLayer(law, chosen, parents, pairs - parents * vocabulary)
 
     def _frontier(self, layer: DraftedLayer, above: _Frontier, logits: torch.Tensor) -> _Frontier:
-        """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing."""
+        """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing.
+
+        Of independent draws a pair's first slot stands for all of them; every other node stands for itself.
+        """
         width, law = self._settings.draft_width, layer.law
         chosen, parents = layer.chosen[:width], layer.parents[:width]
         log_weights = above.log_weights[parents] + law.log_probs[chosen]
-        equal = chosen[:, None] == chosen
-        inert = self._ends[layer.tokens[:width]] | equal.tril(-1).any(dim=1) | (law.probs[chosen] == 0)
-        return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), self._multiplicities(equal))
+        inert = self._ends[layer.tokens[:width]] | (law.probs[chosen] == 0)
+        log_multiplicities = torch.zeros_like(log_weights)
+        if self._may_repeat(law):
+            equal = chosen[:, None] == chosen
+            inert |= equal.tril(-1).any(dim=1)
+            if self._settings.forest == "sampled" and self._settings.replacement:
+                log_multiplicities = equal.sum(dim=1).double().log()
+        return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), log_multiplicities)
 
-    def _multiplicities(self, equal: torch.Tensor) -> torch.Tensor:
-        """Logarithm of how many slots each stands for; every node of a likely forest stands for itself."""
-        if self._settings.forest == "likely" or not self._settings.replacement:
-            return torch.zeros(equal.shape[0], dtype=torch.float64, device=equal.device)
-        return equal.sum(dim=1).double().log()
+    def _may_repeat(self, law: DeviceLaw) -> bool:
+        """True where slots can hold the same pair: independent draws, and laws of fewer pairs than slots."""
+        independent = self._settings.forest == "sampled" and self._settings.replacement
+        return independent or law.pairs.numel() < self._settings.draft_width
 
 
 def joint_draft_law(

@@ -69,8 +69,7 @@ class NextTokensOnDemand(_Named):
     @cached_property
     def _log_probs(self) -> list[float]:
         with torch.inference_mode():
-            wide = _wide(self._logits)
-            own: list[float] = (wide[self._parents, self._tokens] - wide.logsumexp(dim=-1)[self._parents]).tolist()
+            own: list[float] = _log_probs(self._logits)[self._parents, self._tokens].tolist()
         return own
 
 
@@ -97,19 +96,15 @@ def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, tor
     """The likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
 
     Returns:
-        tokens [rows, k], raw log-probabilities [rows, k], normalisers [rows]. With top_k 0 every token, by id.
+        tokens [rows, k], their raw log-probabilities [rows, k], and those of all tokens [rows, vocabulary].
+        With top_k 0 every token, by id.
     """
-    wide = _wide(logits)
-    normalisers = wide.logsumexp(dim=-1)
-    if top_k == 0 or top_k >= logits.shape[1] or logits.dtype == torch.float64:
-        tokens = torch.arange(wide.shape[1], device=logits.device).expand(wide.shape)
-        if 0 < top_k < wide.shape[1]:  # the float64 of tests
-            tokens = wide.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
-        values = wide.gather(1, tokens)
-    else:
-        tokens, values = distinct_top(wide, top_k)
-    return tokens, values - normalisers[:, None], normalisers
+    log_probs = _log_probs(logits)
+    if 0 < top_k < logits.shape[1]:
+        tokens, best = distinct_top(log_probs, top_k)
+        return tokens, best, log_probs
+    return torch.arange(logits.shape[1], device=logits.device).expand(logits.shape), log_probs, log_probs
 
 
-def _wide(logits: torch.Tensor) -> torch.Tensor:
-    return logits if logits.dtype == torch.float64 else logits.float()
+def _log_probs(logits: torch.Tensor) -> torch.Tensor:
+    return (logits if logits.dtype == torch.float64 else logits.float()).log_softmax(dim=-1)

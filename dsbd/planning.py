@@ -9,7 +9,7 @@ else: the resolved settings hold the costs, and a run with them again makes the 
 """
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -73,6 +73,13 @@ class Plan:
     sentence: str
 
 
+class PlanProgress(NamedTuple):
+    """Where the trials stand."""
+
+    done: int
+    total: int
+
+
 Run = Callable[[DecodingSettings], Outcome]
 
 
@@ -82,8 +89,8 @@ def key_of(settings: DecodingSettings) -> tuple[object, ...]:
     return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
 
 
-def make_plan(asked: DecodingSettings, run: Run, room: int) -> Plan:
-    """Try the candidates in turn and choose.
+def make_plan(asked: DecodingSettings, run: Run, room: int) -> Generator[PlanProgress, None, Plan]:
+    """Try the candidates in turn and choose; tells where it stands after each trial, and closing it cancels.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
@@ -92,11 +99,13 @@ def make_plan(asked: DecodingSettings, run: Run, room: int) -> Plan:
     """
     asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS), seed=0)
     settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
+    total = 1 + ROUNDS * len(settings)
     run(settings[-1])  # a warm-up
+    yield PlanProgress(1, total)
     outcomes: list[list[Outcome]] = [[] for _ in settings]
-    for _ in range(ROUNDS):
-        for held, one in zip(outcomes, settings, strict=True):
-            held.append(run(one))
+    for turn in range(ROUNDS * len(settings)):
+        outcomes[turn % len(settings)].append(run(settings[turn % len(settings)]))
+        yield PlanProgress(2 + turn, total)
     return choose(asked, [_trial(one, held) for one, held in zip(settings, outcomes, strict=True)])
 
 

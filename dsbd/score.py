@@ -56,9 +56,8 @@ def score(
     if is_at_hand(logits):
         host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
     else:
-        top_tokens, top_log_probs, normalisers = next_token_rows(logits, settings.top_k)
-        own = logits[parents, tokens].to(normalisers.dtype) - normalisers[parents]
-        host = _Host([top_tokens, top_log_probs, own, *parts])
+        top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
+        host = _Host([top_tokens, top_log_probs, log_probs[parents, tokens], *parts])
         next_tokens = NextTokensCopied(host.ints(), host.floats(), host.floats())
     return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
 

@@ -7,18 +7,22 @@ _BLOCK = 64
 
 
 def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Places and values of the largest entries of float32 rows, best first, ties to the lowest place.
+    """Places and values of the largest entries of rows, best first, ties to the lowest place.
 
-    Value and place together make one integer key, so no two keys tie. Long rows are searched in two steps:
-    the ``count`` best entries lie in the ``count`` blocks whose largest entries are best.
+    Rows of float64 (the tests' models) are sorted. Of float32, value and place together make one integer key, so
+    no two keys tie. Long rows are searched in two steps: the ``count`` best entries lie in the ``count`` blocks
+    whose largest entries are best.
 
     Args:
-        values: [rows, n] float32.
+        values: [rows, n] float32 or float64.
         count: 1 to n.
 
     Returns:
-        places [rows, count] int64, values [rows, count] float32.
+        places [rows, count] int64, values [rows, count].
     """
+    if values.dtype == torch.float64:
+        best, order = values.sort(dim=1, descending=True, stable=True)
+        return order[:, :count], best[:, :count]
     places = torch.arange(values.shape[1], device=values.device)
     if values.shape[1] >= 4 * _BLOCK * count:
         values, places = _best_blocks(values, count)

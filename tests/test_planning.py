@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 import dsbd
+from dsbd import decoder
 from dsbd.errors import SettingsError
 from dsbd.planning import Outcome, Trial, candidates, choose, make_plan
 from dsbd.settings import AUTO, ResolvedSettings
@@ -73,7 +74,7 @@ def test_trimmed_iterations_do_not_lower_the_cost():
         deep = 0.010 + 0.002 * settings.draft_depth
         return Outcome([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
-    plan = make_plan(ALL, run, room=100)
+    plan = decoder._end_of(make_plan(ALL, run, room=100))
     assert [one.seconds for one in plan.trials[1:]] == pytest.approx([0.022] * (len(plan.trials) - 1))
 
 
@@ -94,6 +95,23 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     other = dsbd.decode(pair, "Once upon", replace(asked, seed=5, max_new_tokens=9))
     assert len(pair.plans) == 1
     assert other.settings.depth_costs == result.settings.depth_costs
+
+
+def test_planning_tells_where_it_stands_and_can_be_cancelled():
+    """Catches trials that nobody can stop, a plan left half made, and one that is measured again."""
+    pair = unplanned()
+    steps = decoder.planning(pair, "Once upon", ALL)
+    first = next(steps)
+    steps.close()
+    assert (first.done, pair.plans) == (1, {})
+    seen = list(decoder.planning(pair, "Once upon", ALL))
+    assert [step.done for step in seen] == [*range(1, first.total + 1)]
+    assert len(pair.plans) == 1
+    assert list(decoder.planning(pair, "Once upon", ALL)) == []
+    assert decoder.plan(pair, "Once upon", ALL) is pair.plans[next(iter(pair.plans))]
+    assert list(decoder.planning(pair, "Once upon", dsbd.DecodingSettings())) == []
+    with pytest.raises(dsbd.PromptError, match="exceeds the context"):
+        next(decoder.planning(pair, "a" * 9999, ALL))
 
 
 def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():

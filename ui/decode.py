@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.errors import DsbdError, PromptError
+from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Iteration, Trace
 from ui import messages, traces
@@ -52,9 +53,12 @@ def run(engine: Engine, prompt: Any, method: str, *values: Any) -> Iterator[Fram
         yield failed(error)
 
 
-def _frames(events: Iterator[Trace | Iteration]) -> Iterator[Frame]:
+def _frames(events: Iterator[PlanProgress | Trace | Iteration]) -> Iterator[Frame]:
     recording, sent, shown_at = None, 0, 0.0
     for event in events:
+        if isinstance(event, PlanProgress):
+            yield Frame(note=f"Trying out forests for auto: {event.done} of {event.total} …")
+            continue
         if recording is None:
             assert isinstance(event, Trace), "a decode begins with a trace"
             recording = Recording(event)

@@ -3,8 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 import dsbd
+from dsbd.decoder import planning
 from dsbd.measure.compare import Progress, compare
 from dsbd.models.pair import Pair
+from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Iteration, Trace
 from ui.zerogpu import on_gpu
@@ -32,12 +34,13 @@ class Engine:
         draft = f" + {self.pair.draft.id}" if self.pair.draft is not None else ""
         return f"{self.pair.target.id}{draft}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
-    def _events(self, prompt: str, settings: DecodingSettings) -> Iterator[Trace | Iteration]:
-        """A recorded decode: the trace's beginning, each further iteration, and the whole trace.
+    def _events(self, prompt: str, settings: DecodingSettings) -> Iterator[PlanProgress | Trace | Iteration]:
+        """A recorded decode: the trials of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
         Raises:
             DsbdError: the prompt does not fit, or the pair cannot run the method.
         """
+        yield from planning(self.pair, prompt, settings)
         begun = False
         updates = dsbd.stream(self.pair, prompt, settings, record=True)
         for update in updates:
