@@ -21,6 +21,7 @@ from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_engine, check_forest
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
+from dsbd.models.threads import limit_threads
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 BUNDLED = "bundled"
@@ -141,6 +142,7 @@ def load_pair(
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     resolve_engine(engine, place)
+    limit_threads()
     target_model, tokenizer = _load(target, place, dtype), _load_tokenizer(target)
     draft_model = None
     if draft is not None:
