@@ -1,9 +1,12 @@
-"""The viewer's source files as the ES modules they are, in a browser, without a server."""
+"""The toy's exported page, and the viewer's source files as the ES modules they are, in a browser without a server."""
 
 import json
 from importlib import resources
 
 import pytest
+
+import visualize
+from tests.visualize.toy import toy_trace
 
 HOME = "http://viewer.test/"
 TYPES = {"js": "text/javascript", "json": "application/json", "css": "text/css", "html": "text/html"}
@@ -18,6 +21,14 @@ class Modules:
     def run(self, code: str, argument: object = None) -> object:
         """The value of an async function body; ``given`` is the argument."""
         return self.page.evaluate(f"async (text) => {{ const given = JSON.parse(text); {code} }}", json.dumps(argument))
+
+
+@pytest.fixture(scope="session")
+def exported(tmp_path_factory):
+    """The stand-alone page of the toy trace."""
+    path = tmp_path_factory.mktemp("page") / "viewer.html"
+    visualize.export_html(toy_trace(), path)
+    return path
 
 
 @pytest.fixture(scope="session")
