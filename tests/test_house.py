@@ -83,7 +83,7 @@ def test_import_arrows_run_down(path):
     if module.startswith("visualize"):
         assert not tops & {"torch", "transformers", "gradio", "ui"}
         assert {name for name in imported if name.startswith("dsbd.")} <= {
-            "dsbd.errors", "dsbd.settings", "dsbd.tracing.trace", "dsbd.assets"
+            "dsbd.errors", "dsbd.settings", "dsbd.tracing.records", "dsbd.tracing.trace", "dsbd.assets"
         }  # fmt: skip
     height = floor_of(module)
     if module.startswith("dsbd.") and height is not None:

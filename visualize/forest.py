@@ -5,7 +5,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import hover_lines, label
 from visualize.dress import empty_figure

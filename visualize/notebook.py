@@ -9,7 +9,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize.html import html_page
 from visualize.plotly_script import PlotlyFrom, plotly_tag
 from visualize.scene import Scene

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
-from dsbd.tracing.trace import Draw, KeptSlots, Trial
+from dsbd.tracing.records import Draw, KeptSlots, Trial
 
 
 @dataclass(frozen=True)

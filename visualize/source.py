@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration, Trace
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
 from visualize.builder import SceneBuilder, build_scene
 from visualize.scene import IterationScene, Scene
 

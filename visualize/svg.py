@@ -3,7 +3,7 @@
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import hover_lines, label
 from visualize.geometry import BAND, LEFT, PITCH, ROW

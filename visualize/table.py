@@ -4,7 +4,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize.scene import Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.text import write

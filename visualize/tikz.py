@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import label
 from visualize.geometry import BAND, LEFT, PITCH, ROW

@@ -11,18 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dsbd.depth import DepthPolicy
-from dsbd.tracing.trace import (
-    ROOT,
-    Draw,
-    InputBeam,
-    Iteration,
-    Layer,
-    Node,
-    Trace,
-    Trial,
-    canonical_digest,
-    path_to,
-)
+from dsbd.tracing.records import ROOT, Draw, InputBeam, Iteration, Layer, Node, Trial, path_to
+from dsbd.tracing.trace import Trace, canonical_digest
 
 TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""

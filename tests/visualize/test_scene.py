@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import path_to
+from dsbd.tracing.records import path_to
 from tests.visualize.toy import toy_trace
 from visualize import SceneBuilder, build_scene
 from visualize.scene import Change, Fact, Gauge
