@@ -6,6 +6,7 @@ from importlib import resources
 import pytest
 
 import visualize
+from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 
 HOME = "http://viewer.test/"
@@ -29,6 +30,15 @@ def exported(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "viewer.html"
     visualize.export_html(toy_trace(), path)
     return path
+
+
+@pytest.fixture
+def page(browser, exported):
+    """The toy's page at a step of its second iteration, its audit done; nothing may go wrong in it."""
+    with viewer(browser, exported, "#it=1&step=8") as seen:
+        seen.page.wait_for_selector(".dsbd-badge svg")
+        yield seen.page
+        assert seen.errors == []
 
 
 @pytest.fixture(scope="session")

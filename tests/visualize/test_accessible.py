@@ -10,13 +10,6 @@ axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs 
 VIEWS = ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result")
 
 
-@pytest.fixture
-def page(browser, exported):
-    with viewer(browser, exported, "#it=1&step=8") as seen:
-        seen.page.wait_for_selector(".dsbd-badge svg")
-        yield seen.page
-
-
 def serious(page) -> list[str]:
     """Violations that axe-core calls serious or critical, with the elements they are about."""
     found = axe.Axe().run(page, context=".dsbd").response["violations"]

@@ -6,9 +6,9 @@ import re
 import pytest
 
 import visualize
-from dsbd.__main__ import main
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
+from tests.command_line import refused, run
 from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
@@ -110,20 +110,14 @@ def saved(folder):
 def test_bad_input_is_one_line_and_nothing_is_written(prepare, arguments, named, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    try:
-        code = main(["site", *arguments, "--output", "out"])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert (code, out) == (2, "")
-    assert len(err.strip().splitlines()) == 1
-    assert named in err
+    assert named in refused(capsys, "site", *arguments, "--output", "out")
     assert not (tmp_path / "out").is_dir()
 
 
 def test_the_command_writes_the_site(tmp_path, capsys):
     TRACE.save(tmp_path / "a.json")
-    assert main(["site", "--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pages"] == ["index.html", "forests/a.html"]
+    flags = ["--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]
+    code, out, _ = run(capsys, "site", *flags)
+    assert (code, json.loads(out)["pages"]) == (0, ["index.html", "forests/a.html"])
     with pytest.raises(TraceError, match="is no folder"):
         visualize.export_site(tmp_path / "a.json", tmp_path / "out")

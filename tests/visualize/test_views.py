@@ -5,8 +5,6 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 
-import pytest
-
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.test_evidence import tampered
@@ -16,14 +14,6 @@ from tests.visualize.traces import RECORDED
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
-
-
-@pytest.fixture
-def page(browser, exported):
-    with viewer(browser, exported, "#it=1&step=8") as seen:
-        seen.page.wait_for_selector(".dsbd-badge svg")
-        yield seen.page
-        assert seen.errors == []
 
 
 def test_a_node_pointed_at_shows_whom_it_sees(page):
