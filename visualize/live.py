@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from dsbd.tracing.records import Iteration
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.source import Source, scene_of
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dsbd.tracing.records import Iteration
-from visualize.scene import NodeScene, Scene
+from visualize.scenes import NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.styles import YIELDED, styles
 from visualize.text import write

@@ -12,7 +12,7 @@ from typing import Any
 from dsbd.tracing.records import Iteration
 from visualize.html import html_page
 from visualize.plotly_script import PlotlyFrom, plotly_tag
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.svg import forest_svg
 from visualize.text import forest_text

@@ -7,7 +7,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 from visualize.builder import SceneBuilder, build_scene
-from visualize.scene import IterationScene, Scene
+from visualize.scenes import IterationScene, Scene
 
 
 @runtime_checkable

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.tracing.records import Iteration
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.text import write
 
