@@ -18,8 +18,9 @@ from unittest import mock
 import torch
 from lossless_chart import chart
 from scipy import stats
+from tiny_llama import scattered, tiny_llama
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 import dsbd
 from dsbd.laws import Residual
@@ -39,20 +40,8 @@ Beams = tuple[tuple[Path_, int], ...]
 
 def tiny(seed: int, wobble: float) -> LanguageModel:
     """A model of three words: random weights, the same for both seeds up to ``wobble``."""
-    config = LlamaConfig(
-        vocab_size=len(WORDS), hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
-        max_position_embeddings=32, bos_token_id=None, eos_token_id=None,
-    )  # fmt: skip
     torch.manual_seed(4)
-    model = LlamaForCausalLM(config).double().eval()
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.normal_(0.0, 0.35)
-        torch.manual_seed(seed)
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight += wobble * torch.randn_like(weight)
+    model = scattered(tiny_llama(len(WORDS), None), 0.35, seed, wobble)
     return LanguageModel(model, f"three words, {'target' if not wobble else 'draft'}")
 
 

@@ -70,7 +70,7 @@ Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
 
 
 class Trial(NamedTuple):
-    """One draft put to the test; the fields are those of ``dsbd.tracing.trace.Trial``."""
+    """One draft put to the test; the fields are those of ``dsbd.tracing.records.Trial``."""
 
     node: Node
     order: int
@@ -84,7 +84,7 @@ class Trial(NamedTuple):
 
 
 class Draw(NamedTuple):
-    """One beam drawn from the target's law; the fields are those of ``dsbd.tracing.trace.Draw``."""
+    """One beam drawn from the target's law; the fields are those of ``dsbd.tracing.records.Draw``."""
 
     kind: DrawKind
     node: Node

@@ -9,32 +9,10 @@ from pathlib import Path
 import pytest
 
 import dsbd
-from dsbd.__main__ import main
 from dsbd.tracing.trace import Trace
-from tests.toy_pair import toy_model, toy_tokenizer
+from tests.command_line import refused, run
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-@pytest.fixture(scope="module")
-def pair_flags(tmp_path_factory) -> list[str]:
-    """The toy pair as folders, and the flags that name them."""
-    flags = ["--dtype", "float32"]
-    for role, layers in (("target", 2), ("draft", 1)):
-        folder = tmp_path_factory.mktemp("models") / role
-        toy_model(1, layers).float().save_pretrained(folder)
-        toy_tokenizer().save_pretrained(folder)
-        flags += [f"--{role}", str(folder)]
-    return flags
-
-
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(list(arguments))
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
 
 
 @pytest.mark.parametrize("method", dsbd.METHODS)
@@ -153,15 +131,11 @@ def test_doctor(capsys, pair_flags):
     ids=lambda value: " ".join(value) if isinstance(value, list) else value,
 )
 def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
-    code, out, err = run(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    assert len(err.strip().splitlines()) == 1
-    assert named in err
+    assert named in refused(capsys, *arguments)
 
 
 def test_help_is_quick_to_load():
     """Help and bad settings must not wait for torch."""
-    code = "import sys; from dsbd.__main__ import _parser; _parser(); print('torch' in sys.modules)"
+    code = "import sys; from dsbd.__main__ import parser; parser(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"

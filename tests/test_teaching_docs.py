@@ -60,7 +60,7 @@ def test_the_lesson_is_complete():
 
 
 def test_commands_are_those_there_are():
-    from dsbd.__main__ import _parser
+    from dsbd.__main__ import parser
 
     for command in re.findall(r"^python -m dsbd (.+?)(?:\s+#.*)?$", TEXT, re.M):
-        _parser().parse_args(re.findall(r'"[^"]*"|\S+', command))
+        parser().parse_args(re.findall(r'"[^"]*"|\S+', command))

@@ -1,11 +1,15 @@
 """A tiny random pair that needs no files: what tests decode with when the words do not matter."""
 
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import replace
 from functools import lru_cache
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
+import dsbd
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
 
@@ -53,3 +57,17 @@ def toy_pair() -> Pair:
         for parameter in draft.parameters():
             parameter.add_(0.05 * torch.randn(parameter.shape, dtype=parameter.dtype))
     return make_pair(LanguageModel(target, "toy/target"), LanguageModel(draft, "toy/draft"), toy_tokenizer())
+
+
+def toy_pair_on(engine: str) -> Pair:
+    """The toy pair, its models copied, on another engine."""
+    pair = toy_pair()
+    target, draft = (replace(one, model=deepcopy(one.model)) for one in (pair.target, pair.draft))
+    return make_pair(target, draft, pair.tokenizer, engine)
+
+
+def toy_beams(pair: Pair, forest: str) -> Iterator[dsbd.DecodedBeam]:
+    """What four decodes end with, two of them from nothing."""
+    for seed in range(4):
+        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
+        yield from dsbd.decode(pair, "One day" if seed % 2 else "", settings).beams

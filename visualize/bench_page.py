@@ -1,7 +1,6 @@
 """A bench as one stand-alone HTML page: its figures, its figures in words, its conditions; no network."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -9,12 +8,14 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from dsbd.errors import TraceError
-from visualize.assets import plotly_js_path
 from visualize.bench import plot_sweep, quality_figure, speed_figure, sweep_infos
 from visualize.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
-from visualize.html import PLOTLY_FILE
+from visualize.html import copy_plotly
+from visualize.page import document, style
+from visualize.plotly_script import plotly_origins, plotly_tag
+from visualize.text import write
 
+TITLE = "DSBD bench"
 CHARTS = {
     "speed": speed_figure,
     "quality": quality_figure,
@@ -33,37 +34,21 @@ COLUMNS = {
     "best_log_weight_per_token": ("best log-weight/token", 2),
 }
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'{beside}; \
-style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'">
-<title>DSBD bench</title>
-<link rel="icon" href="data:,">
-<style>
-body {{ margin: 0 auto; max-width: 1080px; padding: 24px; background: #fffffe; color: #22272e;
-  font: 15px/1.5 ui-sans-serif, system-ui, sans-serif; }}
-.wide {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #d8dde3; white-space: nowrap; }}
-th:first-child {{ text-align: left; }}
-pre {{ white-space: pre-wrap; }}
-</style>
-{plotly}
-</head>
-<body>
-<main>
-<h1>DSBD bench</h1>
+_LOOK = """body { margin: 0 auto; max-width: 1080px; padding: 24px; background: #fffffe; color: #22272e;
+  font: 15px/1.5 ui-sans-serif, system-ui, sans-serif; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #d8dde3; white-space: nowrap; }
+th:first-child { text-align: left; }
+pre { white-space: pre-wrap; }
+"""
+_BODY = """<main>
+<h1>{title}</h1>
 {notes}
 <div class="wide">{table}</div>
 {figures}
 <details><summary>Conditions and settings</summary><pre>{conditions}</pre></details>
-</main>
-</body>
-</html>
-"""
+</main>"""
 
 
 def export_bench(
@@ -80,13 +65,9 @@ def export_bench(
         TraceError: the file cannot be written.
         ValueError: ``plotly`` is neither of its two values.
     """
-    page = bench_page(summary, plotly=plotly)
-    try:
-        Path(path).write_text(page, encoding="utf-8", errors="surrogatepass")
-        if plotly == "beside":
-            shutil.copyfile(plotly_js_path(), Path(path).parent / PLOTLY_FILE)
-    except OSError as error:
-        raise TraceError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+    write(path, bench_page(summary, plotly=plotly))
+    if plotly == "beside":
+        copy_plotly(Path(path).parent)
 
 
 def bench_page(summary: Mapping[str, Any], *, plotly: Literal["inline", "beside"] = "inline") -> str:
@@ -96,21 +77,21 @@ def bench_page(summary: Mapping[str, Any], *, plotly: Literal["inline", "beside"
     drawings = bench_figures(summary)
     figures = [figure for figure in drawings.values() if figure.data]
     absent = [name for name, figure in drawings.items() if not figure.data]
-    script = f'<script src="{PLOTLY_FILE}"></script>'
-    inline: bool | Literal["directory"] = plotly == "inline"
+    inline = plotly == "inline"
     drawn = [
         figure.to_html(full_html=False, include_plotlyjs=inline and place == 0, config={"displaylogo": False})
         for place, figure in enumerate(figures)
     ]
     told = {"conditions": summary.get("conditions"), "settings": _settings(summary)}
-    return _PAGE.format(
-        beside=" 'self' file:" if plotly == "beside" else "",
-        plotly="" if inline else script,
+    body = _BODY.format(
+        title=TITLE,
         notes="".join(f"<p>{escape(note)}</p>" for note in _notes(summary, absent)),
         table=_table(summary),
         figures="\n".join(drawn),
         conditions=escape(json.dumps(told, indent=1, ensure_ascii=False)),
     )
+    head = [style(_LOOK), *([] if inline else [plotly_tag("beside")])]
+    return document(TITLE, body, head="\n".join(head), scripts=plotly_origins(plotly))
 
 
 def bench_figures(summary: Mapping[str, Any]) -> dict[str, go.Figure]:

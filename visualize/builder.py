@@ -6,9 +6,10 @@ from pathlib import Path
 
 from dsbd.errors import TraceError
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import ROOT, InputBeam, Iteration, Node, Prompt, Result, Trace
+from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
+from dsbd.tracing.trace import Trace
 from visualize.layout import forest_graph, tidy
-from visualize.scene import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
+from visualize.scenes import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
 from visualize.steps import Look, StepList
 from visualize.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words import Words

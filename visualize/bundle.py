@@ -18,7 +18,6 @@ _IMPORT = re.compile(
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 _REMARK = re.compile(r"[ \t]{2,}// .*$", re.M)
-_NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
 _STRINGS = re.compile(r"strings\.(\w+)\.json")
 
 
@@ -61,12 +60,6 @@ def imports_of(name: str) -> list[tuple[str, list[str]]]:
         (found["file"], [part.strip() for part in found["names"].strip("{}").split(",")])
         for found in _IMPORT.finditer(source(name))
     ]
-
-
-def top_level_names(name: str) -> list[str]:
-    """What a source file names at its top level."""
-    found = (match[1] or match[2] for match in _NAMED.finditer(source(name)))
-    return [part.strip() for names in found for part in names.split(",")]
 
 
 def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:

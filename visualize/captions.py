@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from visualize.scene import NodeScene
+from visualize.scenes import NodeScene
 from visualize.words import number
 
 _ISOLATE, _POP = "\u2068", "\u2069"

@@ -6,7 +6,8 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.trace import Node, Trace, path_to
+from dsbd.tracing.records import Node, path_to
+from dsbd.tracing.trace import Trace
 from visualize.builder import build_scene
 from visualize.captions import isolated
 from visualize.dress import dress, empty_figure

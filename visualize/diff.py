@@ -5,9 +5,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import ROOT
+from dsbd.tracing.records import ROOT
 from visualize.builder import build_scene
-from visualize.scene import IterationScene, ResultBeam, Scene, StepScene
+from visualize.scenes import IterationScene, ResultBeam, Scene, StepScene
 from visualize.source import Source, load_trace
 
 FORMAT = "dsbd-diff/1"

@@ -5,11 +5,11 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import hover_lines, label
 from visualize.dress import empty_figure
-from visualize.scene import IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes import IterationScene, LayerScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.styles import STATES, YIELDED, Theme, styles
 from visualize.theme import FONT, MONOSPACE, palette

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from visualize.scene import IterationScene, NodeScene
+from visualize.scenes import IterationScene, NodeScene
 
 PITCH = 168
 """Pixels per column."""

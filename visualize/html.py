@@ -12,7 +12,7 @@ from visualize.kit import carried_kit
 from visualize.packed import packed_json
 from visualize.page import document, packed_element, script
 from visualize.plotly_script import PLOTLY_FILE, PlotlyFrom
-from visualize.scene import ResultBeam
+from visualize.scenes import ResultBeam
 from visualize.source import Source, scene_of
 from visualize.text import write
 

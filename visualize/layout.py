@@ -14,7 +14,7 @@ from typing import TypeVar
 import networkx as nx
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration, Node
+from dsbd.tracing.records import Iteration, Node
 
 SIBLINGS = 0.0
 """Free rows between two children of one parent."""

@@ -16,7 +16,7 @@ from visualize.page_words import page_words
 from visualize.pages import page_file
 from visualize.plotly_script import PlotlyFrom
 from visualize.position import step_of
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.source import scene_of
 from visualize.svg import forest_svg
 from visualize.text import write

@@ -3,8 +3,8 @@
 from importlib import import_module
 from typing import Any
 
-from dsbd.tracing.trace import Iteration
-from visualize.scene import Scene
+from dsbd.tracing.records import Iteration
+from visualize.scenes import Scene
 from visualize.source import Source, scene_of
 
 

@@ -5,7 +5,7 @@ from html import escape
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.trace import ROOT, Iteration, Node
+from dsbd.tracing.records import ROOT, Iteration, Node
 from visualize.captions import isolated
 from visualize.dress import dress, empty_figure
 from visualize.page_words import page_words

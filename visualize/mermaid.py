@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbd.tracing.trace import Iteration
-from visualize.scene import NodeScene, Scene
+from dsbd.tracing.records import Iteration
+from visualize.scenes import NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.styles import YIELDED, styles
 from visualize.text import write

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from visualize.scene import Change, IterationScene, LayerScene
+from visualize.scenes import Change, IterationScene, LayerScene
 
 
 def at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:

@@ -9,10 +9,10 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize.html import html_page
 from visualize.plotly_script import PlotlyFrom, plotly_tag
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.svg import forest_svg
 from visualize.text import forest_text

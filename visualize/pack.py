@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from visualize.chain import follows
-from visualize.scene import Change, IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes import Change, IterationScene, LayerScene, NodeScene, Scene
 from visualize.tokens import MARKS
 
 FORMAT = "dsbd-scene/2"

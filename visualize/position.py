@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dsbd.errors import TraceError
-from visualize.scene import IterationScene, Scene
+from visualize.scenes import IterationScene, Scene
 
 PHASES = ("draft", "score", "verify", "commit")
 

@@ -10,7 +10,7 @@ from visualize.oembed import frame
 from visualize.packed import packed_json
 from visualize.page import document, packed_element
 from visualize.page_words import page_words
-from visualize.scene import Scene
+from visualize.scenes import Scene
 from visualize.words import number
 
 VIEWER = "viewer/"

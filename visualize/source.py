@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration, Trace
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
 from visualize.builder import SceneBuilder, build_scene
-from visualize.scene import IterationScene, Scene
+from visualize.scenes import IterationScene, Scene
 
 
 @runtime_checkable

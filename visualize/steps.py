@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Draw, Iteration, Layer, Node, Trial
-from visualize.scene import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
+from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
+from visualize.scenes import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
 from visualize.styles import YIELDED
 from visualize.tokens import piece_label, visible
 from visualize.words import Words, chances_of

@@ -3,12 +3,12 @@
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import hover_lines, label
 from visualize.geometry import BAND, LEFT, PITCH, ROW
 from visualize.moment import at_step
-from visualize.scene import IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes import IterationScene, LayerScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, check_step, scene_of
 from visualize.styles import STATES, YIELDED, Style, Theme, styles
 from visualize.text import write

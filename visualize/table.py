@@ -4,8 +4,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from dsbd.tracing.trace import Iteration
-from visualize.scene import Scene
+from dsbd.tracing.records import Iteration
+from visualize.scenes import Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.text import write
 

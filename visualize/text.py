@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize.captions import known_numbers, whole_token
-from visualize.scene import IterationScene, NodeScene, Scene
+from visualize.scenes import IterationScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.words import number
 

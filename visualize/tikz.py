@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from visualize import geometry
 from visualize.captions import label
 from visualize.geometry import BAND, LEFT, PITCH, ROW
-from visualize.scene import IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes import IterationScene, LayerScene, NodeScene, Scene
 from visualize.source import Source, check_iteration, scene_of
 from visualize.styles import STATES, YIELDED, styles
 from visualize.text import write

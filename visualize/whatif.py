@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Iteration, Layer, Node, Trial
+from dsbd.tracing.records import Iteration, Layer, Node, Trial
 from visualize.words import chances_of
 
 Stop = Literal["beams", "draws", "uniform", "verdict"]

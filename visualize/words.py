@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Draw, Layer, Node, Trial
+from dsbd.tracing.records import Draw, Layer, Node, Trial
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_FROM = 5e-4

@@ -8,7 +8,7 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.measure.bench import measure, require_runnable, runs_of, settle
 from dsbd.measure.journal import Journal
-from dsbd.measure.plan import BASELINE, BenchPlan, Contender
+from dsbd.measure.plan import BASELINE, BenchPlan, Contender, require_names
 from dsbd.measure.summary import count_figures, known, quality_figures
 from dsbd.measure.verdicts import Runs, speed_ratio
 from dsbd.models.pair import Pair
@@ -85,12 +85,6 @@ def _ratio(method: str, tables: Mapping[str, Runs]) -> float | None:
 
 
 def _require(methods: Sequence[str], runs: int) -> None:
-    if not methods:
-        raise SettingsError(f"methods is empty; choose from {', '.join(METHODS)}")
-    for method in methods:
-        if method not in METHODS:
-            raise SettingsError(f"method is {method!r}; choose from {', '.join(METHODS)}")
-    if len(set(methods)) < len(methods):
-        raise SettingsError(f"methods are {', '.join(methods)}; name each once")
+    require_names("methods", methods, METHODS)
     if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MAX_RUNS:
         raise SettingsError(f"runs is {runs!r}; allowed are whole numbers from 1 to {MAX_RUNS}")

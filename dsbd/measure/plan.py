@@ -104,12 +104,12 @@ def contenders(
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
     """
-    _require_names("methods", methods, CONTENDER_METHODS)
+    require_names("methods", methods, CONTENDER_METHODS)
     for name, chosen in values.items():
         if not chosen or len(set(chosen)) < len(chosen):
             raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
     if "dsbd" in methods:
-        _require_names("points", points, POINTS)
+        require_names("points", points, POINTS)
         for point in points:
             _require_free(point, values)
     found: list[Contender] = []
@@ -140,7 +140,8 @@ def _settings(method: str, fixed: Mapping[str, Any], chosen: Mapping[str, Any]) 
     return DecodingSettings(**{"method": method, **chosen, **resolved})
 
 
-def _require_names(what: str, names: Sequence[str], known: Sequence[str] | Mapping[str, Any]) -> None:
+def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mapping[str, Any]) -> None:
+    """Raises: SettingsError where there is no name, an unknown or a repeated one."""
     if not names:
         raise SettingsError(f"{what} is empty; choose from {', '.join(known)}")
     for name in names:

@@ -9,8 +9,7 @@ import numpy as np
 
 from dsbd.beams import Node as BeamNode
 from dsbd.tracing.observer import IterationEnd, Observer, RunStart
-from dsbd.tracing.trace import (
-    FORMAT,
+from dsbd.tracing.records import (
     ROOT,
     Alternative,
     BeamRecord,
@@ -27,10 +26,9 @@ from dsbd.tracing.trace import (
     Piece,
     Prompt,
     Result,
-    Trace,
     Trial,
-    canonical_digest,
 )
+from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 from dsbd.verify import VerifiedLayer
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from itertools import product
 from typing import NamedTuple
 
 Path = tuple[int, ...]
-Probabilities = dict[Path, float]
 Multiset = tuple[tuple[Path, int], ...]
 
 

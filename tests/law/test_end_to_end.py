@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
-from transformers import LlamaConfig, LlamaForCausalLM
 
 import dsbd
+from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
@@ -44,23 +44,10 @@ class StubTokenizer:
 
 
 def _model(seed: int, wobble: float) -> LanguageModel:
-    """Random weights from seed 0, moved by ``wobble`` of those of another seed."""
-    config = LlamaConfig(
-        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
-        max_position_embeddings=64, bos_token_id=0, eos_token_id=EOS,
-    )  # fmt: skip
-    torch.manual_seed(0)
-    model = LlamaForCausalLM(config).double().eval()
+    """The same random weights for every seed, up to ``wobble``."""
+    model = tiny_llama(VOCABULARY, EOS)
     torch.manual_seed(1)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.normal_(0.0, 0.3)
-        torch.manual_seed(seed)
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight += wobble * torch.randn_like(weight)
-    return LanguageModel(model, f"tiny {seed}")
+    return LanguageModel(scattered(model, 0.3, seed, wobble), f"tiny {seed}")
 
 
 @pytest.fixture(scope="module")

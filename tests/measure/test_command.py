@@ -4,18 +4,13 @@ import json
 
 import pytest
 
-from dsbd.__main__ import main
 from dsbd.measure import session
 from dsbd.measure.flags import prompts_of
+from tests.command_line import refused, run
 
 
-def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    try:
-        code = main(["bench", *arguments])
-    except SystemExit as stop:
-        code = int(stop.code or 0)
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err
+def bench(capsys, *arguments: str) -> tuple[int, str, str]:
+    return run(capsys, "bench", *arguments)
 
 
 @pytest.fixture
@@ -29,7 +24,7 @@ def short(pair_flags, tmp_path):
 def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     output, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
     flags = [*short, "--output", str(output), "--report", str(report), "--draft-depth", "1,2", "--json"]
-    code, out, _ = run(capsys, *flags)
+    code, out, _ = bench(capsys, *flags)
     assert code == 0
     summary = json.loads(out)
     assert out.count("\n") == 1
@@ -42,12 +37,12 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert sum(line["record"] == "run" for line in lines) == 12
     assert set(lines[0]) == {"record", "format", "machine", "versions", "models"}
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    code, again, _ = run(capsys, *flags)  # nothing is missing: the same figures again
+    code, again, _ = bench(capsys, *flags)  # nothing is missing: the same figures again
     assert json.loads(again) == summary
 
 
 def test_the_table_is_for_people(capsys, short):
-    code, out, _ = run(capsys, *short, "--methods", "dsbd,beam_sampling", "--points", "same-law")
+    code, out, _ = bench(capsys, *short, "--methods", "dsbd,beam_sampling", "--points", "same-law")
     assert code == 0
     assert "| dsbd same-law / beam_sampling " in out
 
@@ -63,12 +58,12 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
             yield step
 
     monkeypatch.setattr(session, "measure", stopped_after_five)
-    code, out, _ = run(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
+    code, out, _ = bench(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
     assert code == 130
     assert json.loads(out)["complete"] is False
     assert sum('"record": "run"' in line for line in output.read_text().splitlines()) == 3
     monkeypatch.undo()
-    code, out, _ = run(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
+    code, out, _ = bench(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
     assert (code, json.loads(out)["complete"]) == (0, True)
 
 
@@ -95,16 +90,12 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
     ids=" ".join,
 )
 def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
-    code, out, err = run(capsys, *arguments)
-    assert code == 2
-    assert out == ""
-    assert len(err.strip().splitlines()) == 1
-    assert named in err
+    assert named in refused(capsys, "bench", *arguments)
 
 
 def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path):
     (tmp_path / "prompts.txt").write_text("x" * 200, encoding="utf-8")
-    code, _, err = run(capsys, *short, "--output", str(tmp_path / "runs.jsonl"))
+    code, _, err = bench(capsys, *short, "--output", str(tmp_path / "runs.jsonl"))
     assert code == 2
     assert "exceeds the context" in err
     assert not (tmp_path / "runs.jsonl").exists()
@@ -113,9 +104,9 @@ def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path
 def test_another_model_is_refused(capsys, short, tmp_path):
     """Figures of two models in one file would be averaged."""
     output = str(tmp_path / "runs.jsonl")
-    assert run(capsys, *short, "--output", output, "--methods", "beam_sampling")[0] == 0
+    assert bench(capsys, *short, "--output", output, "--methods", "beam_sampling")[0] == 0
     swapped = [*short, "--target", short[short.index("--draft") + 1]]
-    code, _, err = run(capsys, *swapped, "--output", output, "--methods", "beam_sampling")
+    code, _, err = bench(capsys, *swapped, "--output", output, "--methods", "beam_sampling")
     assert code == 2
     assert "other conditions: models.target" in err
 

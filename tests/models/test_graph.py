@@ -1,8 +1,6 @@
 """Forwards of fixed shape on static buffers against eager ones. What a device captures is replaced by a plain call,
 so that buckets, padding, slots and masks are tested where there is no GPU."""
 
-import random
-from copy import deepcopy
 from dataclasses import replace
 
 import pytest
@@ -14,11 +12,11 @@ from dsbd.models import graph
 from dsbd.models.check import check_engine
 from dsbd.models.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import make_pair, resolve_engine
+from dsbd.models.pair import resolve_engine
 from dsbd.models.rows import ForestRow, GraphRow, new_row
-from tests.models.test_rows import CLOSE, Driver
-from tests.models.tiny import WINDOW, tiny_model
-from tests.toy_pair import toy_pair
+from tests.models.driver import CLOSE, Driver, wandered
+from tests.models.tiny import tiny_model
+from tests.toy_pair import toy_beams, toy_pair_on
 
 FAMILIES = ["llama", "qwen2", "mistral windows", "gemma3 windows", "gpt2"]
 
@@ -40,19 +38,8 @@ def graphed(family: str, dtype: torch.dtype = torch.float64) -> LanguageModel:
 @pytest.mark.parametrize("seed", range(3))
 def test_graph_row_sees_what_each_path_sees(family: str, seed: int) -> None:
     """Catches padding that is seen, slots that are overwritten, and masks of an earlier, larger forest left behind."""
-    source = random.Random(seed)
-    driver = Driver(graphed(family), seed, source.choice([1, 2, WINDOW, WINDOW + 9]))
-    driver.rows[0] = new_row(graphed(family))
+    driver = wandered(graphed(family), seed)
     assert isinstance(driver.rows[0], GraphRow)
-    driver.rows[0].prefill(driver.prompt, driver.root)
-    for _ in range(7):
-        driver.iterate(
-            depth=source.randint(1, 4),
-            width=source.randint(1, 5),
-            keep=source.randint(1, 4),
-            layerwise=source.random() < 0.5,
-            gap=source.choice([0, 0, 1, 2]),
-        )
     assert driver.worst < CLOSE
     assert driver.rows[0].cache.buffers is driver.rows[0]._runner.buffers  # never left them
 
@@ -61,8 +48,7 @@ def test_a_row_that_outgrows_the_buffers_goes_on_eagerly(monkeypatch: pytest.Mon
     """Catches keys lost, or written past the end, where the buffers are too small."""
     monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32))
     driver = Driver(graphed("llama"), 3, 4)
-    row = driver.rows[0] = new_row(graphed("llama"))
-    row.prefill(driver.prompt, driver.root)
+    row = driver.rows[0]
     for _ in range(12):
         driver.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
     assert driver.worst < CLOSE
@@ -79,24 +65,14 @@ def test_one_decode_has_the_buffers() -> None:
     assert isinstance(new_row(model), GraphRow)
 
 
-def _toy(engine: str) -> dsbd.Pair:
-    pair = toy_pair()
-    target, draft = (replace(one, model=deepcopy(one.model).double()) for one in (pair.target, pair.draft))
-    return make_pair(target, draft, pair.tokenizer, engine)
-
-
 @pytest.mark.parametrize("forest", ["sampled", "likely"])
 def test_graph_and_eager_decode_alike(forest: str) -> None:
     """Catches a captured decode that is not the eager one: in float64 the ids are equal, run after run."""
-    eager = _toy("eager")
-    captured = _toy("graph")
+    eager, captured = toy_pair_on("eager"), toy_pair_on("graph")
     assert captured.target.engine == captured.draft.engine == "graph"
-    for seed in range(4):
-        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
-        prompt = "One day" if seed % 2 else ""
-        ours, theirs = (dsbd.decode(pair, prompt, settings) for pair in (captured, eager))
-        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in theirs.beams]
-        assert [b.log_weight for b in ours.beams] == pytest.approx([b.log_weight for b in theirs.beams], abs=1e-6)
+    theirs, ours = ([*toy_beams(pair, forest)] for pair in (eager, captured))
+    assert [beam.token_ids for beam in ours] == [beam.token_ids for beam in theirs]
+    assert [beam.log_weight for beam in ours] == pytest.approx([beam.log_weight for beam in theirs], abs=1e-6)
 
 
 def test_buckets_are_reused() -> None:
@@ -107,7 +83,7 @@ def test_buckets_are_reused() -> None:
         captured.append(arguments[1].shape[1])
         return plain(function, arguments)
 
-    pair = _toy("graph")
+    pair = toy_pair_on("graph")
     pair.target.__dict__["runner"] = GraphRunner(pair.target, counting)
     for seed in range(3):
         dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
@@ -140,7 +116,7 @@ def test_engine_names(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_capture_that_fails_leaves_the_model_eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a pair that cannot be loaded because its forwards cannot be captured."""
     monkeypatch.undo()
-    pair = _toy("graph")  # CUDA graphs, on a CPU
+    pair = toy_pair_on("graph")  # CUDA graphs, on a CPU
     assert (pair.target.engine, pair.draft.engine) == ("eager", "eager")
     assert len(pair.fallbacks) == 2
     assert "target model runs eagerly" in pair.fallbacks[0]

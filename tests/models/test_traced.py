@@ -1,22 +1,19 @@
 """Traced forwards against eager ones: the same operations, so the same logits, for any number of tokens and slots."""
 
-import random
-from copy import deepcopy
 from dataclasses import replace
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, MixtralConfig
 
-import dsbd
 from dsbd.models import traced
 from dsbd.models.check import check_engine
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import make_pair
 from dsbd.models.rows import ForestRow, TracedRow, new_row
-from tests.models.test_rows import CLOSE, Driver
-from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
-from tests.toy_pair import toy_pair
+from tests.models.driver import CLOSE, Driver, wandered
+from tests.models.tiny import FORESTS, VOCABULARY, tiny_model
+from tests.toy_pair import toy_beams, toy_pair, toy_pair_on
 
 
 def traced_model(family: str, dtype: torch.dtype = torch.float64) -> LanguageModel:
@@ -29,49 +26,26 @@ def test_traced_row_sees_what_each_path_sees(family: str) -> None:
     model = traced_model(family)
     assert check_engine(model).passed
     for seed in range(3):
-        source = random.Random(seed)
-        driver = Driver(model, seed, source.choice([1, 2, WINDOW, WINDOW + 9]))
-        driver.rows[0] = new_row(model)
+        driver = wandered(model, seed)
         assert isinstance(driver.rows[0], TracedRow)
-        driver.rows[0].prefill(driver.prompt, driver.root)
-        for _ in range(7):
-            driver.iterate(
-                depth=source.randint(1, 4),
-                width=source.randint(1, 5),
-                keep=source.randint(1, 4),
-                layerwise=source.random() < 0.5,
-                gap=source.choice([0, 0, 1, 2]),
-            )
         assert driver.worst < CLOSE
-
-
-def _toy(engine: str) -> dsbd.Pair:
-    pair = toy_pair()
-    target, draft = (replace(one, model=deepcopy(one.model)) for one in (pair.target, pair.draft))
-    return make_pair(target, draft, pair.tokenizer, engine)
 
 
 @pytest.mark.parametrize("forest", ["sampled", "likely"])
 def test_traced_and_eager_decode_alike(forest: str) -> None:
     """Catches a traced decode that is not the eager one: ids and log-weights are equal to the last bit."""
-    eager, ours = _toy("eager"), _toy("traced")
+    eager, ours = toy_pair_on("eager"), toy_pair_on("traced")
     assert ours.target.engine == ours.draft.engine == "traced"
     assert not ours.fallbacks
-    for seed in range(4):
-        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
-        prompt = "One day" if seed % 2 else ""
-        mine, theirs = (dsbd.decode(pair, prompt, settings) for pair in (ours, eager))
-        assert [beam.token_ids for beam in mine.beams] == [beam.token_ids for beam in theirs.beams]
-        assert [beam.log_weight for beam in mine.beams] == [beam.log_weight for beam in theirs.beams]
+    mine, theirs = ([*toy_beams(pair, forest)] for pair in (ours, eager))
+    assert [beam.token_ids for beam in mine] == [beam.token_ids for beam in theirs]
+    assert [beam.log_weight for beam in mine] == [beam.log_weight for beam in theirs]
 
 
 def test_one_trace_serves_decodes_side_by_side() -> None:
     """Catches a trace per shape, and two decodes that write into each other's keys."""
     model = traced_model("llama")
     drivers, traces = [Driver(model, seed, 3 + seed) for seed in range(2)], []
-    for driver in drivers:
-        driver.rows[0] = new_row(model)
-        driver.rows[0].prefill(driver.prompt, driver.root)
     for _ in range(4):
         for driver in drivers:
             driver.iterate(depth=2, width=3, keep=2, layerwise=False, gap=0)

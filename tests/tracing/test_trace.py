@@ -199,10 +199,6 @@ def open_trial(data):
     return next(t for t in trials if t["acceptance"] is not None and 0 < t["acceptance"] < 0.999)
 
 
-def turn_uniform(trial):
-    trial["uniform"] = 0.0 if trial["verdict"] == "rejected" else 0.999999
-
-
 def flip_verdict(data):
     trial = first_trial(data)
     trial["verdict"] = "rejected"

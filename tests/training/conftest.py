@@ -21,13 +21,9 @@ STORIES = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def one_thread():
-    """Tiny tensors gain nothing from threads, and lose much where cores are shared."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread(one_thread) -> None:
+    pass
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 import dsbd
 from dsbd.beams import common_prefix
 from dsbd.tracing.audit import verify_trace
-from dsbd.tracing.trace import Prompt
+from dsbd.tracing.records import Prompt
 from tests.toy_pair import toy_pair
 from tests.visualize.toy import toy_trace
 from ui import messages

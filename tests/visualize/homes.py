@@ -1,5 +1,8 @@
 """Opening a page of any home, with what it asked for and what went wrong in it."""
 
+import functools
+import http.server
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +18,11 @@ class Visit:
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
         page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
+
+    @property
+    def sentence(self) -> str:
+        """The sentence of the step that is shown."""
+        return self.page.inner_text(".dsbd-sentence")
 
     @property
     def outside(self) -> list[str]:
@@ -40,14 +48,39 @@ class Visit:
 
 @contextmanager
 def visit(browser, path: Path | str, fragment: str = "", **context):
-    """Open a file (or an address) in a page of its own."""
-    opened = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+    """Open a file (or an address) in a page of its own; ``context`` says what kind of browser has it."""
+    opened = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **context})
     try:
         seen = Visit(opened.new_page())
         seen.page.goto((path.as_uri() if isinstance(path, Path) else path) + fragment)
         yield seen
     finally:
         opened.close()
+
+
+@contextmanager
+def viewer(browser, path: Path | str, fragment: str = "", **context):
+    """Open the page of one viewer, and wait for its drawing."""
+    with visit(browser, path, fragment, **context) as seen:
+        seen.page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
+        yield seen
+
+
+@contextmanager
+def served(folder: Path):
+    """The address of a folder behind the plainest of servers."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def hostile_marks(frame) -> int:

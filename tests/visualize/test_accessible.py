@@ -4,29 +4,10 @@ import json
 
 import pytest
 
-import visualize
-from tests.visualize.toy import toy_trace
+from tests.visualize.homes import viewer
 
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
-TRACE = toy_trace()
 VIEWS = ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result")
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "viewer.html"
-    visualize.export_html(TRACE, path)
-    return path
-
-
-@pytest.fixture
-def page(browser, exported):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(exported.as_uri() + "#it=1&step=8")
-    page.wait_for_selector(".dsbd-badge svg")
-    yield page
-    context.close()
 
 
 def serious(page) -> list[str]:
@@ -91,16 +72,13 @@ def test_tabs_turn_by_arrows_and_the_drawing_has_words(page):
 
 
 def test_calm_readers_see_no_movement(browser, exported):
-    context = browser.new_context(viewport={"width": 700, "height": 500}, reduced_motion="reduce")
-    page = context.new_page()
-    page.goto(exported.as_uri())
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    page.evaluate("() => { window.asked = []; Element.prototype.scrollTo = (how) => asked.push(how.behavior); }")
-    page.focus(".dsbd")
-    for _ in range(20):
-        page.keyboard.press("ArrowRight")
-    assert "smooth" not in page.evaluate("() => asked")
-    context.close()
+    with viewer(browser, exported, viewport={"width": 700, "height": 500}, reduced_motion="reduce") as seen:
+        page = seen.page
+        page.evaluate("() => { window.asked = []; Element.prototype.scrollTo = (how) => asked.push(how.behavior); }")
+        page.focus(".dsbd")
+        for _ in range(20):
+            page.keyboard.press("ArrowRight")
+        assert "smooth" not in page.evaluate("() => asked")
 
 
 def test_print_shows_the_forest_whole_and_no_controls(page):

@@ -6,6 +6,7 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
+from tests.visualize.homes import visit
 from visualize.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
 from visualize.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
 from visualize.bench_page import bench_figures, bench_page
@@ -113,13 +114,8 @@ def test_bad_arguments_are_named(tmp_path):
 @pytest.mark.parametrize("width", [420, 1200])
 def test_the_page_opens_without_an_error(browser, tmp_path, width):
     visualize.export_bench(summary(), tmp_path / "bench.html")
-    page, problems = browser.new_page(viewport={"width": width, "height": 900}), []
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("request", lambda request: problems.append(request.url) if request.url.startswith("http") else None)
-    page.goto((tmp_path / "bench.html").as_uri())
-    page.wait_for_selector(".js-plotly-plot .main-svg")
-    assert page.locator(".js-plotly-plot").count() == 6
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
-    page.close()
-    assert problems == []
+    with visit(browser, tmp_path / "bench.html", viewport={"width": width, "height": 900}) as seen:
+        seen.page.wait_for_selector(".js-plotly-plot .main-svg")
+        assert seen.page.locator(".js-plotly-plot").count() == 6
+        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+        seen.quiet()

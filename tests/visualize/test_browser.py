@@ -1,11 +1,11 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, and silence towards the network."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 import visualize
+from tests.visualize.homes import viewer
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.assets import plotly_js_path, viewer_assets
@@ -15,38 +15,10 @@ TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
 
 
-class Opened:
-    """A page with what it asked for and what went wrong in it."""
-
-    def __init__(self, browser, path: Path, fragment: str = "", **context) -> None:
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.asked: list[str] = []
-        self.errors: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
-        self.page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
-        self.page.goto(path.as_uri() + fragment)
-        self.page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
-
-    @property
-    def sentence(self) -> str:
-        return self.page.inner_text(".dsbd-sentence")
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "viewer.html"
-    visualize.export_html(TRACE, path)
-    return path
-
-
 @pytest.fixture
 def opened(browser, exported):
-    page = Opened(browser, exported)
-    yield page
-    page.context.close()
+    with viewer(browser, exported) as seen:
+        yield seen
 
 
 def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_node(opened):
@@ -65,8 +37,7 @@ def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_no
     assert page.inner_text(".dsbd-origin-bonus") == " a"
     page.keyboard.press("ArrowRight")
     assert opened.sentence == SCENE.iterations[1].steps[0].sentence
-    assert opened.errors == []
-    assert [url for url in opened.asked if not url.startswith(("file:", "data:"))] == []
+    opened.quiet()
 
 
 def test_keys_and_buttons(opened):
@@ -95,14 +66,13 @@ def test_keys_and_buttons(opened):
 
 
 def test_a_link_leads_to_its_step(browser, exported):
-    opened = Opened(browser, exported, "#it=2&step=6")
-    assert opened.sentence == SCENE.iterations[2].steps[6].sentence
-    opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
-    opened.page.wait_for_function(
-        "text => document.querySelector('.dsbd-sentence').textContent === text",
-        arg=SCENE.iterations[1].steps[3].sentence,
-    )
-    opened.context.close()
+    with viewer(browser, exported, "#it=2&step=6") as opened:
+        assert opened.sentence == SCENE.iterations[2].steps[6].sentence
+        opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
+        opened.page.wait_for_function(
+            "text => document.querySelector('.dsbd-sentence').textContent === text",
+            arg=SCENE.iterations[1].steps[3].sentence,
+        )
 
 
 def test_the_tree_of_words_says_what_the_drawing_shows(opened):
@@ -171,37 +141,34 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_theme_follows_the_page(browser, exported, scheme):
-    opened = Opened(browser, exported, color_scheme=scheme)
-    assert opened.page.get_attribute(".dsbd", "data-theme") == scheme
-    opened.page.evaluate("() => document.body.classList.add('dark')")
-    opened.page.wait_for_selector(".dsbd[data-theme=dark]")
-    opened.context.close()
+    with viewer(browser, exported, color_scheme=scheme) as opened:
+        assert opened.page.get_attribute(".dsbd", "data-theme") == scheme
+        opened.page.evaluate("() => document.body.classList.add('dark')")
+        opened.page.wait_for_selector(".dsbd[data-theme=dark]")
 
 
 @pytest.mark.parametrize("width", [400, 1280])
 def test_the_page_never_scrolls_sideways(browser, exported, width):
-    opened = Opened(browser, exported)
-    opened.page.set_viewport_size({"width": width, "height": 800})
-    opened.page.wait_for_timeout(150)
-    assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    opened.context.close()
+    with viewer(browser, exported) as opened:
+        opened.page.set_viewport_size({"width": width, "height": 800})
+        opened.page.wait_for_timeout(150)
+        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_hostile_tokens_stay_text(browser, tmp_path):
     path = tmp_path / "nasty.html"
     visualize.export_html(nasty_trace(), path)
-    opened = Opened(browser, path)
-    page = opened.page
-    page.focus(".dsbd")
-    for scene in visualize.build_scene(nasty_trace()).iterations:
-        page.keyboard.press("End")
-        shown = page.evaluate("() => [...document.querySelectorAll('.dsbd-label')].map(node => node.textContent)")
-        expected = [node.label + (f" ×{node.slots}" if node.slots > 1 else "") for node in scene.nodes]
-        assert [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in shown] == expected
-        page.keyboard.press("ArrowRight")
-    assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a').length") == 0
-    assert opened.errors == []
-    opened.context.close()
+    with viewer(browser, path) as opened:
+        page = opened.page
+        page.focus(".dsbd")
+        for scene in visualize.build_scene(nasty_trace()).iterations:
+            page.keyboard.press("End")
+            shown = page.evaluate("() => [...document.querySelectorAll('.dsbd-label')].map(node => node.textContent)")
+            expected = [node.label + (f" ×{node.slots}" if node.slots > 1 else "") for node in scene.nodes]
+            assert [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in shown] == expected
+            page.keyboard.press("ArrowRight")
+        assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a').length") == 0
+        assert opened.errors == []
 
 
 def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_path):
@@ -219,24 +186,23 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
         window.b = DsbdViewer.mount(document.getElementById("b"), scene);</script>""",
         encoding="utf-8",
     )
-    opened = Opened(browser, page)
-    run = opened.page.evaluate
-    run("() => a.goto({step: 5})")
-    places = run("() => [a.where(), b.where()]")
-    assert [(place["it"], place["step"]) for place in places] == [(0, 5), (0, 0)]
-    run("() => a.setScene(scene)")
-    assert run("() => a.where()") == places[0]
-    run("() => a.setScene(scene, {follow: true})")
-    last = len(SCENE.iterations) - 1
-    whole = run("() => a.where()")
-    assert (whole["it"], whole["step"]) == (last, len(SCENE.iterations[last].steps) - 1)
-    run("() => a.setScene({...scene, iterations: scene.iterations.slice(-1)}, {append: true, follow: true})")
-    assert run("() => a.where()") == whole
-    run("() => a.destroy()")
-    assert run("() => document.querySelectorAll('.dsbd').length") == 1
-    run("() => b.setScene(null)")
-    empty = json.dumps(visualize.SceneBuilder(None).scene().to_dict())
-    run(f"() => b.setScene({empty})")
-    assert opened.page.inner_text(".dsbd-empty") == "This trace holds no iterations."
-    assert opened.errors == []
-    opened.context.close()
+    with viewer(browser, page) as opened:
+        run = opened.page.evaluate
+        run("() => a.goto({step: 5})")
+        places = run("() => [a.where(), b.where()]")
+        assert [(place["it"], place["step"]) for place in places] == [(0, 5), (0, 0)]
+        run("() => a.setScene(scene)")
+        assert run("() => a.where()") == places[0]
+        run("() => a.setScene(scene, {follow: true})")
+        last = len(SCENE.iterations) - 1
+        whole = run("() => a.where()")
+        assert (whole["it"], whole["step"]) == (last, len(SCENE.iterations[last].steps) - 1)
+        run("() => a.setScene({...scene, iterations: scene.iterations.slice(-1)}, {append: true, follow: true})")
+        assert run("() => a.where()") == whole
+        run("() => a.destroy()")
+        assert run("() => document.querySelectorAll('.dsbd').length") == 1
+        run("() => b.setScene(null)")
+        empty = json.dumps(visualize.SceneBuilder(None).scene().to_dict())
+        run(f"() => b.setScene({empty})")
+        assert opened.page.inner_text(".dsbd-empty") == "This trace holds no iterations."
+        assert opened.errors == []

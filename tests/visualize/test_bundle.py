@@ -9,11 +9,18 @@ from importlib import resources
 import pytest
 
 from visualize.assets import viewer_assets
-from visualize.bundle import ENTRY, imports_of, known_languages, module, source, top_level_names
+from visualize.bundle import ENTRY, imports_of, known_languages, module, source
 
 FILES = sorted(
     entry.name for entry in (resources.files("visualize") / "viewer").iterdir() if entry.name.endswith(".js")
 )
+NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
+
+
+def top_level_names(name: str) -> list[str]:
+    """What a source file names at its top level."""
+    found = (match[1] or match[2] for match in NAMED.finditer(source(name)))
+    return [part.strip() for names in found for part in names.split(",")]
 
 
 def test_every_import_names_an_export_and_every_file_is_reached():

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dsbd.errors import TraceError
+from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize import diff_scene
 from visualize.diff import Divergence
@@ -47,25 +48,21 @@ def test_different_prompts_are_refused():
 def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
     diff = diff_scene(TRACE, toy_trace(width_threshold=0.3))
     path = tmp_path / "diff.html"
-    path.write_text(html_page(diff), encoding="utf-8")
-    page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(path.as_uri())
-    page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
-    assert page.locator(".dsbd-forest").count() == 2
-    page.click("text=To where they part")
-    for side, scene in enumerate((diff.left, diff.right)):
-        said = page.locator(".dsbd-told .dsbd-sentence").nth(side).inner_text()
-        assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence
-    assert page.locator(".dsbd-parting").count() == 2
-    page.locator("[aria-label='First step']").first.click()
-    counts = page.locator(".dsbd-count").all_inner_texts()
-    assert counts[0].startswith("1 of")
-    assert counts[2].startswith("1 of")
-    page.uncheck("input[type=checkbox]")
-    page.locator("[aria-label='Step forward']").first.click()
-    assert page.locator(".dsbd-count").all_inner_texts()[2] == counts[2]
-    page.wait_for_url(lambda url: "left.step=1" in url and "right.step=0" in url)
-    assert errors == []
-    page.context.close()
+    path.write_text(html_page(diff, plotly="inline"), encoding="utf-8")
+    with viewer(browser, path, viewport={"width": 1400, "height": 900}) as seen:
+        page = seen.page
+        assert page.locator(".dsbd-forest").count() == 2
+        page.click("text=To where they part")
+        for side, scene in enumerate((diff.left, diff.right)):
+            said = page.locator(".dsbd-told .dsbd-sentence").nth(side).inner_text()
+            assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence
+        assert page.locator(".dsbd-parting").count() == 2
+        page.locator("[aria-label='First step']").first.click()
+        counts = page.locator(".dsbd-count").all_inner_texts()
+        assert counts[0].startswith("1 of")
+        assert counts[2].startswith("1 of")
+        page.uncheck("input[type=checkbox]")
+        page.locator("[aria-label='Step forward']").first.click()
+        assert page.locator(".dsbd-count").all_inner_texts()[2] == counts[2]
+        page.wait_for_url(lambda url: "left.step=1" in url and "right.step=0" in url)
+        seen.quiet()

@@ -8,7 +8,8 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration, Node, Trace
+from dsbd.tracing.records import Iteration, Node
+from dsbd.tracing.trace import Trace
 from tests.visualize.toy import toy_trace
 from visualize.assets import classic, viewer_assets
 from visualize.bundle import module

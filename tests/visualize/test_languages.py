@@ -6,6 +6,7 @@ import string
 import pytest
 
 import visualize
+from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize.bundle import known_languages, source
 from visualize.words import Words
@@ -68,22 +69,17 @@ def test_the_figures_speak_the_language(language):
 def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
     path = tmp_path / "viewer.html"
     visualize.export_html(TRACE, path, language="de")
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(path.as_uri() + "#it=1&step=7")
-    page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
-    for language in ("de", *LANGUAGES):
-        page.select_option(".dsbd-language", language)
-        expected = visualize.build_scene(TRACE, language=language).iterations[1].steps[7].sentence
-        assert page.inner_text(".dsbd-sentence") == expected
-        assert page.get_attribute(".dsbd", "lang") == language
-        assert page.get_attribute(".dsbd", "dir") == TABLES[language]["direction"]
-        assert page.evaluate("() => document.activeElement.className") == "dsbd-language"
-        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    page.wait_for_url("**lang=zh")
-    page.reload()
-    page.wait_for_selector(".dsbd[lang=zh]")
-    assert errors == []
-    context.close()
+    with viewer(browser, path, "#it=1&step=7") as seen:
+        page = seen.page
+        for language in ("de", *LANGUAGES):
+            page.select_option(".dsbd-language", language)
+            expected = visualize.build_scene(TRACE, language=language).iterations[1].steps[7].sentence
+            assert seen.sentence == expected
+            assert page.get_attribute(".dsbd", "lang") == language
+            assert page.get_attribute(".dsbd", "dir") == TABLES[language]["direction"]
+            assert page.evaluate("() => document.activeElement.className") == "dsbd-language"
+            assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        page.wait_for_url("**lang=zh")
+        page.reload()
+        page.wait_for_selector(".dsbd[lang=zh]")
+        seen.quiet()

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED
 from visualize.layout import COUSINS, COVER_HEIGHT, HEIGHT, SIBLINGS, TREES, forest_graph, tidy

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import visualize
-from dsbd.__main__ import main
 from dsbd.assets import asset_path
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
+from tests.command_line import refused
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.test_exports import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
@@ -108,24 +108,19 @@ def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
     """Catches a traceback, and an error that leaves a teacher searching."""
     TRACE.save(tmp_path / "t.json")
     (tmp_path / "bad.md").write_text(text, encoding="utf-8")
-    assert main(["lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html")]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert len(err.strip().splitlines()) == 1
-    assert "bad.md" in err
-    assert named in err
+    told = refused(capsys, "lesson", str(tmp_path / "bad.md"), "--output", str(tmp_path / "out.html"))
+    assert "bad.md" in told
+    assert named in told
 
 
 def test_unreadable_lessons_are_one_line(tmp_path, capsys):
     (tmp_path / "latin.md").write_bytes(b"---\ntitle: \xe9\n")
     for path, named in ((tmp_path / "latin.md", "not UTF-8"), (tmp_path / "none.md", "cannot read lesson")):
-        assert main(["lesson", str(path), "--output", str(tmp_path / "out.html")]) == 2
-        assert named in capsys.readouterr().err
+        assert named in refused(capsys, "lesson", str(path), "--output", str(tmp_path / "out.html"))
     TRACE.save(tmp_path / "t.json")
     for lessons, named in ((tmp_path / "nowhere", "is no folder"), (tmp_path / "latin.md", "is no folder")):
-        flags = ["site", "--traces", str(tmp_path), "--lessons", str(lessons), "--output", str(tmp_path / "out")]
-        assert main(flags) == 2
-        assert named in capsys.readouterr().err
+        flags = ["--traces", str(tmp_path), "--lessons", str(lessons), "--output", str(tmp_path / "out")]
+        assert named in refused(capsys, "site", *flags)
     assert not (tmp_path / "out").exists()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import path_to
+from dsbd.tracing.records import path_to
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.mask import mask_info

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize import build_scene
 from visualize.html import html_page
@@ -42,26 +43,20 @@ def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
     """Drawing the whole forest anew at every step made it take a tenth of a second and more."""
     path = tmp_path / "long.html"
     path.write_text(html_page(build_scene(TRACE)), encoding="utf-8")
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    seen = page.evaluate(WATCH)
-    assert len(seen["touched"]) > 60
-    assert max(seen["built"]) > 30
-    assert max(seen["touched"]) <= 8  # its mark, its edge, those of its children where its label grew, and the ring
-    page.context.close()
+    with viewer(browser, path) as seen:
+        counts = seen.page.evaluate(WATCH)
+    assert len(counts["touched"]) > 60
+    assert max(counts["built"]) > 30
+    assert max(counts["touched"]) <= 8  # its mark, its edge, those of its children where its label grew, and the ring
 
 
 def test_the_titles_of_the_layers_stay_in_sight(browser, tmp_path):
     """In a tall forest the reader lost which column was which."""
     path = tmp_path / "tall.html"
     path.write_text(html_page(build_scene(TRACE)), encoding="utf-8")
-    page = browser.new_context(viewport={"width": 1280, "height": 600}).new_page()
-    page.goto(path.as_uri() + "#it=3&step=9")
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    scroller = page.locator(".dsbd-scroller")
-    scroller.evaluate("element => element.scrollTo({top: element.scrollHeight, behavior: 'instant'})")
-    assert scroller.evaluate("element => element.scrollTop") > 50
-    head, holder = page.locator(".dsbd-head-bands").bounding_box(), scroller.bounding_box()
-    assert head["y"] == pytest.approx(holder["y"], abs=1)
-    page.context.close()
+    with viewer(browser, path, "#it=3&step=9", viewport={"width": 1280, "height": 600}) as seen:
+        scroller = seen.page.locator(".dsbd-scroller")
+        scroller.evaluate("element => element.scrollTo({top: element.scrollHeight, behavior: 'instant'})")
+        assert scroller.evaluate("element => element.scrollTop") > 50
+        head, holder = seen.page.locator(".dsbd-head-bands").bounding_box(), scroller.bounding_box()
+        assert head["y"] == pytest.approx(holder["y"], abs=1)

@@ -1,18 +1,15 @@
 """The static site: whole, served from a folder or by any server of files, silent towards everyone else."""
 
-import functools
-import http.server
 import json
 import re
-import threading
 
 import pytest
 
 import visualize
-from dsbd.__main__ import main
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
-from tests.visualize.homes import hostile_marks, visit
+from tests.command_line import refused, run
+from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 
@@ -31,21 +28,6 @@ def site(tmp_path_factory):
     pages = visualize.export_site(folder, output, title="<i>Forests</i>", base_url=BASE.rstrip("/"))
     assert pages == ["index.html", "forests/1-toy-fox.html", "forests/b-nasty.html"]
     return output
-
-
-@pytest.fixture(scope="module")
-def served(site):
-    """The site behind the plainest of servers."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
 
 
 def test_the_index_leads_to_every_viewer(browser, site):
@@ -76,15 +58,15 @@ def test_hostile_tokens_stay_text_on_the_site(browser, site):
 
 
 @pytest.mark.parametrize("sandbox", ["", 'sandbox="allow-scripts"'])
-def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, served, site, sandbox):
+def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, site, sandbox):
     """Catches links and titles inside an embedded frame, and a policy that a sandboxed frame cannot meet."""
     host = site / "host.html"
     frame = f"<iframe {sandbox} src='forests/1-toy-fox.html' width=1000 height=800></iframe>"
     host.write_text(f"<!doctype html><link rel=icon href='data:,'>{frame}")
-    with visit(browser, served + "host.html") as seen:
+    with served(site) as address, visit(browser, address + "host.html") as seen:
         (frame,) = seen.drawn()
         assert not frame.is_visible(".around")
-        assert [url for url in seen.outside if not url.startswith(served)] == []
+        assert [url for url in seen.outside if not url.startswith(address)] == []
         assert seen.errors == []
 
 
@@ -128,20 +110,14 @@ def saved(folder):
 def test_bad_input_is_one_line_and_nothing_is_written(prepare, arguments, named, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
-    try:
-        code = main(["site", *arguments, "--output", "out"])
-    except SystemExit as stop:
-        code = stop.code
-    out, err = capsys.readouterr()
-    assert (code, out) == (2, "")
-    assert len(err.strip().splitlines()) == 1
-    assert named in err
+    assert named in refused(capsys, "site", *arguments, "--output", "out")
     assert not (tmp_path / "out").is_dir()
 
 
 def test_the_command_writes_the_site(tmp_path, capsys):
     TRACE.save(tmp_path / "a.json")
-    assert main(["site", "--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["pages"] == ["index.html", "forests/a.html"]
+    flags = ["--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]
+    code, out, _ = run(capsys, "site", *flags)
+    assert (code, json.loads(out)["pages"]) == (0, ["index.html", "forests/a.html"])
     with pytest.raises(TraceError, match="is no folder"):
         visualize.export_site(tmp_path / "a.json", tmp_path / "out")

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from dsbd.tracing.trace import Piece
+from dsbd.tracing.records import Piece
 from visualize.tokens import columns, flowing, joined, piece_label, running_text, shorten, visible
 
 

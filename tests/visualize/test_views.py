@@ -5,9 +5,8 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 
-import pytest
-
 import visualize
+from tests.visualize.homes import viewer
 from tests.visualize.test_evidence import tampered
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
@@ -15,26 +14,6 @@ from tests.visualize.traces import RECORDED
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
-
-
-@pytest.fixture(scope="module")
-def exported(tmp_path_factory):
-    path = tmp_path_factory.mktemp("page") / "viewer.html"
-    visualize.export_html(TRACE, path)
-    return path
-
-
-@pytest.fixture
-def page(browser, exported):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(exported.as_uri() + "#it=1&step=8")
-    page.wait_for_selector(".dsbd-badge svg")
-    yield page
-    assert errors == []
-    context.close()
 
 
 def test_a_node_pointed_at_shows_whom_it_sees(page):
@@ -112,16 +91,15 @@ def test_a_tampered_trace_is_called_out(browser, tmp_path):
     trace, at = tampered(RECORDED["1-dynamic-width.json.gz"], "uniform", 1)
     path = tmp_path / "tampered.html"
     visualize.export_html(trace, path)
-    page = browser.new_context().new_page()
-    page.goto(path.as_uri())
-    page.wait_for_selector(".dsbd-badge.dsbd-failed")
-    told = page.inner_text(".dsbd-badge")
-    assert re.fullmatch(rf"iteration {at}, layer \d+: the verdict on “.+” does not follow", told)
-    page.click(".dsbd-badge")
-    page.wait_for_url(f"**#it={at}&*")
-    token = re.search("“(.+)”", told).group(1)
-    assert token in page.inner_text(".dsbd-sentence")
-    page.context.close()
+    with viewer(browser, path) as seen:
+        page = seen.page
+        page.wait_for_selector(".dsbd-badge.dsbd-failed")
+        told = page.inner_text(".dsbd-badge")
+        assert re.fullmatch(rf"iteration {at}, layer \d+: the verdict on “.+” does not follow", told)
+        page.click(".dsbd-badge")
+        page.wait_for_url(f"**#it={at}&*")
+        token = re.search("“(.+)”", told).group(1)
+        assert token in page.inner_text(".dsbd-sentence")
 
 
 def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
@@ -145,109 +123,92 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
 
 
 def test_layers_are_rows_on_a_narrow_page(browser, exported):
-    context = browser.new_context(viewport={"width": 400, "height": 800})
-    page = context.new_page()
-    page.goto(exported.as_uri() + "#it=0&step=8")
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    nodes = SCENE.iterations[0].nodes
-    places = page.evaluate(
-        """() => [...document.querySelectorAll('.dsbd-node')].map(
-            (node) => node.getAttribute('transform').match(/[-\\d.]+/g).map(Number))"""
-    )
-    for node, (x, y) in zip(nodes, places, strict=True):
-        for other, (left, top) in zip(nodes, places, strict=True):
-            if node.column < other.column:
-                assert y < top
-            if node.column == other.column and node.row < other.row:
-                assert x < left
-    assert page.is_visible(".dsbd-row-title")
-    assert not page.is_visible(".dsbd-head-bands")
-    context.close()
+    with viewer(browser, exported, "#it=0&step=8", viewport={"width": 400, "height": 800}) as seen:
+        page = seen.page
+        nodes = SCENE.iterations[0].nodes
+        places = page.evaluate(
+            """() => [...document.querySelectorAll('.dsbd-node')].map(
+                (node) => node.getAttribute('transform').match(/[-\\d.]+/g).map(Number))"""
+        )
+        for node, (x, y) in zip(nodes, places, strict=True):
+            for other, (left, top) in zip(nodes, places, strict=True):
+                if node.column < other.column:
+                    assert y < top
+                if node.column == other.column and node.row < other.row:
+                    assert x < left
+        assert page.is_visible(".dsbd-row-title")
+        assert not page.is_visible(".dsbd-head-bands")
 
 
 def test_hashes_of_several_viewers_do_not_fight(browser, exported):
     """Two viewers that both wrote #it would drag each other about."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(exported.as_uri())
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    page.evaluate(
-        """async () => {
-        const scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
-        for (const name of ['a', 'b', 'c']) {
-            const holder = document.body.appendChild(document.createElement('div'));
-            window[name] = DsbdViewer.mount(holder, scene, {hash: name === 'c' ? false : name});
-        }
-        a.goto({it: 2, step: 3}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }"""
-    )
-    page.wait_for_url("**#*a.it=2*b.it=1*")
-    assert "it=4" not in page.url
-    page.evaluate("() => { location.hash = '#a.it=0&a.step=5'; }")
-    page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
-    assert page.evaluate("() => b.where().it") == 1
-    context.close()
+    with viewer(browser, exported) as seen:
+        page = seen.page
+        page.evaluate(
+            """async () => {
+            const scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+            for (const name of ['a', 'b', 'c']) {
+                const holder = document.body.appendChild(document.createElement('div'));
+                window[name] = DsbdViewer.mount(holder, scene, {hash: name === 'c' ? false : name});
+            }
+            a.goto({it: 2, step: 3}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }"""
+        )
+        page.wait_for_url("**#*a.it=2*b.it=1*")
+        assert "it=4" not in page.url
+        page.evaluate("() => { location.hash = '#a.it=0&a.step=5'; }")
+        page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
+        assert page.evaluate("() => b.where().it") == 1
 
 
 def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
     """While a decode runs, scenes arrive several times a second: what a reader has set must survive them."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    page.goto(exported.as_uri())
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    page.evaluate(
-        """async () => {
-        window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
-        document.getElementById('viewer').remove();
-        const holder = document.body.appendChild(document.createElement('div'));
-        window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});
-        window.viewer = DsbdViewer.mount(holder, grown(2));
-        viewer.goto({it: 1, step: 8}); viewer.show('whatif'); }"""
-    )
-    slider = page.locator("[aria-label='width threshold']")
-    slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
-    said = page.inner_text(".dsbd-whatif-said")
-    page.evaluate("() => viewer.setScene(grown(4))")
-    assert slider.input_value() == "0.2"
-    assert page.inner_text(".dsbd-whatif-said") == said
-    assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
-    assert page.inner_text(".dsbd-count >> nth=1") == "2 of 4"
-    page.evaluate("() => { viewer.show('charts'); viewer.setScene(grown(5)); }")
-    assert page.evaluate("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
-    context.close()
+    with viewer(browser, exported) as seen:
+        page = seen.page
+        page.evaluate(
+            """async () => {
+            window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+            document.getElementById('viewer').remove();
+            const holder = document.body.appendChild(document.createElement('div'));
+            window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});
+            window.viewer = DsbdViewer.mount(holder, grown(2));
+            viewer.goto({it: 1, step: 8}); viewer.show('whatif'); }"""
+        )
+        slider = page.locator("[aria-label='width threshold']")
+        slider.evaluate("input => { input.value = 0.2; input.dispatchEvent(new Event('input')); input.focus(); }")
+        said = page.inner_text(".dsbd-whatif-said")
+        page.evaluate("() => viewer.setScene(grown(4))")
+        assert slider.input_value() == "0.2"
+        assert page.inner_text(".dsbd-whatif-said") == said
+        assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
+        assert page.inner_text(".dsbd-count >> nth=1") == "2 of 4"
+        page.evaluate("() => { viewer.show('charts'); viewer.setScene(grown(5)); }")
+        assert page.evaluate("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 
 
 def test_a_link_to_a_layer_leads_to_its_width(browser, exported):
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
     node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
-    page.goto(f"{exported.as_uri()}#it=2&layer=2&node={node.id}")
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
-    assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
-    assert page.inner_text(".dsbd-card .dsbd-token") == node.token
-    context.close()
+    with viewer(browser, exported, f"#it=2&layer=2&node={node.id}") as seen:
+        page = seen.page
+        layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
+        assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
+        assert page.inner_text(".dsbd-card .dsbd-token") == node.token
 
 
 def test_hostile_tokens_stay_text_in_every_view(browser, tmp_path):
     path = tmp_path / "nasty.html"
     visualize.export_html(nasty_trace(), path)
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("dialog", lambda dialog: (errors.append("dialog"), dialog.dismiss()))
-    page.goto(path.as_uri() + "#it=1")
-    page.wait_for_selector(".dsbd-node:not([hidden])")
-    page.focus(".dsbd")
-    page.keyboard.press("End")
-    for view in ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result"):
-        page.click(f"[data-tab={view}]")
-        assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length") == 0
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="SVG", exact=True).click()
-    ElementTree.fromstring(waiting.value.path().read_bytes())
-    assert errors == []
-    context.close()
+    markup = "() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length"
+    with viewer(browser, path, "#it=1") as seen:
+        page = seen.page
+        page.focus(".dsbd")
+        page.keyboard.press("End")
+        for view in ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result"):
+            page.click(f"[data-tab={view}]")
+            assert page.evaluate(markup) == 0
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="SVG", exact=True).click()
+        ElementTree.fromstring(waiting.value.path().read_bytes())
+        assert seen.errors == []
 
 
 def test_a_key_held_down_leaves_its_last_place_in_the_address(page):

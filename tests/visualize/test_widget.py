@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import visualize
-from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 
@@ -28,49 +28,29 @@ window.end = await widget.render({{model, el: document.getElementById("el")}});
 """What a notebook front end does with a widget, as far as this one needs it."""
 
 
-def opened(browser, tmp_path, made):
-    """The widget in a page of its own; returns its visit."""
+def write_host(tmp_path, made):
+    """The widget in a page of its own."""
     (tmp_path / "widget.js").write_text(made._esm if isinstance(made._esm, str) else str(made._esm), encoding="utf-8")
     state = json.dumps({"scene": made.scene, "it": made.it, "step": made.step}).replace("<", "\\u003c")
-    page = tmp_path / "host.html"
-    page.write_text(HOST.format(css=made._css, state=state, esm="./widget.js"), encoding="utf-8")
-    return page
+    (tmp_path / "host.html").write_text(HOST.format(css=made._css, state=state, esm="./widget.js"), encoding="utf-8")
 
 
-@pytest.fixture
-def served(tmp_path):
-    """Modules are not loaded from files: a server of the folder."""
-    import functools
-    import http.server
-    import threading
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(tmp_path)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-
-
-def test_python_and_reader_step_together(browser, tmp_path, served):
+def test_python_and_reader_step_together(browser, tmp_path):
     """Catches a widget that does not draw, does not follow, or does not tell."""
     pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")
     made = visualize.widget(TRACE, it=1, step=2)
     sent = []
     made.send = sent.append
-    opened(browser, tmp_path, made)
+    write_host(tmp_path, made)
 
     def ask(content):
         made._answer(made, content, [])
         return sent[-1]
 
-    with visit(browser, "about:blank") as seen:
+    with served(tmp_path) as address, visit(browser, "about:blank") as seen:
         page = seen.page
         page.expose_function("askPython", ask)
-        page.goto(served + "host.html")
+        page.goto(address + "host.html")
         (frame,) = seen.drawn()
         says = ".dsbd-sentence"
         assert frame.inner_text(says) == SCENE.iterations[1].steps[2].sentence
@@ -85,7 +65,7 @@ def test_python_and_reader_step_together(browser, tmp_path, served):
         assert hostile_marks(frame) == 0
         page.evaluate("() => end()")
         assert page.locator(".dsbd").count() == 0
-        assert [url for url in seen.outside if not url.startswith(served)] == []
+        assert [url for url in seen.outside if not url.startswith(address)] == []
         assert [error for error in seen.errors if "404" not in error] == []
 
 

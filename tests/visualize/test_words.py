@@ -7,7 +7,7 @@ from importlib import resources
 import pytest
 
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Draw, Layer, Trial
+from dsbd.tracing.records import Draw, Layer, Trial
 from visualize.words import Words, number, tell_apart
 
 WORDS = Words()

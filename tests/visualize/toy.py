@@ -11,7 +11,7 @@ import random
 from collections import Counter, defaultdict
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.trace import (
+from dsbd.tracing.records import (
     Alternative,
     BeamRecord,
     Draw,
@@ -26,10 +26,9 @@ from dsbd.tracing.trace import (
     Piece,
     Prompt,
     Result,
-    Trace,
     Trial,
-    canonical_digest,
-)  # fmt: skip
+)
+from dsbd.tracing.trace import Trace, canonical_digest
 
 STORY = (
     "once upon a time a little fox lived in the old wood . the fox was kind . one day the fox met a little owl . "

@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from dsbd.errors import TraceError
-from dsbd.tracing.trace import path_to
+from dsbd.tracing.records import path_to
 from tests.visualize.toy import toy_trace
 from visualize import SceneBuilder, build_scene
-from visualize.scene import Change, Fact, Gauge
+from visualize.scenes import Change, Fact, Gauge
 from visualize.styles import STATES, YIELDED
 
 TRACE = toy_trace()
@@ -172,7 +172,7 @@ def test_visualize_needs_neither_torch_nor_gradio():
         "html",
         "layout",
         "pack",
-        "scene",
+        "scenes",
         "svg",
         "text",
         "words",

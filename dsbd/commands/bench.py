@@ -1,0 +1,40 @@
+"""``bench``: methods and settings over many prompts; its flags are in ``dsbd.measure.flags``."""
+
+import argparse
+from typing import Any
+
+from dsbd.commands.output import OK, STOPPED, print_json, require_folder_of
+from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.commands.parser import new_command
+from dsbd.measure.flags import add_bench_flags, baselines_of, plan_of
+
+
+def add(commands: Any) -> None:
+    """Its flags."""
+    parser = new_command(commands, "bench", "measure methods and settings over many prompts", run)
+    add_bench_flags(parser)
+    add_pair_flags(parser)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Returns the exit code."""
+    plan = plan_of(parsed)
+    baselines = baselines_of(parsed, plan)
+    for path in (parsed.output, parsed.report):
+        require_folder_of(path)
+    from dsbd.measure.session import BenchSession
+
+    session = BenchSession(pair_of(parsed), plan, parsed.output)
+    finished = session.run()
+    summary = session.summary(baselines)
+    if parsed.json:
+        print_json(summary)
+    else:
+        from dsbd.measure.tables import bench_tables
+
+        print(bench_tables(summary))
+    if parsed.report:
+        import visualize
+
+        visualize.export_bench(summary, parsed.report)
+    return OK if finished else STOPPED

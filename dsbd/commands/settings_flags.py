@@ -1,0 +1,53 @@
+"""One flag per field of DecodingSettings, and the settings that were asked for."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Any, get_args, get_type_hints
+
+from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
+
+
+def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()) -> None:
+    """One flag per field but those of ``skip``."""
+    hints = get_type_hints(DecodingSettings)
+    for field in fields(DecodingSettings):
+        if field.name in skip:
+            continue
+        assert field.default is not MISSING
+        flag, kind = "--" + field.name.replace("_", "-"), hints[field.name]
+        options: dict[str, Any] = {"default": field.default, "dest": field.name, "help": f"({field.default})"}
+        if kind is bool:
+            parser.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
+        elif field.name == "depth_costs":
+            parser.add_argument(flag, type=_costs, metavar="COST,COST,...", **options)
+        elif field.name in AUTO_FIELDS and kind is not str:
+            parser.add_argument(flag, type=_integer_or_auto, metavar="N|auto", **options)
+        elif type(None) in get_args(kind):
+            parser.add_argument(flag, type=_integer_or_none, metavar="N|none", **options)
+        else:
+            parser.add_argument(flag, type=kind, metavar=kind.__name__.upper(), **options)
+
+
+def settings_of(parsed: argparse.Namespace) -> DecodingSettings:
+    """Raises: SettingsError."""
+    names = {field.name for field in fields(DecodingSettings)}
+    return DecodingSettings(**{name: value for name, value in vars(parsed).items() if name in names})
+
+
+def _integer_or_none(text: str) -> int | None:
+    return None if text.lower() == "none" else int(text)
+
+
+def _integer_or_auto(text: str) -> int | str:
+    return AUTO if text.lower() == AUTO else int(text)
+
+
+def _costs(text: str) -> tuple[float, ...] | None:
+    return None if text.lower() == "none" else tuple(float(cost) for cost in text.split(","))
+
+
+# argparse names the type in its message
+_integer_or_none.__name__ = "whole number or none"
+_integer_or_auto.__name__ = "whole number or auto"
+_costs.__name__ = "list of numbers"

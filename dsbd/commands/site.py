@@ -1,0 +1,42 @@
+"""``site``: a static site with a viewer page for every trace of a folder."""
+
+import argparse
+from typing import Any
+
+from dsbd.commands.drawing_flags import add_language_flag
+from dsbd.commands.output import OK, print_json
+from dsbd.commands.parser import new_command
+from dsbd.errors import SettingsError
+
+
+def add(commands: Any) -> None:
+    """Its flags."""
+    parser = new_command(commands, "site", "write a static site with a viewer page for every trace of a folder", run)
+    parser.add_argument("--traces", required=True, metavar="DIR", help="folder of trace files")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder to write")
+    parser.add_argument("--lessons", metavar="DIR", help="folder of lessons, to be pages of the site as well")
+    parser.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
+    parser.add_argument("--base-url", default="", metavar="URL", help="where the site will be found, for oEmbed")
+    add_language_flag(parser)
+
+
+def run(parsed: argparse.Namespace) -> int:
+    """Returns the exit code."""
+    import visualize
+
+    try:
+        pages = visualize.export_site(
+            parsed.traces,
+            parsed.output,
+            lessons=parsed.lessons,
+            title=parsed.title,
+            base_url=parsed.base_url,
+            language=parsed.language,
+        )
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+    if parsed.json:
+        print_json({"output": parsed.output, "pages": pages})
+    else:
+        print("\n".join(pages))
+    return OK

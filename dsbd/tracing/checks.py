@@ -1,0 +1,43 @@
+"""Checking a trace: what follows is counted, and the first thing that does not ends the audit."""
+
+from typing import NoReturn
+
+TOLERANCE = 1e-9
+"""Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
+
+
+class BrokenError(Exception):
+    """Something does not follow; the message says what."""
+
+
+class Checks:
+    """How many decisions and identities were decided again, and where the audit stands.
+
+    Every check may raise :class:`BrokenError`.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.place = "trace"
+
+    def same(self, what: str, recorded: object, expected: object) -> None:
+        """They are equal."""
+        self.count += 1
+        if recorded != expected:
+            self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
+
+    def close(self, what: str, recorded: float | None, expected: float) -> None:
+        """They are equal up to rounding."""
+        self.count += 1
+        scale = max(1.0, abs(expected))
+        if recorded is None or not abs(recorded - expected) <= TOLERANCE * scale:
+            self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
+
+    def broken(self, what: str) -> NoReturn:
+        """Something does not follow."""
+        raise BrokenError(f"{self.place}: {what}")
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

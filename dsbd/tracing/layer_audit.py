@@ -1,0 +1,217 @@
+"""One layer, decided again: its trials and draws in turn, and the beams it yields."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.checks import TOLERANCE, Checks
+from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
+from dsbd.tracing.width_audit import WidthAudit, ranks_are_greedy
+
+
+@dataclass
+class _Residual:
+    """The residual of the target's law as the trials go by, from recorded numbers only."""
+
+    c: float = 0.0
+    S: float = 1.0
+    rejections: int = 0  # since the last acceptance
+    accepted: list[int] = field(default_factory=list)  # nodes
+    drafted_mass: float = 0.0
+    taken_mass: float = 0.0
+    spent: set[int] = field(default_factory=set)  # nodes drafted up to the last acceptance
+
+    def adopt(self, record: Trial | Draw) -> None:
+        """Go on with the recorded c and S once they agree: a small S has digits that 1 - mass has lost."""
+        if record.c is not None and record.S is not None:
+            self.c, self.S = record.c, record.S
+
+
+class LayerAudit:
+    """One layer of an iteration.
+
+    Args:
+        checks: where the audit stands.
+        settings: of the decode.
+        iteration: the layer's.
+        layer: the layer.
+        nodes: of the trace, by id.
+        log_weights: of the nodes so far, by id.
+    """
+
+    def __init__(
+        self,
+        checks: Checks,
+        settings: ResolvedSettings,
+        iteration: Iteration,
+        layer: Layer,
+        nodes: Mapping[int, Node],
+        log_weights: Mapping[int, float],
+    ) -> None:
+        self.checks, self.settings, self.layer = checks, settings, layer
+        self.nodes, self.log_weights = nodes, log_weights
+        self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
+        self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
+        self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
+        self.is_greedy = ranks_are_greedy(settings)
+        self.state = _Residual()
+        self.finished: dict[int, InputBeam] = {}
+        """The beams that ended, by node."""
+
+    def run(self) -> list[InputBeam]:
+        """Decide it again; returns the beams that live on."""
+        layer, checks, accepted = self.layer, self.checks, self.state.accepted
+        self._width()
+        for order, trial in enumerate(self.trials):
+            checks.same("order of a trial", trial.order, order)
+            self._trial(trial)
+        checks.same("accepted drafts", layer.accepted, len(accepted))
+        checks.same("draws", len(self.draws), layer.width - len(accepted))
+        for order, draw in enumerate(self.draws):
+            checks.same("order of a draw", draw.order, order)
+            self._draw(draw)
+        return self._yielded(accepted + [draw.node for draw in self.draws])
+
+    def _width(self) -> None:
+        layer, checks = self.layer, self.checks
+        if layer.kind == "draft":
+            below = [node for node in self.own.values() if node.parent in layer.alive]
+            WidthAudit(checks, self.settings, layer, self.draws, below).run()
+            return
+        held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
+        checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
+        checks.same("reason of the width", layer.width_reason, "bonus")
+        widest = self.settings.widest
+        width = widest if self.settings.replacement else min(widest, layer.target_support)
+        checks.same("width of the bonus layer", layer.width, width)
+
+    def _trial(self, trial: Trial) -> None:
+        """Decide one draft again and move the residual on."""
+        state = self.state
+        node, name = self.own.get(trial.node), f"trial of node {trial.node}"
+        if node is None or node.kind != "drafted" or node.draft_prob is None:
+            self.checks.broken(f"{name}: it is not a draft of this layer")
+        rest = 1.0  # of Q, less the earlier drafts
+        if not self.settings.replacement and not self.is_greedy:
+            rest -= state.drafted_mass
+        state.drafted_mass += node.draft_prob
+        drawn_from = 1.0 if self.is_greedy else node.draft_prob
+        self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
+        gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
+        verdict = self._verdict(trial, node, name)
+        self.checks.same(f"verdict, {name}", trial.verdict, verdict)
+        if verdict == "accepted":
+            state.accepted.append(node.id)
+            state.taken_mass += node.target_prob or 0.0
+            state.spent = self._drafted_so_far(trial)
+            state.c, state.rejections = 0.0, 0
+            state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
+        elif verdict in ("rejected", "orphaned"):
+            self._reject(trial, gain)
+
+    def _verdict(self, trial: Trial, node: Node, name: str) -> str:
+        state = self.state
+        if len(state.accepted) == self.layer.width:
+            return "unneeded"
+        self.checks.close(f"c, {name}", trial.c, state.c)
+        self.checks.close(f"S, {name}", trial.S, state.S)
+        state.adopt(trial)
+        if node.parent not in self.layer.alive:
+            return "orphaned"
+        left = self._residual_at(node)
+        if self.is_greedy:
+            left = 1.0 if (trial.residual_prob or 0.0) > 0 else 0.0
+        self.checks.close(f"residual, {name}", trial.residual_prob, left)
+        if trial.acceptance is None or trial.uniform is None:
+            self.checks.broken(f"{name}: its acceptance or its uniform is missing")
+        # Where rounding leaves no residual, the laws are equal and the draft is accepted with certainty.
+        certain = trial.acceptance == 1.0 and left / trial.draft_prob > 1.0 - TOLERANCE
+        acceptance = 1.0 if certain else min(1.0, left / trial.draft_prob)
+        self.checks.close(f"acceptance probability, {name}", trial.acceptance, acceptance)
+        self.checks.same(f"uniform in [0, 1), {name}", 0.0 <= trial.uniform < 1.0, True)
+        return "accepted" if trial.uniform < trial.acceptance else "rejected"
+
+    def _residual_at(self, node: Node) -> float:
+        """max(P - c Q, 0) / S; a pair that is spent takes no part in Q, one that was taken has nothing left."""
+        state = self.state
+        target, draft = node.target_prob or 0.0, node.draft_prob or 0.0
+        if not self.settings.replacement:
+            draft = 0.0 if node.id in state.spent else draft
+            target = 0.0 if node.id in state.accepted else target
+        return max(target - state.c * draft, 0.0) / state.S
+
+    def _reject(self, trial: Trial, gain: float) -> None:
+        """c moves by S * gain. S is held by the chain or, without replacement, by the next record that has one."""
+        state, chain = self.state, self.layer.chain_S
+        if self.is_greedy:
+            following = self._next_state(trial)
+            state.c, state.S = following or (state.c, state.S)
+            return
+        c = state.c + state.S * gain
+        if self.settings.replacement:
+            state.rejections += 1
+            S = chain[state.rejections] if state.rejections < len(chain) else 0.0
+            if S > 0:
+                state.c, state.S = c, S
+            return
+        following = self._next_state(trial)
+        if following is None:
+            return
+        self.checks.close("c after a rejection", following[0], c)
+        self.checks.same("the residual shrinks", 0.0 < following[1] <= state.S + TOLERANCE, True)
+        state.c, state.S = following
+
+    def _next_state(self, trial: Trial) -> tuple[float, float] | None:
+        """c and S as recorded by the next trial or the first draw of the layer."""
+        later: list[Trial | Draw] = [other for other in self.trials if other.order > trial.order]
+        for item in [*later, *self.draws]:
+            if item.c is not None and item.S is not None:
+                return item.c, item.S
+        return None
+
+    def _drafted_so_far(self, trial: Trial) -> set[int]:
+        return {earlier.node for earlier in self.trials if earlier.order <= trial.order}
+
+    def _draw(self, draw: Draw) -> None:
+        """Decide one draw again: its kind, its law and the interval its uniform fell in."""
+        state, layer = self.state, self.layer
+        node, name = self.nodes[draw.node], f"draw of node {draw.node}"
+        fresh = "bonus" if layer.kind == "bonus" else "fresh"
+        self.checks.same(f"kind, {name}", draw.kind, "recovered" if state.c > 0 else fresh)
+        self.checks.same(f"landing, {name}", draw.landed, node.kind != "drawn")
+        self.checks.same(f"parent alive, {name}", node.parent in layer.alive, True)
+        self.checks.close(f"c, {name}", draw.c, state.c)
+        self.checks.close(f"S, {name}", draw.S, state.S)
+        state.adopt(draw)
+        if not self.is_greedy:
+            self.checks.close(f"target probability, {name}", draw.target_prob, node.target_prob or 0.0)
+            draft = 0.0 if not self.settings.replacement and node.id in state.spent else draw.draft_prob
+            left = max(draw.target_prob - state.c * draft, 0.0) / state.S
+            self.checks.close(f"interval, {name}", draw.cdf_high - draw.cdf_low, left)
+        self.checks.same(f"uniform in its interval, {name}", draw.cdf_low <= draw.uniform < draw.cdf_high, True)
+        if node.kind != "drawn" and layer.kind == "draft":
+            self.checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)
+        state.taken_mass += draw.target_prob
+        state.c = 0.0
+        state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
+
+    def _yielded(self, yielded: Sequence[int]) -> list[InputBeam]:
+        """The layer's beams, who ended among them, and the outcome."""
+        layer, nodes = self.layer, self.nodes
+        counts = {node: yielded.count(node) for node in yielded}
+        self.checks.same("beams", [(beam.node, beam.multiplicity) for beam in layer.beams], list(counts.items()))
+        for beam in layer.beams:
+            self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, self.log_weights[beam.node])
+        ended = [node for node in counts if nodes[node].ends]
+        self.checks.same("finished beams", layer.finished, ended)
+        self.finished = {beam.node: beam for beam in layer.beams if beam.node in ended}
+        living = [beam for beam in layer.beams if beam.node not in ended]
+        all_land = self.settings.landing and all(draw.landed or nodes[draw.node].ends for draw in self.draws)
+        if not living:
+            outcome = "finished"
+        elif layer.kind == "bonus":
+            outcome = "bonus"
+        else:
+            outcome = ("landed" if all_land else "short") if self.draws else "passed"
+        self.checks.same("outcome", layer.outcome, outcome)
+        return living

@@ -1,0 +1,272 @@
+"""The records that a trace is made of, as plain data.
+
+How to read it
+    Every token that ever belonged to a forest or a beam is a *node* with an id that is unique in
+    the trace. Node 0 is the end of the prompt and is not listed. ``parent`` links lead back to it,
+    so a beam is one node id and its text is the pieces on the way from node 0.
+    An iteration holds the beams it starts from, the nodes it adds (``drafted`` and ``cover`` nodes
+    of the forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the
+    forest), and, layer by layer, the trials of the drafts and the draws from the target's law.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.dataclasses import dataclass
+
+ROOT = 0
+_HEX = "^([0-9a-f]{2})+$"
+
+NodeKind = Literal["drafted", "cover", "drawn"]
+Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
+DrawKind = Literal["recovered", "fresh", "bonus"]
+LayerKind = Literal["draft", "bonus"]
+Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
+Probability = float
+
+STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
+"""Of every record: no unknown field, no number that JSON does not have."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class ModelRecord:
+    """One model of the pair, as it was loaded."""
+
+    id: str
+    revision: str | None
+    dtype: str
+    device: str
+    vocabulary_size: int
+    attention: str
+    """``forest`` (one cache row for all beams) or ``paths`` (one row per path, the fallback)."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Models:
+    """The pair; ``draft`` is None where the method drafts nothing."""
+
+    target: ModelRecord
+    draft: ModelRecord | None
+
+
+@dataclass(frozen=True, config=STRICT)
+class Piece:
+    """A token of the prompt."""
+
+    token_id: int
+    text: str
+    bytes: str | None = Field(default=None, pattern=_HEX)
+    """Hex of the token's bytes where they are not UTF-8 on their own (a character split over tokens), else None."""
+    special: bool = False
+    """True for tokens that are not text, such as BOS."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Prompt:
+    """The prompt as typed, and as the models saw it."""
+
+    text: str
+    pieces: list[Piece]
+
+
+@dataclass(frozen=True, config=STRICT)
+class InputBeam:
+    """A beam that an iteration starts from, or leaves behind. Distinct beams; ``multiplicity`` counts duplicates."""
+
+    node: int
+    multiplicity: int
+    log_weight: float
+    """Sum of the target's raw log-probabilities after the prompt, nats."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Node:
+    """One token below its parent. Its probabilities are those of its layer's joint laws."""
+
+    id: int
+    parent: int
+    layer: int
+    """1..draft_depth for forest nodes; the layer of their draw for drawn nodes."""
+    token_id: int
+    text: str
+    """The token's text; U+FFFD stands for bytes that are not UTF-8 on their own (see ``bytes``)."""
+    kind: NodeKind
+    ends: bool
+    """True for an end-of-sequence token: such a beam leaves as a finished hypothesis."""
+    target_log_prob: float | None
+    """Raw log p(token | parent) under the target, nats; None where it is minus infinity."""
+    draft_log_prob: float | None
+    """The same under the draft model; None for drawn nodes."""
+    target_prob: Probability | None
+    """P: the target's joint law of the layer at this node; None where the layer was never reached."""
+    draft_prob: Probability | None
+    """Q: the draft's joint law of the layer at this node; None for drawn nodes."""
+    bytes: str | None = Field(default=None, pattern=_HEX)
+
+
+@dataclass(frozen=True, config=STRICT)
+class Trial:
+    """One draft put to the test. Duplicates of a node have a trial each.
+
+    With c and S as in DESIGN.md section 4, the residual at the node is max(P - c*Q, 0) / S, and the
+    acceptance probability is min(1, residual / draft_prob).
+    """
+
+    layer: int
+    order: int
+    """Place among the drafts of its layer, from 0, in the order they were drawn."""
+    node: int
+    verdict: Verdict
+    reason: str
+    draft_prob: Probability
+    """Q_k: the law this very draw came from (without replacement: Q less earlier draws, renormalised)."""
+    residual_prob: Probability | None
+    """P': the target's residual at the node before this trial; None for orphaned and unneeded."""
+    c: float | None
+    S: float | None
+    acceptance: Probability | None
+    uniform: float | None
+    """The random number; accepted when it is below ``acceptance``. None where none was needed."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Draw:
+    """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
+
+    layer: int
+    order: int
+    kind: DrawKind
+    node: int
+    landed: bool
+    """True where the drawn pair is a node of the forest."""
+    target_prob: Probability
+    """P at the pair."""
+    draft_prob: Probability
+    """Q at the pair (0 where the draft could not have drawn it, and in a bonus layer)."""
+    c: float
+    S: float
+    uniform: float
+    cdf_low: float
+    cdf_high: float
+
+
+@dataclass(frozen=True, config=STRICT)
+class Alternative:
+    """One of the likeliest pairs of a layer's joint law, whether drafted or not."""
+
+    parent: int
+    token_id: int
+    text: str
+    target_prob: Probability
+    draft_prob: Probability
+    node: int | None
+
+
+@dataclass(frozen=True, config=STRICT)
+class Layer:
+    """What one layer decided."""
+
+    layer: int
+    kind: LayerKind
+    alive: list[int]
+    """Node ids of the alive beams this layer extends, in the fixed order of its joint law."""
+    draws_planned: int
+    """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus."""
+    chain_c: list[float]
+    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty in a bonus layer."""
+    chain_S: list[float]
+    """S at each c of ``chain_c``."""
+    acceptance_chain: list[Probability]
+    """alpha_j = 1 - S_{j+1}/S_j: the mean acceptance of a draft after j - 1 rejections, j = 1..m."""
+    accepted_distribution: list[Probability]
+    """P(m, k): the probability that k of the m drafts are accepted, k = 0..m."""
+    target_support: int
+    """Number of pairs with positive probability under P."""
+    width: int
+    """The chosen width."""
+    width_reason: str
+    accepted: int
+    """How many drafts were accepted."""
+    outcome: Outcome
+    """passed: its width was reached by accepted drafts; landed: every drawn beam landed, so verification
+    went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more."""
+    beams: list[InputBeam]
+    """The beams this layer yielded, finished ones included."""
+    finished: list[int]
+    """Node ids among ``beams`` that ended."""
+    alternatives: list[Alternative] = Field(default_factory=list)
+    forest_mass: Probability | None = None
+    """In a likely forest: P of all its nodes below the alive beams, the chance that a draw lands; else None."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Phases:
+    """Wall-clock seconds of the phases of one iteration."""
+
+    draft_seconds: float
+    score_seconds: float
+    verify_seconds: float
+    commit_seconds: float
+
+
+@dataclass(frozen=True, config=STRICT)
+class KeptSlots:
+    """The cache row of the target around the commit."""
+
+    prompt_slots: int
+    slots_scored: int
+    """Slots in use when the forest had been scored: prompt, live trie and forest."""
+    slots_kept: int
+    """Slots in use after the commit."""
+    nodes: list[int]
+    """Ids of the nodes of this iteration's forest and input beams whose slots stay."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class Iteration:
+    """One target forward: draft, score, verify, commit."""
+
+    index: int
+    input_beams: list[InputBeam]
+    draft_depth: int
+    nodes: list[Node]
+    layers: list[Layer]
+    trials: list[Trial]
+    draws: list[Draw]
+    output_beams: list[InputBeam]
+    """The input beams of the next iteration."""
+    kept: KeptSlots
+    phases: Phases
+
+
+@dataclass(frozen=True, config=STRICT)
+class BeamRecord:
+    """A hypothesis of the result."""
+
+    node: int
+    text: str
+    token_ids: list[int]
+    log_weight: float
+    score: float
+    finished: bool
+    multiplicity: int = 1
+
+
+@dataclass(frozen=True, config=STRICT)
+class Result:
+    """What was returned; ``beams`` are ranked, the first is the returned one."""
+
+    text: str
+    token_ids: list[int]
+    beams: list[BeamRecord]
+    stats: dict[str, Any]
+
+
+def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:
+    """The nodes from just below the prompt to ``node``, in reading order."""
+    path = []
+    while node != ROOT:
+        path.append(nodes[node])
+        node = nodes[node].parent
+    return reversed(path)

@@ -1,0 +1,101 @@
+"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds."""
+
+import math
+from collections.abc import Sequence
+
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.checks import Checks
+from dsbd.tracing.records import Draw, Layer, Node
+
+
+def ranks_are_greedy(settings: ResolvedSettings) -> bool:
+    """True where a layer's likeliest pairs are taken in order, each with certainty."""
+    return settings.temperature == 0 and not settings.replacement
+
+
+class WidthAudit:
+    """The width that one draft layer chose.
+
+    Args:
+        checks: where the audit stands.
+        settings: of the decode.
+        layer: the layer.
+        draws: of this layer.
+        below: the forest's nodes below the beams this layer extends.
+    """
+
+    def __init__(
+        self, checks: Checks, settings: ResolvedSettings, layer: Layer, draws: Sequence[Draw], below: Sequence[Node]
+    ) -> None:
+        self.checks, self.settings, self.layer, self.draws, self.below = checks, settings, layer, draws, below
+        self.is_likely = settings.forest == "likely"
+
+    def run(self) -> None:
+        """Decide it again."""
+        layer, checks = self.layer, self.checks
+        drafts, c, S = layer.draws_planned, layer.chain_c, layer.chain_S
+        checks.same("length of the chain", (len(c), len(S)), (drafts + 1, drafts + 1))
+        checks.close("c of the chain", c[0], 0.0)
+        checks.close("S of the chain", S[0], 1.0)
+        if self.is_likely or self.settings.replacement:
+            checks.same("planned drafts", drafts, 0 if self.is_likely else self.settings.draft_width)
+        for step in range(drafts):
+            checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
+            alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
+            checks.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
+        distribution = _accepted_distribution(layer.acceptance_chain)
+        checks.same("length of P(m, k)", len(layer.accepted_distribution), len(distribution))
+        for count, probability in enumerate(distribution):
+            checks.close(f"P({drafts}, {count})", layer.accepted_distribution[count], probability)
+        likely = self._landing_count() if self.is_likely else self._accepted_count(distribution)
+        width, reason = self._bounded(likely, layer.target_support)
+        checks.same("chosen width", layer.width, width)
+        checks.same("reason of the width", layer.width_reason, reason)
+
+    def _accepted_count(self, distribution: Sequence[float]) -> int:
+        """The largest K with P(accepted >= K) >= threshold."""
+        tail = 0.0
+        for count in range(len(distribution) - 1, 0, -1):
+            tail += distribution[count]
+            if tail >= self.settings.width_threshold:
+                return count
+        return 0
+
+    def _landing_count(self) -> int:
+        """The largest K with P(K draws land) >= threshold: the power of the mass that the forest holds.
+
+        Greedy draws without replacement are certain: as many as land, of which only the drawn ones can be seen.
+        """
+        recorded = self.layer.forest_mass
+        if ranks_are_greedy(self.settings):
+            landed = [draw.landed for draw in self.draws]
+            self.checks.close("mass of the forest", recorded, float(landed[0]))
+            return [*landed, False].index(False)
+        held = math.fsum(node.target_prob or 0.0 for node in self.below if node.kind == "cover")
+        self.checks.close("mass of the forest", recorded, min(held, 1.0))
+        count, mass = 0, recorded or 0.0
+        while count < self.settings.widest and mass ** (count + 1) >= self.settings.width_threshold:
+            count += 1
+        return count
+
+    def _bounded(self, likely: int, support: int) -> tuple[int, str]:
+        width, reason = likely, "threshold"
+        if width < self.settings.min_width:
+            width, reason = self.settings.min_width, "min_width"
+        if width > self.settings.widest:
+            width, reason = self.settings.widest, "max_width"
+        if not self.settings.replacement and width > support:
+            width, reason = support, "support"
+        return width, reason
+
+
+def _accepted_distribution(acceptance: Sequence[float]) -> list[float]:
+    """P(m, k) by the recursion as the paper writes it."""
+    drafts = len(acceptance)
+    none = [math.prod(1.0 - alpha for alpha in acceptance[:count]) for count in range(drafts + 1)]
+    first = [acceptance[step] * none[step] for step in range(drafts)]
+    table = [[none[m]] + [0.0] * drafts for m in range(drafts + 1)]
+    for m in range(1, drafts + 1):
+        for k in range(1, m + 1):
+            table[m][k] = sum(first[step] * table[m - step - 1][k - 1] for step in range(m))
+    return table[drafts]

@@ -1,0 +1,131 @@
+"""A row that a test drives through random forests, beside every path computed alone."""
+
+import random
+
+import torch
+
+from dsbd.beams import Node
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.rows import PathRows, Row, new_row
+from tests.models.tiny import VOCABULARY, WINDOW
+
+CLOSE = 1e-5
+"""Largest difference of a logit. Rounding in float64 models stays below 1e-6, for norms and eager attention
+compute in float32 inside; a token too many or too few in a mask moves logits by more than 1e-2."""
+
+
+class Driver:
+    """Feeds the same random forests to the model's own row and to paths, and counts the slots that should be in use."""
+
+    def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
+        self.source = random.Random(seed)
+        self.rows: list[Row] = [new_row(model), PathRows(model)]
+        self.root = Node(None, -1, 0)
+        self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
+        self.beams = [self.root]
+        self.fed: set[Node] = set()  # nodes in the row beside the prompt's
+        self.extra = 0  # slots that are no node
+        self.worst = 0.0
+        with torch.inference_mode():
+            for row in self.rows:
+                row.prefill(self.prompt, self.root)
+
+    @property
+    def slots(self) -> int:
+        return len(self.prompt) - 1 + len(self.fed) + self.extra
+
+    @torch.inference_mode()
+    def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
+        """One iteration; ``layerwise`` feeds as drafting does, and new beams stand ``gap`` tokens below the forest."""
+        for row in self.rows:
+            row.open(self.beams, depth * width)
+        self.fed |= {node for beam in self.beams for node in _path(beam)}
+        tokens, parents, nodes = self._forest(depth, width)
+        feeds = [(0, 0)] + [(n * width, (n + 1) * width) for n in range(depth)] if layerwise else [(0, depth * width)]
+        for start, end in feeds:
+            self._compare(tokens[start:end], parents[start:end], [width] * ((end - start) // width))
+            self.extra += end - start
+            assert self.rows[0].slots == self.slots
+        for row in self.rows:
+            row.register(nodes)
+        known = {node for node in nodes if node is not None}
+        self.fed |= known
+        self.extra -= len(known)
+        assert self.rows[0].slots == self.slots
+        self._commit(known, keep, gap, deepest)
+
+    def _forest(self, depth: int, width: int):
+        """Random drafts, layer by layer; now and then a slot is no node, and nothing stands on it."""
+        above = [(beam, place) for place, beam in enumerate(self.beams)]
+        tokens, parents, nodes = [], [], []
+        content: set[tuple[Node, int]] = set()
+        for _ in range(depth):
+            layer = []
+            for _ in range(width):
+                parent, station = self.source.choice(above)
+                token = self.source.randrange(VOCABULARY)
+                tokens.append(token)
+                parents.append(station)
+                inert = (parent, token) in content or (self.source.random() < 0.2 and layer)
+                content.add((parent, token))
+                nodes.append(None if inert else parent.child(token))
+                if nodes[-1] is not None:
+                    layer.append((nodes[-1], len(self.beams) + len(tokens) - 1))
+            above = layer or above
+            if not layer:
+                break
+        while len(tokens) < depth * width:  # a layer without nodes: the rest is inert
+            tokens.append(0)
+            parents.append(0)
+            nodes.append(None)
+        return torch.tensor(tokens), torch.tensor(parents), nodes
+
+    def _compare(self, tokens, parents, sizes) -> None:
+        forest, paths = (row.feed(tokens, parents, sizes) for row in self.rows)
+        assert forest.shape == paths.shape
+        self.worst = max(self.worst, float((forest - paths).abs().max()))
+
+    def _commit(self, forest: set[Node], keep: int, gap: int, deepest: bool) -> None:
+        lengths = [node.length for node in forest | set(self.beams)]
+        level = max(lengths) if deepest else self.source.choice(lengths)
+        stand = [node for node in forest | set(self.beams) if node.length == level]
+        stand.sort(key=lambda node: node.token_ids())
+        made: dict[tuple[int, ...], Node] = {tuple(node.token_ids()): node for node in forest}
+        beams: dict[tuple[int, ...], Node] = {}
+        while len(beams) < min(keep, VOCABULARY):
+            node = self.source.choice(stand)
+            for _ in range(1 + gap):
+                ids = (*node.token_ids(), self.source.randrange(VOCABULARY))
+                node = made.setdefault(ids, node.child(ids[-1]))
+            beams.setdefault(tuple(node.token_ids()), node)
+        self.beams = list(beams.values())
+        kept = self.rows[0].commit(self.beams)
+        self.rows[1].commit(self.beams)
+        alive = {node for beam in self.beams for node in _path(beam) if node is not beam}
+        self.fed &= alive
+        self.extra = 0
+        assert self.rows[0].slots == self.slots
+        assert set(kept) <= self.fed
+        assert len(set(kept)) == len(kept)
+
+
+def wandered(model: LanguageModel, seed: int) -> Driver:
+    """A driver after seven iterations of random sizes."""
+    source = random.Random(seed)
+    driver = Driver(model, seed, source.choice([1, 2, WINDOW, WINDOW + 9]))
+    for _ in range(7):
+        driver.iterate(
+            depth=source.randint(1, 4),
+            width=source.randint(1, 5),
+            keep=source.randint(1, 4),
+            layerwise=source.random() < 0.5,
+            gap=source.choice([0, 0, 1, 2]),
+        )
+    return driver
+
+
+def _path(node: Node) -> list[Node]:
+    path = [node]
+    while path[-1].parent is not None:
+        path.append(path[-1].parent)
+    return path
