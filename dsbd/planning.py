@@ -25,7 +25,7 @@ WORTHWHILE = 1.05
 """What a forest must promise beyond the first one tried: trials are short, and their figures rough."""
 NARROWER = 0.25
 """Mean width a candidate may fall short of the first by: speed must not come from fewer beams."""
-SAMPLED = ((6, 0), (6, 8), (6, 24))
+SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
 """Draft and cover width of the sampled forests tried."""
 LIKELY = (12, 24, 48)
 """Nodes per layer of the likely forests tried."""

@@ -17,7 +17,7 @@ from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored
 from dsbd.tracing.observer import IterationEnd, RunStart
 from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.trace import Iteration
+from dsbd.tracing.records import Iteration
 from dsbd.verify import VerifiedLayer
 
 LONG = 1024

@@ -11,7 +11,8 @@ import gradio as gr
 from dsbd.errors import DsbdError, PromptError
 from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Iteration, Trace
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
 from ui import messages, traces
 from ui.engine import Engine
 from ui.form import MAX_NEW_TOKENS, check_prompt, settings_of

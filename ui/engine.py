@@ -8,7 +8,8 @@ from dsbd.measure.compare import Progress, compare
 from dsbd.models.pair import Pair
 from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.trace import Iteration, Trace
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
 from ui.zerogpu import on_gpu
 
 SECONDS_TO_START = 15

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from dsbd.tracing.trace import Iteration, Result, Trace, canonical_digest
+from dsbd.tracing.records import Iteration, Result
+from dsbd.tracing.trace import Trace, canonical_digest
 from visualize import SceneBuilder
-from visualize.scene import Scene
+from visualize.scenes import Scene
 
 
 class Recording:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ui.recording import Recording
-from visualize.scene import Scene, TokenScene
+from visualize.scenes import Scene, TokenScene
 from visualize.tokens import flowing
 
 
