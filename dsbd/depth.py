@@ -8,11 +8,11 @@ so that a run with the same settings and seed makes the same choices.
 
 from collections.abc import Sequence
 
-FORGETTING = 0.9
+FORGETTING = 0.95
 """Weight of an iteration against the next one."""
 PROBE_EVERY = 24
 """While drafting does not pay, one iteration in so many drafts all the same, to notice when it would."""
-PRIOR_LAYERS = 6.0
+PRIOR_LAYERS = 10.0
 """How many layers' worth of evidence the expected continuation counts for at the start."""
 
 

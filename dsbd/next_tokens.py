@@ -56,10 +56,16 @@ class NextTokensOnDemand(_Named):
 
     def __init__(self, logits: torch.Tensor, parents: torch.Tensor, tokens: torch.Tensor, top_k: int) -> None:
         self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
+        self._rows: dict[Node, Row] = {}
+
+    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+        missing = [node for node in nodes if node not in self._rows]
+        if missing:
+            self._rows.update(zip(missing, self._make([self._place[node] for node in missing]), strict=True))
+        return [self._rows[node] for node in nodes]
 
     @torch.inference_mode()
-    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
-        places = [self._place[node] for node in nodes]
+    def _make(self, places: list[int]) -> list[Row]:
         tokens, log_probs, _ = next_token_rows(self._logits[places], self._top_k)
         return [Row(*row) for row in zip(tokens.numpy(), log_probs.double().numpy(), strict=True)]
 

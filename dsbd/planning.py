@@ -18,7 +18,10 @@ from dsbd.settings import AUTO, DecodingSettings
 
 TRIAL_DEPTH = 6
 TRIAL_TOKENS = 32
-ROUNDS = 2
+FINALISTS = 3
+"""Forests that are tried again after one trial each; the first, which the others must beat, is always one of them."""
+FINALS = 2
+"""Further trials of each finalist, and of beam sampling."""
 HEADROOM = 2
 """Depths above the best one that decoding may still go to when drafts fare better than in the trials."""
 WORTHWHILE = 1.05
@@ -97,16 +100,29 @@ def make_plan(asked: DecodingSettings, run: Run, room: int) -> Generator[PlanPro
         run: decodes with resolved fields and says what it came to.
         room: tokens that fit behind the prompt, at least 1.
     """
-    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS), seed=0)
+    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS))
     settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
-    total = 1 + ROUNDS * len(settings)
+    total = 1 + len(settings) + FINALS * (1 + min(FINALISTS, len(settings) - 1))
     run(settings[-1])  # a warm-up
     yield PlanProgress(1, total)
-    outcomes: list[list[Outcome]] = [[] for _ in settings]
-    for turn in range(ROUNDS * len(settings)):
-        outcomes[turn % len(settings)].append(run(settings[turn % len(settings)]))
-        yield PlanProgress(2 + turn, total)
-    return choose(asked, [_trial(one, held) for one, held in zip(settings, outcomes, strict=True)])
+    outcomes: list[list[Outcome]] = []
+    for one in settings:
+        outcomes.append([run(replace(one, seed=0))])
+        yield PlanProgress(1 + len(outcomes), total)
+    places, done = _finalists([_trial(*pair) for pair in zip(settings, outcomes, strict=True)]), 1 + len(outcomes)
+    for seed in range(1, 1 + FINALS):
+        for place in places:
+            outcomes[place].append(run(replace(settings[place], seed=seed)))
+            done += 1
+            yield PlanProgress(done, total)
+    return choose(asked, [_trial(settings[place], outcomes[place]) for place in places])
+
+
+def _finalists(trials: Sequence[Trial]) -> list[int]:
+    """Places of beam sampling, of the first forest, and of the others that promise most."""
+    baseline = trials[0]
+    others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
+    return [0, *range(1, min(2, len(trials))), *others[: FINALISTS - 1]]
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
@@ -136,9 +152,9 @@ def choose(asked: DecodingSettings, trials: Sequence[Trial]) -> Plan:
         bar = best_rate * WORTHWHILE if best is not baseline else best_rate
         if trial.mean_width < tried[0].mean_width - NARROWER:
             continue
-        depths = range(1, trial.draft_depth + 1) if asked.draft_depth == AUTO else (trial.draft_depth,)
-        for depth in depths:
-            rate = expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth)
+        for depth, rate in _rates(baseline, trial).items():
+            if asked.draft_depth != AUTO and depth != trial.draft_depth:
+                continue
             if rate > (best_rate if best is trial else bar):
                 best, best_depth, best_rate = trial, depth, rate
     values: dict[str, Any] = {name: getattr(best, name) for name in ("forest", "draft_width", "cover_width")}
@@ -173,6 +189,12 @@ def _trial(settings: DecodingSettings, outcomes: Sequence[Outcome]) -> Trial:
 
 def _lower_quartile(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
+
+
+def _rates(baseline: Trial, trial: Trial) -> dict[int, float]:
+    """Expected layers per second at each depth up to the one tried."""
+    depths = range(1, trial.draft_depth + 1)
+    return {depth: expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth) for depth in depths}
 
 
 def _seconds(baseline: Trial, trial: Trial, depth: int) -> float:

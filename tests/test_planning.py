@@ -114,6 +114,24 @@ def test_planning_tells_where_it_stands_and_can_be_cancelled():
         next(decoder.planning(pair, "a" * 9999, ALL))
 
 
+def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
+    """Catches trials that repeat what the first one told, and time spent on forests that are out of the race."""
+    runs = []
+
+    def run(settings):
+        runs.append((settings.forest, settings.draft_width, settings.cover_width, settings.draft_depth, settings.seed))
+        good = settings.cover_width == 8 or settings.draft_width == 12
+        return Outcome([(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80)
+
+    plan = decoder._end_of(make_plan(ALL, run, room=100))
+    first, again = runs[1 : 1 + 8], runs[1 + 8 :]
+    assert {one[-1] for one in first} == {0}
+    assert {one[:-1] for one in again} == {one[:4] for one in first if one[1:3] in ((1, 0), (6, 0), (4, 8), (6, 8))}
+    assert sorted({one[-1] for one in again}) == [1, 2]
+    assert len(again) == len(set(again)) == 8
+    assert plan.values["cover_width"] == 8
+
+
 def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
     """Catches trials as short as the first decode, too short to draft in, that are remembered."""
     pair = unplanned()

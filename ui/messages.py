@@ -49,11 +49,6 @@ def figures(drawn: Sequence[tuple[go.Figure, go.Figure]]) -> str:
     return _message(packed=_packed(plain))
 
 
-def unpacked(message: str) -> Any:
-    """The bulk of a message again."""
-    return json.loads(gzip.decompress(base64.b64decode(json.loads(message)["packed"])))
-
-
 def _message(**content: Any) -> str:
     return json.dumps({"number": next(_NUMBERS), **content}, separators=(",", ":"))
 

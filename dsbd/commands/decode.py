@@ -12,6 +12,7 @@ from dsbd.commands.settings_flags import add_settings_flags, settings_of
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
+    from dsbd.settings import DecodingSettings
 
 
 def add(commands: Any) -> None:
@@ -31,6 +32,7 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.decoder import stream
 
     pair = pair_of(parsed)
+    _plan(pair, parsed, settings)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if not parsed.json:
@@ -60,6 +62,18 @@ def run(parsed: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return OK
+
+
+def _plan(pair: "Pair", parsed: argparse.Namespace, settings: "DecodingSettings") -> None:
+    """Resolve ``auto`` first, with a bar where somebody watches."""
+    from tqdm import tqdm
+
+    from dsbd.decoder import planning
+
+    with tqdm(desc="trying out forests", leave=False, disable=None) as bar:
+        for step in planning(pair, parsed.prompt, settings, chat=parsed.chat):
+            bar.total = step.total
+            bar.update()
 
 
 def _models(pair: "Pair") -> dict[str, Any]:

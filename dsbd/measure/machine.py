@@ -61,10 +61,7 @@ def source_digest() -> str:
     package = Path(__file__).resolve().parents[1]
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
-        if (
-            place.parts[0] not in ("measure", "training", "tracing", "commands", "__main__.py")
-            or place.name == "clock.py"
-        ):
+        if place.parts[0] not in BESIDE_THE_DECODER or place.name == "clock.py":
             digest.update(place.as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:8]
 

@@ -5,23 +5,18 @@ import re
 import pytest
 
 from tests.visualize.toy import toy_trace
+from tests.watched import Watched
 
 PATIENCE = 20_000
 
 
-class Visit:
-    """One visitor's page, what it asked for, and what went wrong in it."""
+class Visit(Watched):
+    """One visitor's page."""
 
     def __init__(self, browser, address: str, **context) -> None:
         self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
-        self.page = self.context.new_page()
+        super().__init__(self.context.new_page())
         self.page.set_default_timeout(PATIENCE)
-        self.asked: list[str] = []
-        self.errors: list[str] = []
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", lambda line: self.errors.append(line.text) if line.type == "error" else None)
-        self.page.on("dialog", lambda dialog: (self.errors.append("dialog"), dialog.dismiss()))
         self.page.goto(address)
         self.page.wait_for_selector("#forest .dsbd-node")
 

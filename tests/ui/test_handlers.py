@@ -8,6 +8,7 @@ import gradio as gr
 import pytest
 
 from dsbd.tracing.trace import Trace
+from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
 from ui import compare, decode, messages
 from ui.form import FIELDS, shown_value
@@ -28,8 +29,8 @@ def test_a_run_ends_with_the_whole_trace(engine):
     assert last.problem == ""
     assert last.run["visible"] is True
     assert last.stop["visible"] is False
-    assert len(messages.unpacked(last.charts)) == 3
-    assert messages.unpacked(last.forest)["iterations"]
+    assert len(unpacked(last.charts)) == 3
+    assert unpacked(last.forest)["iterations"]
 
 
 def test_frames_are_as_wide_as_the_outputs(engine, page):
@@ -184,7 +185,7 @@ def test_comparing(engine):
     assert frames[0].note.startswith("Run 1 of 4")
     assert frames[-1].table.count("<tr") == 3
     assert "1.00" in frames[-1].table
-    assert len(messages.unpacked(frames[-1].charts)) == 1
+    assert len(unpacked(frames[-1].charts)) == 1
 
 
 def test_null_is_not_measured():

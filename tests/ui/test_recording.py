@@ -10,6 +10,7 @@ from dsbd.beams import common_prefix
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import Prompt
 from tests.toy_pair import toy_pair
+from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
 from ui import messages
 from ui.recording import Recording
@@ -67,12 +68,12 @@ def test_news_add_up_to_the_whole():
     """The browser joins news to what it has; at the end it must hold what the whole scene says."""
     trace = toy_trace()
     recording = Recording(trace)
-    grown = messages.unpacked(messages.more_scene(recording, 0))["iterations"][:3]
+    grown = unpacked(messages.more_scene(recording, 0))["iterations"][:3]
     news = messages.more_scene(recording, 3)
     assert json.loads(news)["since"] == 3
-    whole = messages.unpacked(messages.whole_scene(recording))
-    assert grown + messages.unpacked(news)["iterations"] == whole["iterations"]
-    assert {"strings", "styles"} & set(messages.unpacked(news)) == set()
+    whole = unpacked(messages.whole_scene(recording))
+    assert grown + unpacked(news)["iterations"] == whole["iterations"]
+    assert {"strings", "styles"} & set(unpacked(news)) == set()
 
 
 def test_every_message_is_new():
@@ -85,7 +86,7 @@ def test_hostile_text_is_packed_whole():
     """Nothing of a token is readable as markup on its way, and nothing of it is lost."""
     message = messages.text(Recording(replace(toy_trace(), prompt=Prompt("</script>", []))))
     assert "<" not in message
-    assert messages.unpacked(message)["prompt"] == "</script>"
+    assert unpacked(message)["prompt"] == "</script>"
 
 
 def test_stat_strip():

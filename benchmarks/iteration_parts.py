@@ -1,0 +1,111 @@
+"""Where an iteration goes: seconds of each part of a decode, itself without the parts called from it.
+
+    python benchmarks/iteration_parts.py --output benchmarks/results/iteration_parts.json
+
+Functions are wrapped by a clock for as long as the script runs, at 1 microsecond a call. The bundled pair, three
+prompts, two seeds; the settings are the defaults and the same law, each with sampled and likely forests.
+"""
+
+import argparse
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import dsbd
+import dsbd.decoder
+import dsbd.draft
+import dsbd.score
+from dsbd.models.rows import ForestRow
+from dsbd.models.traced import TracedForward
+from dsbd.next_tokens import NextTokensOnDemand
+
+PROMPTS = ("Once upon a time there was a little dog named Max.", "Tim and Sue went to the park.", "The cat was sad.")
+SEEDS = 2
+NEW_TOKENS = 128
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "same law": {"min_width": 4, "max_width": 4},
+    "same law, likely 12 x 3": {
+        "min_width": 4, "max_width": 4, "forest": "likely", "draft_width": 12, "draft_depth": 3
+    },
+}  # fmt: skip
+PARTS: list[tuple[object, str, str]] = [
+    (TracedForward, "run", "both models' forwards"),
+    (dsbd.draft, "joint_draft_law", "joint draft laws"),
+    (dsbd.draft, "race", "races, drawing, next frontier"),
+    (dsbd.draft.Drafter, "draft", "races, drawing, next frontier"),
+    (NextTokensOnDemand, "__call__", "target's top-k rows"),
+    (ForestRow, "open", "masks, positions, feeding, cache moves"),
+    (ForestRow, "feed", "masks, positions, feeding, cache moves"),
+    (ForestRow, "commit", "masks, positions, feeding, cache moves"),
+    (dsbd.decoder, "verify", "verification"),
+    (dsbd.decoder, "score", "building the forest, host copy, counting"),
+    (dsbd.decoder.Session, "commit", "building the forest, host copy, counting"),
+]
+
+
+class Clock:
+    """Adds up what each label took, nested calls taken out."""
+
+    def __init__(self) -> None:
+        self.seconds: Counter[str] = Counter()
+        self._inside: list[float] = []
+
+    def wrap(self, owner: Any, name: str, label: str) -> None:
+        own: Callable[..., Any] = getattr(owner, name)
+
+        def timed(*given: Any, **named: Any) -> Any:
+            start = time.perf_counter()
+            self._inside.append(0.0)
+            try:
+                return own(*given, **named)
+            finally:
+                took = time.perf_counter() - start
+                self.seconds[label] += took - self._inside.pop()
+                if self._inside:
+                    self._inside[-1] += took
+
+        setattr(owner, name, timed)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Where an iteration goes")
+    parser.add_argument("--output", type=Path)
+    output = parser.parse_args().output
+    pair, clock = dsbd.load_pair(device="cpu"), Clock()
+    for part in PARTS:
+        clock.wrap(*part)
+    record = {"torch": torch.__version__, "threads": torch.get_num_threads(), "milliseconds_per_iteration": {}}
+    for name, changes in SETTINGS.items():
+        record["milliseconds_per_iteration"][name] = parts(pair, clock, changes)
+        print(name)
+        for part, milliseconds in record["milliseconds_per_iteration"][name].items():
+            print(f"  {part:42} {milliseconds:7.2f}")
+    if output:
+        output.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def parts(pair: dsbd.Pair, clock: Clock, changes: dict[str, Any]) -> dict[str, float]:
+    """Milliseconds per iteration of each part, and of the whole."""
+    iterations, seconds = 0, 0.0
+    for seed in (-1, *range(SEEDS)):
+        if seed == 0:  # the turn before was a warm-up
+            clock.seconds.clear()
+            iterations, seconds = 0, 0.0
+        for prompt in PROMPTS:
+            settings = dsbd.DecodingSettings(max_new_tokens=NEW_TOKENS, seed=max(seed, 0), **changes)
+            stats = dsbd.decode(pair, prompt, settings).stats
+            iterations += stats.iterations
+            seconds += stats.seconds - stats.prefill_seconds
+    found = {label: 1000 * spent / iterations for label, spent in clock.seconds.items()}
+    forwards, whole = found["both models' forwards"], 1000 * seconds / iterations
+    return found | {"all but the forwards": whole - forwards, "an iteration": whole}
+
+
+if __name__ == "__main__":
+    main()
