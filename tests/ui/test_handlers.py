@@ -10,7 +10,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, messages
+from ui import compare, decode
 from ui.form import FIELDS, shown_value
 from ui.recording import Recording
 from ui.serving import MAX_UPLOAD_BYTES
