@@ -10,8 +10,10 @@ from collections.abc import Sequence
 
 FORGETTING = 0.95
 """Weight of an iteration against the next one."""
-PROBE_EVERY = 24
+PROBE_EVERY = 48
 """While drafting does not pay, one iteration in so many drafts all the same, to notice when it would."""
+WORTHWHILE = 1.05
+"""Layers per cost that drafting must promise, where not drafting has 1: what is expected of it is an estimate."""
 PRIOR_LAYERS = 10.0
 """How many layers' worth of evidence the expected continuation counts for at the start."""
 
@@ -39,10 +41,10 @@ class DepthPolicy:
         """Depth of the next iteration, before it is trimmed to the room that is left."""
         if self._costs is None or self._depth == 0:
             return self._depth
-        best = self._best(range(self._depth + 1))
-        if best == 0 and self._idle + 1 >= PROBE_EVERY:
-            return self._best(range(1, self._depth + 1))
-        return best
+        best = max(range(1, self._depth + 1), key=lambda depth: (self._layers_per_cost(depth), -depth))
+        if self._layers_per_cost(best) > WORTHWHILE * self._layers_per_cost(0) or self._idle + 1 >= PROBE_EVERY:
+            return best
+        return 0
 
     def observe(self, depth: int, passed: int, stopped: bool) -> None:
         """What an iteration came to: how many draft layers let verification go on, and whether one ended it."""
@@ -53,7 +55,6 @@ class DepthPolicy:
         self._passed = FORGETTING * self._passed + passed
         self._stopped = FORGETTING * self._stopped + stopped
 
-    def _best(self, depths: Sequence[int]) -> int:
+    def _layers_per_cost(self, depth: int) -> float:
         assert self._costs is not None
-        costs, continuation = self._costs, self._passed / (self._passed + self._stopped)
-        return max(depths, key=lambda depth: (expected_layers(continuation, depth) / costs[depth], -depth))
+        return expected_layers(self._passed / (self._passed + self._stopped), depth) / self._costs[depth]

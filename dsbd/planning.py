@@ -13,7 +13,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dsbd.depth import expected_layers
+from dsbd.depth import WORTHWHILE, expected_layers
 from dsbd.settings import AUTO, DecodingSettings
 
 TRIAL_DEPTH = 6
@@ -24,8 +24,6 @@ FINALS = 2
 """Further trials of each finalist, and of beam sampling."""
 HEADROOM = 2
 """Depths above the best one that decoding may still go to when drafts fare better than in the trials."""
-WORTHWHILE = 1.05
-"""What a forest must promise beyond the first one tried: trials are short, and their figures rough."""
 NARROWER = 0.25
 """Mean width a candidate may fall short of the first by: speed must not come from fewer beams."""
 SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
@@ -149,7 +147,7 @@ def choose(asked: DecodingSettings, trials: Sequence[Trial]) -> Plan:
     baseline, tried = trials[0], trials[1:]
     best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
     for trial in tried:
-        bar = best_rate * WORTHWHILE if best is not baseline else best_rate
+        bar = best_rate * WORTHWHILE
         if trial.mean_width < tried[0].mean_width - NARROWER:
             continue
         for depth, rate in _rates(baseline, trial).items():

@@ -16,6 +16,7 @@ class TokenBytes:
         self._tokenizer = tokenizer
         self._special = {token.content for token in getattr(tokenizer, "added_tokens_decoder", {}).values()}
         self._kind = _decoder_kind(tokenizer)
+        self._pieces: dict[int, tuple[str, str | None]] = {}
 
     def of(self, token_id: int) -> bytes:
         """Bytes of one token; empty for ids outside the vocabulary."""
@@ -35,11 +36,13 @@ class TokenBytes:
 
     def piece(self, token_id: int) -> tuple[str, str | None]:
         """Text with U+FFFD for bytes that are not UTF-8 on their own, and then also the bytes in hex."""
-        content = self.of(token_id)
-        try:
-            return content.decode(), None
-        except UnicodeDecodeError:
-            return content.decode(errors="replace"), content.hex()
+        if token_id not in self._pieces:  # a tokenizer takes its time, and a trace names a token many times
+            content = self.of(token_id)
+            try:
+                self._pieces[token_id] = content.decode(), None
+            except UnicodeDecodeError:
+                self._pieces[token_id] = content.decode(errors="replace"), content.hex()
+        return self._pieces[token_id]
 
 
 def _decoder_kind(tokenizer: Any) -> str:

@@ -2,6 +2,7 @@
 
 import platform
 from dataclasses import asdict, replace
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -72,7 +73,7 @@ class Recorder(Observer):
         start, pair = self._start, self._start.pair
         trace = Trace(
             format=FORMAT,
-            software=_software(),
+            software=dict(_software()),
             models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,
@@ -279,6 +280,7 @@ def model_record(model: "LanguageModel") -> ModelRecord:
     return ModelRecord(model.id, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
 
 
+@lru_cache(maxsize=1)
 def _software() -> dict[str, str]:
     names = {"python": platform.python_version()}
     for package in ("dsbd", "torch", "transformers"):
