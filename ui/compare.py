@@ -13,6 +13,7 @@ from ui import messages
 from ui.decode import KEEP, alert, sentence
 from ui.engine import Engine
 from ui.form import FIELDS, METHOD_LABELS, check_prompt
+from ui.halting import halt, was_halted
 from visualize import compare_figure
 
 MAX_RUNS = 5
@@ -28,6 +29,8 @@ COLUMNS = (
     ("best_log_weight", "Best log-weight", 2),
 )
 
+STOPPED = "Stopped. The figures of an unfinished comparison are not shown."
+
 
 class Frame(NamedTuple):
     """The next state of the tab, in the order of its outputs."""
@@ -38,7 +41,7 @@ class Frame(NamedTuple):
     problem: Any = ""
     run: Any = KEEP
     stop: Any = KEEP
-    halted: Any = KEEP
+    halted_at: Any = KEEP
 
 
 def begin() -> Frame:
@@ -53,13 +56,13 @@ def ready(note: Any = KEEP, problem: str = "") -> Frame:
 
 def stopped() -> Frame:
     """The visitor stopped the comparison; a part of it would be no comparison."""
-    return ready("Stopped. The figures of an unfinished comparison are not shown.")._replace(halted=True)
+    return ready(STOPPED)._replace(halted_at=halt())
 
 
-def broke_off(halted: bool) -> Frame:
-    """The comparison ended by an error that nobody foresaw. Gradio counts one that was stopped among them."""
-    if halted:
-        return ready()
+def broke_off(halted_at: float | None) -> Frame:
+    """The comparison ended by an error that nobody foresaw, or by Stop."""
+    if was_halted(halted_at):
+        return ready(STOPPED)
     return ready("", alert("The comparison broke off on the server. The page is ready for another one."))
 
 
@@ -78,7 +81,7 @@ def run(
 
 def going(progress: Progress) -> Frame:
     """A comparison on its way."""
-    busy = {"run": gr.update(visible=False), "stop": gr.update(visible=True), "halted": False}
+    busy = {"run": gr.update(visible=False), "stop": gr.update(visible=True)}
     return Frame(note=said(progress), **busy)
 
 

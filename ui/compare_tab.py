@@ -37,12 +37,12 @@ def build_compare_tab(engine: Engine, form: Form) -> None:
             problem = markup("", elem_id="compare-problem")
             table = markup("", elem_id="compare-table")
             charts = chart_list("", "compare-charts")
-    halted = gr.State(False)
-    outputs = [table, charts, note, problem, run, stop, halted]
+    halted_at = gr.State(None)
+    outputs = [table, charts, note, problem, run, stop, halted_at]
     begun = run.click(handlers.begin, outputs=outputs, queue=False, **PRIVATE)
     inputs = [prompt, methods, runs, tokens, *form.fields]
     running = begun.then(partial(handlers.run, engine), inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
-    running.failure(handlers.broke_off, halted, outputs, queue=False, **PRIVATE)
+    running.failure(handlers.broke_off, halted_at, outputs, queue=False, **PRIVATE)
     stop.click(handlers.stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)
     _offer(engine)
 

@@ -16,6 +16,7 @@ from dsbd.tracing.trace import Trace
 from ui import messages, traces
 from ui.engine import Engine
 from ui.form import MAX_NEW_TOKENS, check_prompt, settings_of
+from ui.halting import halt, was_halted
 from ui.recording import Recording
 from ui.stat_strip import stat_strip
 from visualize import timeline_figure, tokens_figure, width_figure
@@ -37,7 +38,7 @@ class Frame(NamedTuple):
     run: Any = KEEP
     stop: Any = KEEP
     recording: Any = KEEP
-    halted: Any = KEEP
+    halted_at: Any = KEEP
 
 
 def begin() -> Frame:
@@ -87,7 +88,6 @@ def _live(recording: Recording, forest: str) -> Frame:
         run=gr.update(visible=False),
         stop=gr.update(visible=True),
         recording=recording,
-        halted=False,
     )
 
 
@@ -102,7 +102,6 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
         run=gr.update(visible=True),
         stop=gr.update(visible=False),
         recording=recording,
-        halted=False,
     )
 
 
@@ -114,9 +113,12 @@ def finished(recording: Recording, *, live: bool) -> Frame:
 def stopped(recording: Recording | None) -> Frame:
     """The visitor stopped the decode; what was recorded so far stays."""
     if recording is None or recording.result is not None:
-        return ready("Stopped before the first iteration.")._replace(halted=True)
-    note = f"Stopped after {len(recording)} iterations; what was recorded stays."
-    return shown(recording, note, live=True)._replace(halted=True)
+        return ready("Stopped before the first iteration.")._replace(halted_at=halt())
+    return shown(recording, _stopped_after(recording), live=True)._replace(halted_at=halt())
+
+
+def _stopped_after(recording: Recording) -> str:
+    return f"Stopped after {len(recording)} iterations; what was recorded stays."
 
 
 def ready(note: Any = KEEP) -> Frame:
@@ -129,14 +131,11 @@ def failed(error: DsbdError) -> Frame:
     return ready(note="")._replace(problem=alert(sentence(error)))
 
 
-def broke_off(halted: bool) -> Frame:
-    """The run ended by an error that nobody foresaw.
-
-    Gradio counts a run that was stopped among them, and may say so only when the next one has begun: so it
-    is the frames of a run that take ``halted`` back, not its beginning.
-    """
-    if halted:
-        return ready()
+def broke_off(halted_at: float | None, recording: Recording | None) -> Frame:
+    """The run ended by an error that nobody foresaw, or by Stop; a late frame may have undone what Stop showed."""
+    if was_halted(halted_at):
+        unfinished = recording is not None and recording.result is None
+        return ready(_stopped_after(recording) if unfinished and recording is not None else KEEP)
     return ready(note="")._replace(
         problem=alert("The decode broke off on the server. The page is ready for another run.")
     )

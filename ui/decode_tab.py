@@ -165,17 +165,17 @@ def _trace_tools() -> TraceTools:
 def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
     """In the order of :class:`ui.decode.Frame`."""
     parts = [stage.forest, stage.text, stage.stats, stage.charts, stage.note, stage.problem]
-    return [*parts, form.run, form.stop, recording, gr.State(False)]
+    return [*parts, form.run, form.stop, recording, gr.State(None)]
 
 
 def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
-    recording, halted = outputs[-2:]
+    recording, halted_at = outputs[-2:]
     begun = gr.on([form.run.click, form.prompt.submit], handlers.begin, outputs=outputs, queue=False, **PRIVATE)
     begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
     running = begun.then(
         partial(handlers.run, engine), form.inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU
     )
-    running.failure(handlers.broke_off, halted, outputs, queue=False, **PRIVATE)
+    running.failure(handlers.broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
     form.stop.click(handlers.stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
 
 

@@ -10,7 +10,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode
+from ui import compare, decode, halting
 from ui.form import FIELDS, shown_value
 from ui.recording import Recording
 from ui.serving import MAX_UPLOAD_BYTES
@@ -84,7 +84,7 @@ def test_closing_a_run_closes_the_decode(engine):
 def test_stopping_keeps_what_was_recorded(engine):
     first = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
     frame = decode.stopped(first.recording)
-    assert frame.halted is True
+    assert halting.was_halted(frame.halted_at)
     assert frame.note.startswith("Stopped after 1 iterations")
     assert Trace.load(decode.take_away(first.recording)).result is None
 
@@ -94,9 +94,16 @@ def test_stopping_before_the_first_iteration():
     assert decode.stopped(Recording(toy_trace())).forest is decode.KEEP
 
 
-def test_a_run_that_broke_off_is_told_from_one_that_was_stopped():
-    assert "broke off" in decode.broke_off(False).problem
-    assert decode.broke_off(True) == decode.ready()
+def test_a_run_that_broke_off_is_told_from_one_that_was_stopped(engine):
+    """Catches Stop shown as an error: frames on their way when it is pressed arrive after it, and take nothing back."""
+    started = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
+    assert started.halted_at is decode.KEEP
+    for tab, given in ((decode, [started.recording]), (compare, [])):
+        assert "broke off" in tab.broke_off(None, *given).problem
+        assert "broke off" in tab.broke_off(halting.halt() - halting.GRACE_SECONDS, *given).problem
+        quiet = tab.broke_off(halting.halt(), *given)
+        assert quiet.problem == ""
+        assert quiet.note.startswith("Stopped")
 
 
 @pytest.fixture
