@@ -14,7 +14,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--draft", metavar="PATH_OR_ID", help="draft model of the same vocabulary")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, graph (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
 
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":

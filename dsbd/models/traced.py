@@ -11,9 +11,12 @@ the wrong one for other tokens, so such models are left alone, and the check at 
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
+from transformers.utils import logging as transformers_logging
 
 from dsbd.models.buffers import Masks, forward_on_buffers
 from dsbd.models.cache import ForestCache
@@ -74,7 +77,20 @@ class TracedForward:
         forward = _OnBuffers(self._model.model, kinds, cache.layout)
         if inputs[0].numel() == 1:
             return forward
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of sizes that look like constants; the check at load compares
+        with _quiet():
             self._forward = torch.jit.trace(forward, inputs, check_trace=False)
         return self._forward
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Tracing warns of sizes that look like constants (the check at load compares), and reads every property of the
+    model, of which some warn too."""
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)

@@ -1,5 +1,6 @@
 """Traced forwards against eager ones: the same operations, so the same logits, for any number of tokens and slots."""
 
+import warnings
 from dataclasses import replace
 
 import pytest
@@ -64,6 +65,14 @@ def test_check_sees_a_wrong_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(traced, "forward_on_buffers", first_position_for_all)
     assert not check_engine(traced_model("llama", torch.float32)).passed
+
+
+def test_tracing_says_nothing(capfd: pytest.CaptureFixture) -> None:
+    """Catches lines on every start that tell a user nothing."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check_engine(traced_model("llama", torch.float32)).passed
+    assert capfd.readouterr() == ("", "")
 
 
 def test_routed_models_run_eagerly() -> None:
