@@ -53,7 +53,8 @@ def stream(
     Args:
         pair: from :func:`dsbd.load_pair`.
         prompt: text; empty becomes BOS.
-        settings: None is ``DecodingSettings()``.
+        settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
+            trials of some seconds unless the pair remembers them; :func:`planning` does it in steps.
         record: keep a trace, in ``update.iteration`` and ``result.trace``.
         observers: told of the start, of each iteration and of the result, outside the timed phases.
         chat: apply the model's chat template to the prompt.

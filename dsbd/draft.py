@@ -112,17 +112,13 @@ class Drafter:
         log_weights = above.log_weights[parents] + law.log_probs[chosen]
         inert = self._ends[layer.tokens[:width]] | (law.probs[chosen] == 0)
         log_multiplicities = torch.zeros_like(log_weights)
-        if self._may_repeat(law):
+        independent = self._settings.forest == "sampled" and self._settings.replacement
+        if independent or law.pairs.numel() < width:  # only then can two slots hold the same pair
             equal = chosen[:, None] == chosen
             inert |= equal.tril(-1).any(dim=1)
-            if self._settings.forest == "sampled" and self._settings.replacement:
+            if independent:
                 log_multiplicities = equal.sum(dim=1).double().log()
         return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), log_multiplicities)
-
-    def _may_repeat(self, law: DeviceLaw) -> bool:
-        """True where slots can hold the same pair: independent draws, and laws of fewer pairs than slots."""
-        independent = self._settings.forest == "sampled" and self._settings.replacement
-        return independent or law.pairs.numel() < self._settings.draft_width
 
 
 def joint_draft_law(

@@ -120,7 +120,7 @@ def _finalists(trials: Sequence[Trial]) -> list[int]:
     """Places of beam sampling, of the first forest, and of the others that promise most."""
     baseline = trials[0]
     others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
-    return [0, *range(1, min(2, len(trials))), *others[: FINALISTS - 1]]
+    return [0, 1, *others[: FINALISTS - 1]]
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:

@@ -63,7 +63,7 @@ class Uniforms:
         return Drawn(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
 
 
-NextTokens = Callable[[Sequence[Node]], Sequence[Row]]
+RowsAfter = Callable[[Sequence[Node]], Sequence[Row]]
 Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
 DrawKind = Literal["recovered", "fresh", "bonus"]
 Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
@@ -121,7 +121,7 @@ class VerifiedLayer:
 
 
 def verify(
-    forest: Forest, next_tokens: NextTokens, settings: ResolvedSettings, eos: Collection[int], choices: Choices
+    forest: Forest, next_tokens: RowsAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
     """Decide every layer the forest can decide, then the bonus layer if all of them passed.
 
@@ -166,7 +166,7 @@ class _State(NamedTuple):
 @dataclass(frozen=True)
 class _Verifier:
     forest: Forest
-    next_tokens: NextTokens
+    next_tokens: RowsAfter
     settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
