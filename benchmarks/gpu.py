@@ -17,11 +17,11 @@ from typing import Any
 import torch
 
 import dsbd
-from dsbd.measure.flags import names, prompts_of
-from dsbd.measure.plan import METHODS, OPPONENTS, POINTS, BenchPlan, contenders
-from dsbd.measure.session import BenchSession
-from dsbd.measure.tables import bench_tables
-from dsbd.training.twin import SHAPES, build_twin
+from benchmarks.twin import SHAPES, build_twin
+from dsbd.commands.bench_flags import names, prompts_of
+from dsbd.measure.bench.bench import BenchSession
+from dsbd.measure.bench.contenders import METHODS, OPPONENTS, POINTS, BenchPlan, contenders
+from dsbd.measure.bench.tables import bench_tables
 
 RESULTS = Path(__file__).parent / "results"
 BUNDLED = "bundled"

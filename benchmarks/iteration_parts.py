@@ -20,8 +20,8 @@ import dsbd
 import dsbd.decoder
 import dsbd.draft
 import dsbd.score
+from dsbd.models.engines.traced import TracedForward
 from dsbd.models.rows import ForestRow
-from dsbd.models.traced import TracedForward
 from dsbd.next_tokens import NextTokensOnDemand
 
 PROMPTS = ("Once upon a time there was a little dog named Max.", "Tim and Sue went to the park.", "The cat was sad.")

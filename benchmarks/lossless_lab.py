@@ -23,7 +23,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 import dsbd
-from dsbd.laws import Residual
+from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
 

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import torch
 
-from dsbd.baselines import resolve
-from dsbd.beams import Beam, Node
 from dsbd.draft import Drafter
+from dsbd.law.beams import Beam, Node
+from dsbd.law.verify import Uniforms, verify
+from dsbd.methods import resolve
 from dsbd.models.pair import resolve_device
 from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from dsbd.verify import Uniforms, verify
 
 VOCABULARIES = (4096, 32_000, 128_256)
 WARM_UPS = 5

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import torch
 
-from dsbd.training.twin import SHAPES, build_twin
+from benchmarks.twin import SHAPES, build_twin
 
 
 def main() -> None:

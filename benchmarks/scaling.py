@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.measure.bench import measure, runs_of
-from dsbd.measure.floor import forward_milliseconds
-from dsbd.measure.journal import Journal
+from dsbd.measure.bench.contenders import BenchPlan, Contender
+from dsbd.measure.bench.results_file import Journal
+from dsbd.measure.bench.run import Run
+from dsbd.measure.bench.schedule import measure, runs_of
+from dsbd.measure.bench.summary import known
+from dsbd.measure.bench.tables import number, table
+from dsbd.measure.hardware import forward_milliseconds
 from dsbd.measure.machine import conditions
-from dsbd.measure.plan import BenchPlan, Contender
-from dsbd.measure.runs import Run
-from dsbd.measure.summary import known
-from dsbd.measure.tables import number, table
 
 AXES = ("prompt_tokens", "num_beams", "draft_depth", "max_new_tokens")
 PROMPT_TOKENS = (16, 64, 256, 512, 1024, 1536)
@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.output:
         asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if asked.report:
-        from visualize.scaling import scaling_figure
+        from visualize.figures.scaling import scaling_figure
 
         scaling_figure(report).write_html(asked.report, include_plotlyjs=True)
 

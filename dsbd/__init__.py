@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from dsbd.decoder import decode, stream
     from dsbd.errors import DsbdError, PairError, PromptError, SettingsError, TraceError
     from dsbd.models.pair import Pair, load_pair
+    from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
     from dsbd.session import Update
     from dsbd.settings import METHODS, DecodingSettings
     from dsbd.tracing.audit import verify_trace
-    from dsbd.tracing.observer import Observer
     from dsbd.tracing.trace import Trace
 
 __version__ = "0.1.0"
@@ -29,7 +29,7 @@ _HOME = {
     "DecodingSettings": "dsbd.settings",
     "DsbdError": "dsbd.errors",
     "METHODS": "dsbd.settings",
-    "Observer": "dsbd.tracing.observer",
+    "Observer": "dsbd.observer",
     "Pair": "dsbd.models.pair",
     "PairError": "dsbd.errors",
     "PromptError": "dsbd.errors",

@@ -6,20 +6,20 @@ from typing import TypeVar
 
 import torch
 
-from dsbd.baselines import DRAFTING_METHODS, resolve
-from dsbd.beams import Node
+from dsbd.auto.plan import TRIAL_TOKENS, Outcome, Plan, PlanProgress, key_of, make_plan
+from dsbd.auto.trials import Tally
+from dsbd.clock import PhaseClock
 from dsbd.errors import PairError
-from dsbd.measure.clock import PhaseClock
+from dsbd.law.beams import Node
+from dsbd.law.verify import Uniforms, verify
+from dsbd.methods import DRAFTING_METHODS, resolve
 from dsbd.models.pair import Pair
-from dsbd.planning import TRIAL_TOKENS, Outcome, Plan, PlanProgress, key_of, make_plan
+from dsbd.observer import Observer, ObserverSet, RunStart
 from dsbd.results import DecodingResult
 from dsbd.score import score
 from dsbd.session import Session, Update
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from dsbd.tally import Tally
-from dsbd.tracing.observer import Observer, ObserverSet, RunStart
 from dsbd.tracing.recorder import Recorder
-from dsbd.verify import Uniforms, verify
 
 Value = TypeVar("Value")
 

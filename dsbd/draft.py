@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 
-from dsbd.beams import Beam
+from dsbd.law.beams import Beam
 from dsbd.models.rows import Row
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
@@ -124,7 +124,7 @@ class Drafter:
 def joint_draft_law(
     logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: ResolvedSettings
 ) -> DeviceLaw:
-    """The joint law over (beam, token), warped as the target's is (``dsbd.laws.joint_law`` is its host twin).
+    """The joint law over (beam, token), warped as the target's is (``dsbd.law.laws.joint_law`` is its host twin).
 
     A greedy law has all mass on the best pair; without replacement each pair has 1, being certain in
     its turn. Where no beam is left to extend, all probabilities are 0.

@@ -11,8 +11,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from dsbd.beams import Node
-from dsbd.laws import Row
+from dsbd.law.beams import Node
+from dsbd.law.laws import Row
 from dsbd.topk import distinct_top
 
 

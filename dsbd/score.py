@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from dsbd.beams import Beam, Node
 from dsbd.draft import DraftedLayer
-from dsbd.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.beams import Beam, Node
+from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.models.rows import Row
 from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows
 from dsbd.settings import ResolvedSettings

@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from dsbd.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.clock import PhaseClock
 from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
-from dsbd.measure.clock import PhaseClock
+from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.law.verify import VerifiedLayer
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.pair import Pair
 from dsbd.models.rows import Row, new_row
+from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored
-from dsbd.tracing.observer import IterationEnd, RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
-from dsbd.verify import VerifiedLayer
 
 LONG = 1024
 """New tokens that room is made for at once; a longer decode makes more as it goes."""

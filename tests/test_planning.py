@@ -6,8 +6,8 @@ import pytest
 
 import dsbd
 from dsbd import decoder
+from dsbd.auto.plan import Outcome, Trial, candidates, choose, make_plan
 from dsbd.errors import SettingsError
-from dsbd.planning import Outcome, Trial, candidates, choose, make_plan
 from dsbd.settings import AUTO, ResolvedSettings
 from tests.toy_pair import toy_pair
 

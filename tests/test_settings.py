@@ -5,8 +5,8 @@ from dataclasses import fields
 
 import pytest
 
-from dsbd.baselines import DRAFTING_METHODS, READS, resolve
 from dsbd.errors import SettingsError
+from dsbd.methods import DRAFTING_METHODS, READS, resolve
 from dsbd.settings import METHODS, DecodingSettings
 
 

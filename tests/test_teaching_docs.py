@@ -8,8 +8,8 @@ import pytest
 import visualize
 from dsbd.assets import asset_path
 from tests.visualize.homes import visit
-from visualize.lesson import parse_lesson
-from visualize.lesson_page import stops_of
+from visualize.pages.lesson import parse_lesson
+from visualize.pages.lesson_page import stops_of
 
 TEXT = (Path(__file__).parents[1] / "docs" / "teaching.md").read_text(encoding="utf-8")
 BASE = "https://example.org/forests/"

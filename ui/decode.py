@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
+from dsbd.auto.plan import PlanProgress
 from dsbd.errors import DsbdError, PromptError
-from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 
 import dsbd
+from dsbd.auto.plan import PlanProgress
 from dsbd.decoder import planning
 from dsbd.measure.compare import Progress, compare
 from dsbd.models.pair import Pair
-from dsbd.planning import PlanProgress
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace

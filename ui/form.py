@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsbd.baselines import READS
 from dsbd.errors import PromptError
+from dsbd.methods import READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, DecodingSettings
 
 MAX_PROMPT_CHARACTERS = 4000

@@ -5,7 +5,7 @@ from dataclasses import replace
 from dsbd.tracing.records import Iteration, Result
 from dsbd.tracing.trace import Trace, canonical_digest
 from visualize import SceneBuilder
-from visualize.scenes import Scene
+from visualize.scenes.records import Scene
 
 
 class Recording:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from ui.recording import Recording
-from visualize.scenes import Scene, TokenScene
-from visualize.tokens import flowing
+from visualize.scenes.records import Scene, TokenScene
+from visualize.scenes.tokens import flowing
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import gradio as gr
 
-from visualize.theme import palette
+from visualize.look.theme import palette
 
 SANS = ("ui-sans-serif", "system-ui", "-apple-system", "Segoe UI", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Code", "DejaVu Sans Mono", "Menlo", "Consolas", "monospace")

@@ -8,72 +8,72 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.assets import viewer_assets as viewer_assets
-    from visualize.bench import quality_figure as quality_figure
-    from visualize.bench import speed_figure as speed_figure
-    from visualize.bench_page import export_bench as export_bench
-    from visualize.builder import SceneBuilder as SceneBuilder
-    from visualize.builder import build_scene as build_scene
-    from visualize.charts import timeline_figure as timeline_figure
-    from visualize.charts import tokens_figure as tokens_figure
-    from visualize.charts import width_figure as width_figure
-    from visualize.compare import compare_figure as compare_figure
-    from visualize.diff import diff_scene as diff_scene
-    from visualize.forest import forest_figure as forest_figure
-    from visualize.html import export_html as export_html
-    from visualize.lesson_page import export_lesson as export_lesson
-    from visualize.live import widget as widget
-    from visualize.mask import mask_figure as mask_figure
-    from visualize.mermaid import export_mermaid as export_mermaid
-    from visualize.mermaid import forest_mermaid as forest_mermaid
-    from visualize.notebook import show as show
-    from visualize.scaling import scaling_figure as scaling_figure
-    from visualize.site import export_site as export_site
-    from visualize.snippets import embed_snippet as embed_snippet
-    from visualize.source import scene_of as scene  # noqa: F401 - the public name
-    from visualize.svg import export_svg as export_svg
-    from visualize.svg import forest_svg as forest_svg
-    from visualize.table import export_csv as export_csv
-    from visualize.table import nodes_csv as nodes_csv
-    from visualize.text import export_text as export_text
-    from visualize.text import forest_text as forest_text
-    from visualize.tikz import export_tikz as export_tikz
-    from visualize.tikz import forest_tikz as forest_tikz
-    from visualize.whatif import what_if as what_if
+    from visualize.drawings.csv import export_csv as export_csv
+    from visualize.drawings.csv import nodes_csv as nodes_csv
+    from visualize.drawings.mermaid import export_mermaid as export_mermaid
+    from visualize.drawings.mermaid import forest_mermaid as forest_mermaid
+    from visualize.drawings.svg import export_svg as export_svg
+    from visualize.drawings.svg import forest_svg as forest_svg
+    from visualize.drawings.text import export_text as export_text
+    from visualize.drawings.text import forest_text as forest_text
+    from visualize.drawings.tikz import export_tikz as export_tikz
+    from visualize.drawings.tikz import forest_tikz as forest_tikz
+    from visualize.embed.notebook import show as show
+    from visualize.embed.snippets import embed_snippet as embed_snippet
+    from visualize.embed.widget import widget as widget
+    from visualize.figures.bench import quality_figure as quality_figure
+    from visualize.figures.bench import speed_figure as speed_figure
+    from visualize.figures.compare import compare_figure as compare_figure
+    from visualize.figures.decode import timeline_figure as timeline_figure
+    from visualize.figures.decode import tokens_figure as tokens_figure
+    from visualize.figures.decode import width_figure as width_figure
+    from visualize.figures.forest import forest_figure as forest_figure
+    from visualize.figures.mask import mask_figure as mask_figure
+    from visualize.figures.scaling import scaling_figure as scaling_figure
+    from visualize.pages.bench_page import export_bench as export_bench
+    from visualize.pages.lesson_page import export_lesson as export_lesson
+    from visualize.pages.site import export_site as export_site
+    from visualize.pages.trace_page import export_html as export_html
+    from visualize.scenes.build import SceneBuilder as SceneBuilder
+    from visualize.scenes.build import build_scene as build_scene
+    from visualize.scenes.diff import diff_scene as diff_scene
+    from visualize.scenes.source import scene_of as scene  # noqa: F401 - the public name
+    from visualize.scenes.what_if import what_if as what_if
+    from visualize.viewer.assets import viewer_assets as viewer_assets
 
 _HOMES = {
-    "SceneBuilder": "builder",
-    "build_scene": "builder",
-    "compare_figure": "compare",
-    "export_bench": "bench_page",
-    "diff_scene": "diff",
-    "export_csv": "table",
-    "export_html": "html",
-    "export_lesson": "lesson_page",
-    "export_mermaid": "mermaid",
-    "embed_snippet": "snippets",
-    "export_site": "site",
-    "export_svg": "svg",
-    "export_text": "text",
-    "export_tikz": "tikz",
-    "forest_figure": "forest",
-    "forest_mermaid": "mermaid",
-    "forest_svg": "svg",
-    "forest_text": "text",
-    "forest_tikz": "tikz",
-    "mask_figure": "mask",
-    "scene": "source",
-    "show": "notebook",
-    "timeline_figure": "charts",
-    "tokens_figure": "charts",
-    "viewer_assets": "assets",
-    "widget": "live",
-    "quality_figure": "bench",
-    "scaling_figure": "scaling",
-    "speed_figure": "bench",
-    "nodes_csv": "table",
-    "what_if": "whatif",
-    "width_figure": "charts",
+    "SceneBuilder": "scenes.build",
+    "build_scene": "scenes.build",
+    "compare_figure": "figures.compare",
+    "export_bench": "pages.bench_page",
+    "diff_scene": "scenes.diff",
+    "export_csv": "drawings.csv",
+    "export_html": "pages.trace_page",
+    "export_lesson": "pages.lesson_page",
+    "export_mermaid": "drawings.mermaid",
+    "embed_snippet": "embed.snippets",
+    "export_site": "pages.site",
+    "export_svg": "drawings.svg",
+    "export_text": "drawings.text",
+    "export_tikz": "drawings.tikz",
+    "forest_figure": "figures.forest",
+    "forest_mermaid": "drawings.mermaid",
+    "forest_svg": "drawings.svg",
+    "forest_text": "drawings.text",
+    "forest_tikz": "drawings.tikz",
+    "mask_figure": "figures.mask",
+    "scene": "scenes.source",
+    "show": "embed.notebook",
+    "timeline_figure": "figures.decode",
+    "tokens_figure": "figures.decode",
+    "viewer_assets": "viewer.assets",
+    "widget": "embed.widget",
+    "quality_figure": "figures.bench",
+    "scaling_figure": "figures.scaling",
+    "speed_figure": "figures.bench",
+    "nodes_csv": "drawings.csv",
+    "what_if": "scenes.what_if",
+    "width_figure": "figures.decode",
 }
 _NAMED = {"scene": "scene_of"}
 """Names that their home knows otherwise."""

@@ -1,12 +1,12 @@
-"""``bench``: methods and settings over many prompts; its flags are in ``dsbd.measure.flags``."""
+"""``bench``: methods and settings over many prompts; its flags are in ``dsbd.commands.bench_flags``."""
 
 import argparse
 from typing import Any
 
+from dsbd.commands.bench_flags import add_bench_flags, baselines_of, plan_of
 from dsbd.commands.output import OK, STOPPED, print_json, require_folder_of
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
-from dsbd.measure.flags import add_bench_flags, baselines_of, plan_of
 
 
 def add(commands: Any) -> None:
@@ -22,7 +22,7 @@ def run(parsed: argparse.Namespace) -> int:
     baselines = baselines_of(parsed, plan)
     for path in (parsed.output, parsed.report):
         require_folder_of(path)
-    from dsbd.measure.session import BenchSession
+    from dsbd.measure.bench.bench import BenchSession
 
     session = BenchSession(pair_of(parsed), plan, parsed.output)
     finished = session.run()
@@ -30,7 +30,7 @@ def run(parsed: argparse.Namespace) -> int:
     if parsed.json:
         print_json(summary)
     else:
-        from dsbd.measure.tables import bench_tables
+        from dsbd.measure.bench.tables import bench_tables
 
         print(bench_tables(summary))
     if parsed.report:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from dsbd.decoder import plan
-from dsbd.measure.floor import forward_milliseconds
+from dsbd.measure.hardware import forward_milliseconds
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16
 from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings

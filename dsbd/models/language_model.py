@@ -9,8 +9,8 @@ import torch
 from transformers import Cache
 
 from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
-from dsbd.models.graph import GraphRunner
-from dsbd.models.traced import TracedForward
+from dsbd.models.engines.graph import GraphRunner
+from dsbd.models.engines.traced import TracedForward
 
 
 @dataclass(frozen=True)

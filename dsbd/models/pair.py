@@ -44,7 +44,7 @@ class Pair:
     checks: dict[str, ForestCheck] = field(default_factory=dict)
     """Outcome of the forest check per role."""
     plans: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
-    """What ``auto`` was resolved to (``dsbd.planning``), per settings; measured once."""
+    """What ``auto`` was resolved to (``dsbd.auto.plan``), per settings; measured once."""
 
     @property
     def device(self) -> torch.device:

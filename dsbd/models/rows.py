@@ -22,8 +22,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from dsbd.beams import Node, common_prefix
-from dsbd.models.graph import GraphRunner
+from dsbd.law.beams import Node, common_prefix
+from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
 
 PATHS_PER_FORWARD = 16

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dsbd.beams import Node as BeamNode
-from dsbd.tracing.observer import IterationEnd, Observer, RunStart
+from dsbd.law.beams import Node as BeamNode
+from dsbd.law.verify import VerifiedLayer
+from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.tracing.records import (
     ROOT,
     Alternative,
@@ -30,10 +31,9 @@ from dsbd.tracing.records import (
     Trial,
 )
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
-from dsbd.verify import VerifiedLayer
 
 if TYPE_CHECKING:
-    from dsbd.forest import DraftLaw
+    from dsbd.law.forest import DraftLaw
     from dsbd.models.language_model import LanguageModel
     from dsbd.results import DecodingResult
 

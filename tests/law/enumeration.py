@@ -1,4 +1,4 @@
-"""Every run of the shipped ``dsbd.verify.verify`` on a table model, with its probability.
+"""Every run of the shipped ``dsbd.law.verify.verify`` on a table model, with its probability.
 
 Draft draws are enumerated under Q, verification by branching in the :class:`Choices` handed to it. Runs that
 reach the same beams by different verdicts are merged at the end of a layer (``merge=False`` does not).
@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-import dsbd.verify
-from dsbd.beams import Beam, Node
-from dsbd.forest import DraftLaw, Forest, ForestLayer
-from dsbd.laws import Row
+import dsbd.law.verify
+from dsbd.law.beams import Beam, Node
+from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.laws import Row
+from dsbd.law.verify import Drawn, VerifiedLayer
 from dsbd.settings import DecodingSettings
-from dsbd.verify import Drawn, VerifiedLayer
 from tests.law.oracle import (
     Multiset,
     Path,
@@ -179,7 +179,7 @@ class _Branching:
             raise _StopError
 
 
-class _Reporting(dsbd.verify._Verifier):
+class _Reporting(dsbd.law.verify._Verifier):
     """Tells the choices of every draft layer it has decided; decides nothing itself."""
 
     def draft_layer(self, *args) -> VerifiedLayer:
@@ -204,11 +204,11 @@ class Step(NamedTuple):
 
 def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = None, merge: bool = True) -> list[Step]:
     """Every way the first ``until`` layers of a forest's verification can go."""
-    verify = verify or dsbd.verify.verify
+    verify = verify or dsbd.law.verify.verify
     found: list[Step] = []
     states: dict[tuple[Multiset, ...], tuple[float, list[int]]] = {(): (run.probability, [])}
-    shipped = dsbd.verify._Verifier
-    dsbd.verify._Verifier = _Reporting
+    shipped = dsbd.law.verify._Verifier
+    dsbd.law.verify._Verifier = _Reporting
     try:
         for number in range(1, until + 1):
             following: dict[tuple[Multiset, ...], tuple[float, list[int]]] = {}
@@ -226,7 +226,7 @@ def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = Non
                         found += _unmerged(probability, branch.layers, until)
             states = following
     finally:
-        dsbd.verify._Verifier = shipped
+        dsbd.law.verify._Verifier = shipped
     return found
 
 

@@ -17,10 +17,10 @@ from scipy import stats
 
 import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
-from dsbd.laws import Residual
+from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
-from dsbd.tracing.observer import IterationEnd, Observer
+from dsbd.observer import IterationEnd, Observer
 from tests.law.enumeration import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
-from dsbd.laws import Row, joint_law
+from dsbd.law.laws import Row, joint_law
+from dsbd.law.verify import Uniforms, verify
+from dsbd.law.width import choose_width
 from dsbd.next_tokens import next_token_rows
 from dsbd.settings import DecodingSettings
-from dsbd.verify import Uniforms, verify
-from dsbd.width import choose_width
 from tests.law.enumeration import Case, forests, slots_of, worst_layer
 from tests.law.oracle import Tables
 from tests.law.test_enumeration import EXACT, settings

@@ -12,10 +12,10 @@ from scipy import stats
 
 import dsbd.topk
 from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
-from dsbd.laws import Residual, Row, joint_law
+from dsbd.law.laws import Residual, Row, joint_law
+from dsbd.law.verify import Uniforms
 from dsbd.next_tokens import next_token_rows
 from dsbd.settings import DecodingSettings
-from dsbd.verify import Uniforms
 from tests.law.oracle import Warp, Weighted, joint, residual_step
 
 FALSE_ALARM = 1e-6

@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-import dsbd.verify
-import dsbd.width
-from dsbd.beams import Beam
-from dsbd.forest import ForestLayer
-from dsbd.laws import Residual
-from dsbd.verify import Trial, VerifiedLayer, _State, _Verifier
+import dsbd.law.verify
+import dsbd.law.width
+from dsbd.law.beams import Beam
+from dsbd.law.forest import ForestLayer
+from dsbd.law.laws import Residual
+from dsbd.law.verify import Trial, VerifiedLayer, _State, _Verifier
 from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer
 from tests.law.oracle import Tables, total_variation
 from tests.law.test_enumeration import EXACT, settings
@@ -25,7 +25,7 @@ TABLES = Tables(1, 3)
 FAR = Tables(7, 3, likeness=0.1)
 
 _draft_layer, _try_drafts, _collect = _Verifier.draft_layer, _Verifier._try_drafts, _Verifier._collect
-_joint_law, _choose_width, _take = dsbd.verify.joint_law, dsbd.verify.choose_width, Residual.take
+_joint_law, _choose_width, _take = dsbd.law.verify.joint_law, dsbd.law.verify.choose_width, Residual.take
 
 
 def _trial_with(ratio: Callable[[float, float], float]) -> Callable:
@@ -153,11 +153,11 @@ def _counting(count: Callable) -> Callable:
         def choose(target, draft, drafts, support, chosen):
             return _choose_width(target, draft, count(state, drafted), support, chosen)
 
-        dsbd.verify.choose_width = choose
+        dsbd.law.verify.choose_width = choose
         try:
             return _draft_layer(self, state, drafted)
         finally:
-            dsbd.verify.choose_width = _choose_width
+            dsbd.law.verify.choose_width = _choose_width
 
     return draft_layer
 
@@ -183,7 +183,7 @@ def only_landed_kept(patch: pytest.MonkeyPatch) -> None:
 
 
 def stop_before_orphans(patch: pytest.MonkeyPatch) -> None:
-    shipped = dsbd.verify.verify
+    shipped = dsbd.law.verify.verify
 
     class StopError(Exception):
         pass
@@ -203,21 +203,21 @@ def stop_before_orphans(patch: pytest.MonkeyPatch) -> None:
 
     _enter = _Verifier.enter
     patch.setattr(_Verifier, "enter", enter)
-    patch.setattr(dsbd.verify, "verify", verify)
+    patch.setattr(dsbd.law.verify, "verify", verify)
 
 
 def multiplicity_divided_by_temperature(patch: pytest.MonkeyPatch) -> None:
     def law(rows, weights, multiplicities, chosen):
         return _joint_law(rows, weights, [count ** (1 / chosen.temperature) for count in multiplicities], chosen)
 
-    patch.setattr(dsbd.verify, "joint_law", law)
+    patch.setattr(dsbd.law.verify, "joint_law", law)
 
 
 def multiplicity_forgotten(patch: pytest.MonkeyPatch) -> None:
     def law(rows, weights, multiplicities, chosen):
         return _joint_law(rows, weights, [1] * len(multiplicities), chosen)
 
-    patch.setattr(dsbd.verify, "joint_law", law)
+    patch.setattr(dsbd.law.verify, "joint_law", law)
 
 
 def multiplicity_inherited(patch: pytest.MonkeyPatch) -> None:
@@ -231,12 +231,12 @@ def multiplicity_inherited(patch: pytest.MonkeyPatch) -> None:
 
 
 def q_subtracted_twice(patch: pytest.MonkeyPatch) -> None:
-    chain = dsbd.width.residual_chain
+    chain = dsbd.law.width.residual_chain
 
     def twice(target, draft, drafts):
         return chain(target, 2.0 * np.asarray(draft), drafts)
 
-    patch.setattr(dsbd.width, "residual_chain", twice)
+    patch.setattr(dsbd.law.width, "residual_chain", twice)
 
 
 def keeps_landed_of_likely(patch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dsbd.law.width import acceptance_chain, accepted_distribution, cap_width, choose_width, residual_chain
 from dsbd.settings import DecodingSettings
-from dsbd.width import acceptance_chain, accepted_distribution, cap_width, choose_width, residual_chain
 from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
 from tests.law.oracle import acceptance_chain as naive_chain
 

@@ -9,15 +9,15 @@ import torch
 
 from dsbd.decoder import decode
 from dsbd.errors import PairError, SettingsError
-from dsbd.measure import bench
-from dsbd.measure.bench import learn_acceptance, measure, require_runnable, runs_of, settle
-from dsbd.measure.journal import Journal, difference
-from dsbd.measure.opponents import _trimmed
-from dsbd.measure.plan import BenchPlan, contenders
-from dsbd.measure.runs import Run, measure_run
-from dsbd.measure.summary import summarise
-from dsbd.measure.tables import bench_tables
-from dsbd.measure.verdicts import quality_verdict, speed_ratio
+from dsbd.measure.bench.contenders import BenchPlan, contenders
+from dsbd.measure.bench.paired import quality_verdict, speed_ratio
+from dsbd.measure.bench.results_file import Journal, difference
+from dsbd.measure.bench.run import Run, measure_run
+from dsbd.measure.bench.schedule import learn_acceptance, measure, require_runnable, runs_of, settle
+from dsbd.measure.bench import schedule as bench
+from dsbd.measure.bench.summary import summarise
+from dsbd.measure.bench.tables import bench_tables
+from dsbd.measure.bench.transformers_generate import _trimmed
 from dsbd.models.attention import NAME as PACKED
 from dsbd.models.pair import load_pair
 from tests.toy_pair import EOS, toy_pair

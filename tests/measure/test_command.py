@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from dsbd.measure import session
-from dsbd.measure.flags import prompts_of
+from dsbd.commands.bench_flags import prompts_of
+from dsbd.measure.bench import bench as session
 from tests.command_line import refused, run
 
 

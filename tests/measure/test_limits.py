@@ -2,8 +2,8 @@
 
 import pytest
 
-from dsbd.measure.floor import slot_bytes, weight_bytes
-from dsbd.measure.limits import between, expected_layers, limits_of, speed_up_limit
+from dsbd.measure.bench.limits import between, expected_layers, limits_of, speed_up_limit
+from dsbd.measure.hardware import slot_bytes, weight_bytes
 from dsbd.models.language_model import LanguageModel
 from tests.toy_pair import toy_model, toy_pair
 

@@ -3,7 +3,7 @@
 import pytest
 
 from dsbd.errors import SettingsError
-from dsbd.measure.plan import POINTS, contenders
+from dsbd.measure.bench.contenders import POINTS, contenders
 
 
 def names(found):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.twin import SHAPES
 from dsbd.models.pair import load_pair
-from dsbd.training.twin import SHAPES
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 

@@ -4,7 +4,7 @@ import random
 
 import torch
 
-from dsbd.beams import Node
+from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import PathRows, Row, new_row
 from tests.models.tiny import VOCABULARY, WINDOW

@@ -7,8 +7,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, MixtralConfig
 
-from dsbd.models import traced
 from dsbd.models.check import check_engine
+from dsbd.models.engines import traced
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import make_pair
 from dsbd.models.rows import ForestRow, TracedRow, new_row

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from dsbd.training.corpus import PART_FILES, SEPARATOR, EncodedDocuments, encode_documents
-from dsbd.training.llama import model_config, new_model
-from dsbd.training.tokenizer import train_tokenizer
+from training.corpus import PART_FILES, SEPARATOR, EncodedDocuments, encode_documents
+from training.llama import model_config, new_model
+from training.tokenizer import train_tokenizer
 
 NAMES = ("Lily", "Tom", "Anna", "Ben", "Mia", "Sam")
 THINGS = ("ball", "dog", "boat", "tree", "cake")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dsbd.training.corpus import (
+from training.corpus import (
     DocumentStream,
     MixedBatches,
     is_held_out,

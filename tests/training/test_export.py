@@ -8,13 +8,13 @@ import torch
 from safetensors import safe_open
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from dsbd.training.__main__ import main
-from dsbd.training.corpus import encode_documents
-from dsbd.training.draft import new_draft
-from dsbd.training.evaluate import document_windows, mean_overlap, text_loss
-from dsbd.training.export import export_member
-from dsbd.training.llama import model_config, new_model
-from dsbd.training.samples import sample_documents, until_end
+from training.__main__ import main
+from training.corpus import encode_documents
+from training.draft import new_draft
+from training.evaluate import document_windows, mean_overlap, text_loss
+from training.export import export_member
+from training.llama import model_config, new_model
+from training.samples import sample_documents, until_end
 
 from .conftest import STORIES, make_tiny_model
 

@@ -5,14 +5,14 @@ import math
 import pytest
 import torch
 
-from dsbd.training.corpus import MixedBatches
-from dsbd.training.draft import DraftTrainer, PoolBatches, VariationSchedule, build_pool, windows
-from dsbd.training.llama import hidden_states, position_tables
-from dsbd.training.losses import cross_entropy_chunk, distillation_chunk
-from dsbd.training.optimizer import OptimizerSettings, orthogonalize
-from dsbd.training.schedule import Budget, Schedule
-from dsbd.training.target import TargetTrainer
-from dsbd.training.trainer import train
+from training.corpus import MixedBatches
+from training.draft import DraftTrainer, PoolBatches, VariationSchedule, build_pool, windows
+from training.llama import hidden_states, position_tables
+from training.losses import cross_entropy_chunk, distillation_chunk
+from training.optimizer import OptimizerSettings, orthogonalize
+from training.schedule import Budget, Schedule
+from training.target import TargetTrainer
+from training.trainer import train
 
 from .conftest import make_tiny_model, random_ids
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
 
+from benchmarks.twin import SHAPES, Shape, make_twin, twin_config
 from dsbd.assets import asset_path
-from dsbd.training.twin import SHAPES, Shape, make_twin, twin_config
 
 
 def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):

@@ -4,8 +4,8 @@ from dataclasses import fields
 
 import pytest
 
-from dsbd.baselines import READS
 from dsbd.errors import PromptError, SettingsError
+from dsbd.methods import READS
 from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
 from ui.form import (
     EVERY_METHOD,

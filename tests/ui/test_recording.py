@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import dsbd
-from dsbd.beams import common_prefix
+from dsbd.law.beams import common_prefix
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import Prompt
 from tests.toy_pair import toy_pair

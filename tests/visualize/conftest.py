@@ -44,7 +44,7 @@ def page(browser, exported):
 @pytest.fixture(scope="session")
 def modules(browser):
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    folder = resources.files("visualize") / "viewer"
+    folder = resources.files("visualize")
 
     def serve(route, request):
         name = request.url.removeprefix(HOME) or "index.html"

@@ -7,9 +7,9 @@ import pytest
 import visualize
 from dsbd.errors import TraceError
 from tests.visualize.homes import visit
-from visualize.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
-from visualize.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
-from visualize.bench_page import bench_figures, bench_page
+from visualize.figures.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
+from visualize.figures.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
+from visualize.pages.bench_page import bench_figures, bench_page
 
 EVIL = "</script><script>alert(1)</script>"
 

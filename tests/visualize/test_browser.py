@@ -8,8 +8,8 @@ import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.assets import plotly_js_path, viewer_assets
-from visualize.page import embedded_json
+from visualize.pages.document import embedded_json
+from visualize.viewer.assets import plotly_js_path, viewer_assets
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)

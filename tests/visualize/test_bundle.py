@@ -8,12 +8,11 @@ from importlib import resources
 
 import pytest
 
-from visualize.assets import viewer_assets
-from visualize.bundle import ENTRY, imports_of, known_languages, module, source
+from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import ENTRY, imports_of, known_languages, module, source
 
-FILES = sorted(
-    entry.name for entry in (resources.files("visualize") / "viewer").iterdir() if entry.name.endswith(".js")
-)
+ROOT = resources.files("visualize")
+FILES = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "viewer").rglob("*.js"))
 NAMED = re.compile(r"^(?:export )?(?:const|let|function|class|async function) (\w+)|^const \{([^}]*)\}", re.M)
 
 
@@ -59,7 +58,7 @@ def test_every_imported_name_is_used_and_no_name_is_used_without_import():
 def test_no_two_files_name_anything_alike():
     """They share one scope when joined; a second function of a name would silently replace the first."""
     names = [name for found in FILES for name in top_level_names(found)]
-    names += [name.removesuffix(".json").removeprefix("strings.") for name in ["styles.json"]] + list(known_languages())
+    names += ["states", *known_languages()]
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 
@@ -75,7 +74,7 @@ def test_joining_drops_comments_and_indentation_and_nothing_else():
 def test_a_page_may_carry_fewer_languages():
     small = viewer_assets(languages=["en"])["js"]
     for language in known_languages():
-        table = json.dumps(json.loads(source(f"strings.{language}.json")), ensure_ascii=False, separators=(",", ":"))
+        table = json.dumps(json.loads(source(f"words/{language}.json")), ensure_ascii=False, separators=(",", ":"))
         assert table in module()
         assert (table in small) == (language == "en")
     with pytest.raises(ValueError, match="no strings for language 'xx'; there are"):

@@ -8,8 +8,8 @@ from dsbd.errors import TraceError
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize import diff_scene
-from visualize.diff import Divergence
-from visualize.html import html_page
+from visualize.pages.trace_page import html_page
+from visualize.scenes.diff import Divergence
 
 TRACE = toy_trace()
 

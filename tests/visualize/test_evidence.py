@@ -13,7 +13,7 @@ from visualize import build_scene
 RECHECK = (
     OPEN
     + """
-    const {recheck} = await import("/evidence.js");
+    const {recheck} = await import("/viewer/law/audit.js");
     return given.iterations.map((packed) => recheck(new Iteration(packed), given.settings));"""
 )
 

@@ -11,9 +11,9 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
 from tests.visualize.toy import toy_trace
-from visualize.assets import classic, viewer_assets
-from visualize.bundle import module
-from visualize.page import embedded_json
+from visualize.pages.document import embedded_json
+from visualize.viewer.assets import classic, viewer_assets
+from visualize.viewer.bundle import module
 
 TRACE = toy_trace()
 NASTY = [

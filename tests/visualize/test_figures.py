@@ -9,11 +9,11 @@ import visualize
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
 from tests.visualize.toy import toy_trace
-from visualize.charts import TimelineInfo, WidthInfo, timeline_info, tokens_info, width_info
-from visualize.compare import PANELS, Bar, compare_info
-from visualize.forest import forest_info, plot_forest
-from visualize.styles import YIELDED, styles
-from visualize.theme import palette
+from visualize.figures.compare import PANELS, Bar, compare_info
+from visualize.figures.decode import TimelineInfo, WidthInfo, timeline_info, tokens_info, width_info
+from visualize.figures.forest import forest_info, plot_forest
+from visualize.look.states import YIELDED, styles
+from visualize.look.theme import palette
 
 TRACE = toy_trace()
 OWN_MARKUP = re.compile(r"<b>((Layer|Bonus layer) \d+|−?[\d.]+)</b>|<br>|</?extra>")

@@ -9,10 +9,10 @@ from dsbd.errors import TraceError
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.html import html_page
-from visualize.packed import packed
 from visualize.pages import page_file
-from visualize.plotly_script import cdn_address
+from visualize.pages.compressed import packed
+from visualize.pages.plotly_script import cdn_address
+from visualize.pages.trace_page import html_page
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)

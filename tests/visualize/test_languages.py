@@ -8,11 +8,11 @@ import pytest
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
-from visualize.bundle import known_languages, source
-from visualize.words import Words
+from visualize.viewer.bundle import known_languages, source
+from visualize.words.words import Words
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
-TABLES = {language: json.loads(source(f"strings.{language}.json")) for language in known_languages()}
+TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
 TRACE = toy_trace()
 
 
@@ -47,7 +47,7 @@ def test_a_table_is_a_translation_and_not_a_copy(language):
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_key_is_listed_twice(language):
     """JSON keeps the last of two; the first would be dead text."""
-    pairs = json.loads(source(f"strings.{language}.json"), object_pairs_hook=list)
+    pairs = json.loads(source(f"words/{language}.json"), object_pairs_hook=list)
     assert len(pairs) == len({key for key, _ in pairs})
 
 

@@ -10,8 +10,8 @@ import visualize
 from dsbd.errors import TraceError
 from tests.visualize.test_exports import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.mermaid import mermaid
-from visualize.tikz import tex
+from visualize.drawings.mermaid import mermaid
+from visualize.drawings.tikz import tex
 
 TRACE = toy_trace()
 COMMANDS = {

@@ -12,7 +12,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import Iteration
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED
-from visualize.layout import COUSINS, COVER_HEIGHT, HEIGHT, SIBLINGS, TREES, forest_graph, tidy
+from visualize.scenes.layout import COUSINS, COVER_HEIGHT, HEIGHT, SIBLINGS, TREES, forest_graph, tidy
 
 CLOSE = 1e-9
 

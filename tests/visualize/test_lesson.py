@@ -13,9 +13,9 @@ from tests.command_line import refused
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.test_exports import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.lesson import Question, parse_lesson, read_lesson
-from visualize.lesson_page import stops_of
-from visualize.position import Position, step_of
+from visualize.pages.lesson import Question, parse_lesson, read_lesson
+from visualize.pages.lesson_page import stops_of
+from visualize.scenes.place import Position, step_of
 
 TRACE = toy_trace()
 SCENE = visualize.scene(TRACE)
@@ -268,7 +268,7 @@ def test_the_lab_quotes_its_figures():
 
 @pytest.mark.parametrize("text", NASTY[:-1])
 def test_markdown_shows_hostile_text_as_text(text, tmp_path):
-    from visualize.markdown import markdown
+    from visualize.pages.markdown import markdown
 
     rendered = markdown(f"A {text} end", tmp_path)
     assert not any(tag in rendered.lower() for tag in ("<script", "<img", "<b>", "<a ", "onerror=alert(1)>"))

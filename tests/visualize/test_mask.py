@@ -9,9 +9,9 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.mask import mask_info
-from visualize.page_words import page_words
+from visualize.figures.mask import mask_info
 from visualize.pages import page_file
+from visualize.pages.page_words import page_words
 
 TRACE = toy_trace()
 

@@ -7,7 +7,7 @@ import pytest
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize import build_scene
-from visualize.html import html_page
+from visualize.pages.trace_page import html_page
 
 TRACE = toy_trace(max_new_tokens=512, draft_width=6, cover_width=8, min_width=3, seed=2)
 WATCH = """() => {

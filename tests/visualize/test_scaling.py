@@ -1,7 +1,7 @@
 """The scaling figure: its data by equality, its drawing by rendering."""
 
 import visualize
-from visualize.scaling import Growth, ScalingInfo, scaling_info
+from visualize.figures.scaling import Growth, ScalingInfo, scaling_info
 
 
 def row(axis, value, contender, milliseconds, limit):

@@ -10,8 +10,8 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from tests.visualize.toy import toy_trace
 from visualize import SceneBuilder, build_scene
-from visualize.scenes import Change, Fact, Gauge
-from visualize.styles import STATES, YIELDED
+from visualize.look.states import STATES, YIELDED
+from visualize.scenes.records import Change, Fact, Gauge
 
 TRACE = toy_trace()
 SCENE = build_scene(TRACE)

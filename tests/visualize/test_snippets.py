@@ -9,7 +9,7 @@ import visualize
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.snippets import MOST_STEPS
+from visualize.embed.snippets import MOST_STEPS
 
 TRACE = toy_trace()
 SCENE = visualize.scene(TRACE)

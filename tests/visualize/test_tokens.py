@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dsbd.tracing.records import Piece
-from visualize.tokens import columns, flowing, joined, piece_label, running_text, shorten, visible
+from visualize.scenes.tokens import columns, flowing, joined, piece_label, running_text, shorten, visible
 
 
 @pytest.mark.parametrize(

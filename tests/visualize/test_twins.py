@@ -8,8 +8,8 @@ import pytest
 from tests.visualize.test_exports import nasty_trace
 from tests.visualize.traces import OPEN, TRACES
 from visualize import build_scene, nodes_csv
-from visualize.bundle import known_languages
-from visualize.words import number, tell_apart
+from visualize.viewer.bundle import known_languages
+from visualize.words.words import number, tell_apart
 
 
 @pytest.mark.parametrize("language", known_languages())
@@ -45,7 +45,7 @@ def test_both_write_numbers_alike(modules):
     values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
     values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
     pairs = list(itertools.pairwise(values))
-    code = """const {number, tellApart} = await import("/words.js");
+    code = """const {number, tellApart} = await import("/viewer/base/words.js");
         return [given[0].map((value) => number(value)), given[1].map((pair) => tellApart(...pair))];"""
     numbers, apart = modules.run(code, [values, pairs])
     assert numbers == [number(value) for value in values]
@@ -55,7 +55,8 @@ def test_both_write_numbers_alike(modules):
 @pytest.mark.parametrize("name", TRACES)
 def test_both_write_the_same_table(modules, name):
     scene = build_scene(TRACES[name])
-    code = 'const {Iteration} = await import("/iteration.js"); const {csvText} = await import("/exports.js");'
+    code = """const {Iteration} = await import("/viewer/forest/iteration.js");
+              const {csvText} = await import("/viewer/page/exports.js");"""
     written = modules.run(
         f'{code} return given.iterations.map((packed) => csvText(new Iteration(packed), "prompt"));', scene.to_dict()
     )

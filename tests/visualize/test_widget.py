@@ -71,6 +71,6 @@ def test_python_and_reader_step_together(browser, tmp_path):
 
 def test_without_anywidget_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.delitem(sys.modules, "visualize.live_widget", raising=False)
+    monkeypatch.delitem(sys.modules, "visualize.embed.widget_class", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'dsbd\[widget\]'"):
         visualize.widget(TRACE)

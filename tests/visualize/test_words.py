@@ -8,7 +8,7 @@ import pytest
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Draw, Layer, Trial
-from visualize.words import Words, number, tell_apart
+from visualize.words.words import Words, number, tell_apart
 
 WORDS = Words()
 
@@ -106,9 +106,9 @@ def test_a_language_is_known_or_refused():
 
 
 def test_the_viewer_names_only_strings_that_exist():
-    folder = resources.files("visualize") / "viewer"
-    table = json.loads((folder / "strings.en.json").read_text(encoding="utf-8"))
-    text = "".join(entry.read_text(encoding="utf-8") for entry in folder.iterdir() if entry.name.endswith(".js"))
+    folder = resources.files("visualize")
+    table = json.loads((folder / "words" / "en.json").read_text(encoding="utf-8"))
+    text = "".join(entry.read_text(encoding="utf-8") for entry in sorted((folder / "viewer").rglob("*.js")))
     groups = "ui|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif|evidence|diff"
     named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', text))
     assert len(named) > 60

@@ -19,4 +19,5 @@ TRACES = {
     "nasty": nasty_trace(),
     **RECORDED,
 }
-OPEN = 'const {Iteration} = await import("/iteration.js"); const {Words} = await import("/words.js");'
+OPEN = """const {Iteration} = await import("/viewer/forest/iteration.js");
+          const {Words} = await import("/viewer/base/words.js");"""

@@ -1,4 +1,4 @@
-/* Unpacks what visualize/packed.py packed: base 85 of gzip. dsbdReady is done once the viewer that the page carries,
+/* Unpacks what visualize/pages/compressed.py packed: base 85 of gzip. dsbdReady is done once the viewer that the page carries,
  * if it carries one, has run.
  */
 globalThis.dsbdUnpack = async (packed) => {

@@ -1,8 +1,8 @@
 /* Two traces of one prompt side by side, stepped together, with the first place where they part. */
 
-import {make} from "./dom.js";
+import {make} from "./base/dom.js";
 import {Viewer} from "./viewer.js";
-import {Words} from "./words.js";
+import {Words} from "./base/words.js";
 
 export class Diff {
   constructor(element, scene, options) {

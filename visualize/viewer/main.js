@@ -1,4 +1,4 @@
-/* The viewer: draws a scene (visualize/scenes.py) and steps through it. No framework.
+/* The viewer: draws a scene (visualize/scenes/records.py) and steps through it. No framework.
  *
  *   const handle = mount(element, scene, {theme, language, hash, Plotly, onchange, onselect});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();

@@ -1,17 +1,17 @@
 /* One viewer: holds the scene and the place in it, and tells its parts. It decides nothing about the decode. */
 
-import {Badge} from "./badge.js";
-import {drawCard} from "./card.js";
-import {Controls} from "./controls.js";
-import {clamp, make} from "./dom.js";
-import {Forest} from "./forest.js";
-import {Iteration} from "./iteration.js";
-import {onKey} from "./keys.js";
-import {STYLES} from "./languages.js";
-import {Place} from "./place.js";
-import {buildShell} from "./shell.js";
-import {watchTheme} from "./theme.js";
-import {Words} from "./words.js";
+import {Badge} from "./page/badge.js";
+import {drawCard} from "./views/card.js";
+import {Controls} from "./page/controls.js";
+import {clamp, make} from "./base/dom.js";
+import {Forest} from "./forest/forest.js";
+import {Iteration} from "./forest/iteration.js";
+import {onKey} from "./page/keys.js";
+import {STYLES} from "./base/languages.js";
+import {Place} from "./page/place.js";
+import {buildShell} from "./page/shell.js";
+import {watchTheme} from "./base/theme.js";
+import {Words} from "./base/words.js";
 
 export class Viewer {
   constructor(element, options) {

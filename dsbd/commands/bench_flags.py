@@ -1,0 +1,119 @@
+"""The flags of ``python -m dsbd bench``, and the plan they make. Needs no torch, so that help is quick."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from dsbd.assets import asset_path
+from dsbd.errors import SettingsError
+from dsbd.measure.bench.contenders import (
+    CONTENDER_METHODS,
+    DEFAULT_METHODS,
+    POINTS,
+    BenchPlan,
+    contenders,
+    setting_names,
+)
+from dsbd.settings import DecodingSettings
+
+DEFAULT_POINTS = ("defaults", "same-law")
+DEFAULT_BASELINES = ("beam_sampling", "hf_beam_sampling")
+DEFAULT_ROUNDS = 2
+MAX_ROUNDS = 1000
+MAX_PROMPTS_BYTES = 1_000_000
+PROMPTS = "prompts.txt"
+
+
+def add_bench_flags(parser: argparse.ArgumentParser) -> None:
+    """Everything but the pair's flags and ``--json``."""
+    add = parser.add_argument
+    add("--methods", default=",".join(DEFAULT_METHODS), metavar="LIST", help=f"of {', '.join(CONTENDER_METHODS)}")
+    add("--points", default=",".join(DEFAULT_POINTS), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
+    add("--baselines", default=",".join(DEFAULT_BASELINES), metavar="LIST", help="to take ratios to; the first judges")
+    add("--prompts", metavar="FILE", help="one prompt a line (a small set that comes along)")
+    add("--limit", type=int, metavar="N", help="only the first N prompts")
+    add("--seeds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"runs of each prompt ({DEFAULT_ROUNDS})")
+    add("--output", metavar="FILE", help="JSON lines, one a run; a file that exists is gone on with")
+    add("--report", metavar="FILE", help="figures as one HTML page")
+    for name in setting_names():
+        default = getattr(DecodingSettings, name)
+        add(
+            "--" + name.replace("_", "-"),
+            dest=name,
+            metavar="V[,V]",
+            help=f"one value, or several to sweep ({default})",
+        )
+
+
+def plan_of(parsed: argparse.Namespace) -> BenchPlan:
+    """The plan that flags ask for. Raises: SettingsError."""
+    hints = get_type_hints(DecodingSettings)
+    given = {name: getattr(parsed, name) for name in setting_names() if getattr(parsed, name) is not None}
+    values = {name: [_value(name, part, hints[name]) for part in names(text)] for name, text in given.items()}
+    if len(values.get("seed", ())) > 1:
+        raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
+    if not 1 <= parsed.seeds <= MAX_ROUNDS:
+        raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
+    chosen = contenders(names(parsed.methods), names(parsed.points), values)
+    return BenchPlan(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
+
+
+def baselines_of(parsed: argparse.Namespace, plan: BenchPlan) -> list[str]:
+    """The baselines that flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
+    known = [*CONTENDER_METHODS, *(contender.name for contender in plan.contenders)]
+    chosen = names(parsed.baselines)
+    for name in chosen:
+        if name not in known:
+            raise SettingsError(f"baselines names {name!r}; choose from {', '.join(dict.fromkeys(known))}")
+    return chosen
+
+
+def names(text: str) -> list[str]:
+    """The parts of a comma-separated list."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
+    """Prompts of a text file, one a line, each once; None is the set that comes along. Raises: SettingsError."""
+    file = asset_path(PROMPTS) if path is None else Path(path)
+    try:
+        if file.stat().st_size > MAX_PROMPTS_BYTES:
+            raise SettingsError(f"{str(path)!r} has more than {MAX_PROMPTS_BYTES:,} bytes; give fewer prompts")
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read prompts from {str(path)!r}: {error}; give a UTF-8 text file") from None
+    found = tuple(dict.fromkeys(line for line in lines if line.strip()))
+    if not found:
+        raise SettingsError(f"{str(path)!r} has no prompt; give one a line")
+    if limit is not None and limit < 1:
+        raise SettingsError(f"limit is {limit}; allowed are whole numbers from 1")
+    return found[:limit]
+
+
+def _value(name: str, text: str, hint: Any) -> Any:
+    """A setting as typed: of the first of its types that reads it; the settings check the rest."""
+    kinds = get_args(hint) if NoneType in get_args(hint) or get_origin(hint) is not None else (hint,)
+    readers: Mapping[Any, Any] = {NoneType: _none, bool: _boolean, int: int, float: float, str: str}
+    for kind in sorted(kinds, key=lambda one: one is str):
+        if get_origin(kind) is Literal and text in get_args(kind):
+            return text
+        try:
+            return readers[kind](text)
+        except (ValueError, KeyError):
+            continue
+    if (isinstance(hint, type) and hint is not bool) or text == "auto":
+        return text  # named by the settings' own message
+    raise SettingsError(f"{name} is {text!r}, which it cannot be; see python -m dsbd bench --help")
+
+
+def _none(text: str) -> None:
+    if text.lower() != "none":
+        raise ValueError(text)
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"

@@ -1,0 +1,310 @@
+"""Verification: decide layer by layer which drafts are beams of the target. No model, no torch.
+
+Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the
+target's joint law P of that layer. All randomness comes through :class:`Choices`, so that tests
+enumerate this very function by branching there.
+
+*Source:* the paper's Algorithm 1 (whose ratio is printed upside down: P'/Q is right) and DESIGN.md
+section 3. Differs from the authors' code, which verifies draws without replacement as if they were
+independent.
+"""
+
+import math
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from dsbd.law.beams import Beam, Node
+from dsbd.law.forest import Forest, ForestLayer
+from dsbd.law.laws import Floats, Law, Residual, Row, joint_law
+from dsbd.law.width import Width, cap_width, choose_width, landing_width
+from dsbd.settings import ResolvedSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A pair drawn by inverse CDF: ``low <= uniform < high``."""
+
+    index: int
+    uniform: float
+    low: float
+    high: float
+
+
+class Choices(Protocol):
+    """Where verification takes its randomness."""
+
+    def accept(self, probability: float) -> tuple[bool, float]:
+        """True with this probability; the uniform it took."""
+        ...
+
+    def draw(self, masses: Floats) -> Drawn:
+        """An index in proportion to ``masses`` [n]."""
+        ...
+
+
+class Uniforms:
+    """Choices by a list of uniforms in [0, 1), each used once, in order."""
+
+    def __init__(self, uniforms: Sequence[float]) -> None:
+        self._next = iter(uniforms)
+
+    def accept(self, probability: float) -> tuple[bool, float]:
+        uniform = next(self._next)
+        return uniform < probability, uniform
+
+    def draw(self, masses: Floats) -> Drawn:
+        uniform = next(self._next)
+        cdf = np.cumsum(masses)
+        cdf /= cdf[-1]
+        index = int(np.searchsorted(cdf, uniform, side="right"))
+        return Drawn(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
+
+
+RowsAfter = Callable[[Sequence[Node]], Sequence[Row]]
+Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
+DrawKind = Literal["recovered", "fresh", "bonus"]
+Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
+
+
+class Trial(NamedTuple):
+    """One draft put to the test; the fields are those of ``dsbd.tracing.records.Trial``."""
+
+    node: Node
+    order: int
+    verdict: Verdict
+    draft_prob: float
+    residual_prob: float | None = None
+    c: float | None = None
+    S: float | None = None
+    acceptance: float | None = None
+    uniform: float | None = None
+
+
+class Draw(NamedTuple):
+    """One beam drawn from the target's law; the fields are those of ``dsbd.tracing.records.Draw``."""
+
+    kind: DrawKind
+    node: Node
+    landed: bool
+    target_prob: float
+    draft_prob: float
+    c: float
+    S: float
+    drawn: Drawn
+
+
+@dataclass(frozen=True)
+class VerifiedLayer:
+    """What one layer decided."""
+
+    alive: list[Beam]
+    """The beams the layer extends, in the order of ``law``."""
+    law: Law
+    draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
+    width: Width | None
+    """None in a bonus layer."""
+    trials: list[Trial]
+    draws: list[Draw]
+    beams: list[Beam]
+    """What the layer yielded, finished beams included."""
+    living: list[Beam]
+    """The beams that did not end: what the next layer extends."""
+    outcome: Outcome
+
+    @property
+    def continues(self) -> bool:
+        """True where verification goes on below this layer."""
+        return self.outcome in ("passed", "landed")
+
+
+def verify(
+    forest: Forest, next_tokens: RowsAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
+) -> list[VerifiedLayer]:
+    """Decide every layer the forest can decide, then the bonus layer if all of them passed.
+
+    Args:
+        forest: the drafts, drawn layer by layer from the laws it holds.
+        next_tokens: gives the target's rows after input beams and forest nodes that do not end.
+        settings: widths, replacement, landing and the warp are read.
+        eos: token ids that end a beam.
+        choices: the randomness.
+
+    Returns:
+        The decided layers, at least one.
+    """
+    verifier = _Verifier(forest, next_tokens, settings, eos, choices)
+    alive, decided = forest.input_beams, list[VerifiedLayer]()
+    for drafted in forest.layers:
+        state = verifier.enter(alive, drafted)
+        if state.draft_mass <= 0:
+            break
+        decided.append(verifier.draft_layer(state, drafted))
+        if not decided[-1].continues:
+            return decided
+        alive = decided[-1].living
+    decided.append(verifier.bonus_layer(verifier.enter(alive, None)))
+    return decided
+
+
+Accepted = tuple[int, Node]  # a pair's index in the law, and its node
+
+
+class _State(NamedTuple):
+    """A layer before its first trial."""
+
+    alive: list[Beam]
+    places: dict[Node, int]
+    law: Law
+    draft_probs: Floats
+    draft_mass: float
+    residual: Residual
+
+
+@dataclass(frozen=True)
+class _Verifier:
+    forest: Forest
+    next_tokens: RowsAfter
+    settings: ResolvedSettings
+    eos: Collection[int]
+    choices: Choices
+
+    def enter(self, alive: list[Beam], drafted: ForestLayer | None) -> _State:
+        """The laws of the layer below ``alive``."""
+        law = joint_law(
+            self.next_tokens([beam.node for beam in alive]),
+            [beam.log_weight for beam in alive],
+            [beam.multiplicity for beam in alive],
+            self.settings,
+        )
+        places = {beam.node: place for place, beam in enumerate(alive)}
+        draft_probs, mass = (np.zeros(law.support), 0.0) if drafted is None else drafted.law.restrict(law, places)
+        if drafted is not None and self.settings.forest == "likely" and not drafted.below(places):
+            mass = 0.0
+        return _State(alive, places, law, draft_probs, mass, Residual(law, draft_probs, self.settings.replacement))
+
+    def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
+        """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
+        width = self._landing_width(state, drafted) if self.settings.forest == "likely" else self._width(state, drafted)
+        trials, accepted = self._try_drafts(state, drafted, width.width)
+        draws = self._draw(state, width.width - len(accepted), "fresh")
+        beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
+        outcome: Outcome = "passed"
+        if not living:
+            outcome = "finished"
+        elif draws:
+            all_land = all(draw.landed or draw.node.token in self.eos for draw in draws)
+            outcome = "landed" if self.settings.landing and all_land else "short"
+        return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
+
+    def _width(self, state: _State, drafted: ForestLayer) -> Width:
+        drafts = self.settings.draft_width
+        if not self.settings.replacement:
+            drafts = min(drafts, drafted.law.support)
+        return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
+
+    def _landing_width(self, state: _State, drafted: ForestLayer) -> Width:
+        """Nodes hold ``mass`` of P, so K draws all land with mass**K; greedy draws without replacement are certain."""
+        law, widest = state.law, self.settings.widest
+        pairs = {law.find(state.places[node.parent], node.token) for node in drafted.below(state.places) if node.parent}
+        held = [index for index in pairs if index is not None]
+        if law.ranks is None:
+            mass = min(math.fsum(law.probs[held]), 1.0)
+            chances = [mass**count for count in range(1, widest + 1)]
+        else:
+            lands = np.isin(law.ranks[:widest], held)
+            mass = float(lands[0])
+            chances = np.cumprod(lands).astype(float).tolist()
+        return landing_width(chances, mass, law.support, self.settings)
+
+    def bonus_layer(self, state: _State) -> VerifiedLayer:
+        """The widest layer, drawn from the target's law alone."""
+        count = cap_width(self.settings.widest, state.law.support, self.settings)
+        draws = self._draw(state, count, "bonus")
+        beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
+        outcome: Outcome = "bonus" if living else "finished"
+        return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
+
+    def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[Trial], list[Accepted]]:
+        """One trial per draft; the accepted ones in order."""
+        trials, accepted = list[Trial](), list[Accepted]()
+        residual, gains = state.residual, self._gains(drafted)
+        for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
+            gain = gains[order]
+            prob = 1.0 if drafted.law.ranked else min(draft_prob * gain, 1.0)
+            place = state.places.get(node.parent) if node.parent is not None else None
+            if len(accepted) == width:
+                trials.append(Trial(node, order, "unneeded", prob))
+            elif place is None:
+                trials.append(Trial(node, order, "orphaned", prob, None, residual.c, residual.S))
+                residual.reject(None, gain)
+            else:
+                index = state.law.find(place, node.token)
+                trials.append(self._try(node, order, index, prob, gain, residual))
+                if trials[-1].verdict == "accepted" and index is not None:
+                    residual.accept(index)
+                    accepted.append((index, node))
+        return trials, accepted
+
+    def _gains(self, drafted: ForestLayer) -> list[float]:
+        """What the law of each draft is Q times of: 1, or without replacement 1 / (Q less the earlier drafts).
+
+        That rest is summed up from the pairs that are left, for 1 - mass would lose all digits where Q is peaked.
+        """
+        if self.settings.replacement or drafted.law.ranked:
+            return [1.0] * len(drafted.drafts)
+        rest = max(math.fsum([*drafted.law.probs, *(-prob for prob in drafted.draft_probs)]), 0.0)
+        gains = list[float]()
+        for prob in reversed(drafted.draft_probs):
+            rest += prob
+            gains.append(1.0 / rest)
+        return gains[::-1]
+
+    def _try(
+        self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual
+    ) -> Trial:
+        """Accept with probability min(1, P'/Q); on rejection the residual moves on."""
+        before = residual.c, residual.S
+        left = 0.0 if index is None else residual.probability(index)
+        acceptance = min(1.0, left / draft_prob)
+        accepted, uniform = self.choices.accept(acceptance)
+        if not accepted and not residual.reject(index, gain) and index is not None:
+            accepted, acceptance = True, 1.0
+        return Trial(
+            node, order, "accepted" if accepted else "rejected", draft_prob, left, *before, acceptance, uniform
+        )
+
+    def _draw(self, state: _State, count: int, kind: DrawKind) -> list[Draw]:
+        """Draws from the target's law; the first is recovered from the residual if rejections left one."""
+        draws, residual, made = list[Draw](), state.residual, dict[int, Node]()
+        for _ in range(count):
+            before = residual.c, residual.S
+            drawn = self.choices.draw(residual.masses())
+            place, token = state.law.pair(drawn.index)
+            parent = state.alive[place].node
+            landed = self.forest.find(parent, token)
+            node = made.setdefault(drawn.index, landed or parent.child(token))
+            draws.append(
+                Draw(
+                    "recovered" if before[0] > 0 else kind,
+                    node,
+                    landed is not None,
+                    state.law.probability(drawn.index),
+                    float(state.draft_probs[drawn.index]),
+                    *before,
+                    drawn,
+                )
+            )
+            residual.take(drawn.index)
+        return draws
+
+    def _collect(self, state: _State, nodes: list[Accepted]) -> tuple[list[Beam], list[Beam]]:
+        """Distinct beams with their multiplicities, and those among them that live on."""
+        counts: dict[int, int] = {}
+        node_of = dict(nodes)
+        for index, _ in nodes:
+            counts[index] = counts.get(index, 0) + 1
+        beams = [Beam(node_of[index], float(state.law.log_weights[index]), count) for index, count in counts.items()]
+        return beams, [beam for beam in beams if beam.node.token not in self.eos]

@@ -1,0 +1,162 @@
+"""What a bench measures: contenders, made of methods, named points and swept settings. Needs no torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Any
+
+from dsbd.errors import SettingsError
+from dsbd.methods import DRAFTING_METHODS, READS
+from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
+
+BASELINE = "beam_sampling"
+OPPONENTS = {
+    "hf_beam_sampling": "beam_sampling",
+    "hf_beam_search": "beam_search",
+    "hf_assisted": "speculative",
+    "hf_sampling": "sampling",
+}
+"""``transformers.generate`` in four ways, each beside the method of ours that it stands for."""
+OPPONENT_READS = {
+    "hf_beam_sampling": ("num_beams", "temperature", "top_k", "top_p"),
+    "hf_beam_search": ("num_beams",),
+    "hf_assisted": ("temperature", "top_k", "top_p"),
+    "hf_sampling": ("temperature", "top_k", "top_p"),
+}
+CONTENDER_METHODS = (*METHODS, *OPPONENTS)
+DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")
+SHARED_FIELDS = ("max_new_tokens", "length_penalty", "seed")
+_SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
+_EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
+_AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
+POINTS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    "same-law": _SAME_LAW,
+    "equal-quality": _EQUAL_QUALITY | {"draft_depth": 3, "draft_width": 8},
+    "auto": _AUTO,
+    "auto-same-law": _SAME_LAW | _AUTO,
+    "auto-equal-quality": _EQUAL_QUALITY | _AUTO,
+}
+"""Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value.
+
+``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
+log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
+"""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One thing to be measured."""
+
+    name: str
+    method: str
+    """One of :data:`CONTENDER_METHODS`."""
+    settings: DecodingSettings
+    """For an opponent those of our method that it stands for."""
+    plan: str | None = None
+    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is still."""
+
+    @property
+    def drafts(self) -> bool:
+        """True where it needs a draft model."""
+        return self.settings.method in DRAFTING_METHODS
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The settings it reads."""
+        return fields_read(self.method)
+
+
+@dataclass(frozen=True)
+class BenchPlan:
+    """What is measured against what."""
+
+    contenders: tuple[Contender, ...]
+    prompts: tuple[str, ...]
+    rounds: int
+    """Each prompt is run so many times, with the settings' seed, seed + 1, ..."""
+
+    def seed(self, contender: Contender, turn: int) -> int:
+        """The seed of a contender's run number ``turn`` on a prompt."""
+        return (contender.settings.seed + turn) % 2**63
+
+    @property
+    def total(self) -> int:
+        """Runs."""
+        return len(self.contenders) * len(self.prompts) * self.rounds
+
+
+def fields_read(method: str) -> tuple[str, ...]:
+    """The settings that a method of :data:`CONTENDER_METHODS` reads."""
+    return (*(OPPONENT_READS.get(method) or READS[method]), *SHARED_FIELDS)
+
+
+def contenders(
+    methods: Sequence[str], points: Sequence[str], values: Mapping[str, Sequence[Any]]
+) -> tuple[Contender, ...]:
+    """Every method at every value of the settings it reads; ``dsbd`` at every point besides.
+
+    Args:
+        methods: of :data:`CONTENDER_METHODS`, each once.
+        points: of :data:`POINTS`, each once; read by ``dsbd`` alone.
+        values: by field, the values asked for; more than one is a sweep.
+
+    Raises:
+        SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
+    """
+    require_names("methods", methods, CONTENDER_METHODS)
+    for name, chosen in values.items():
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
+    if "dsbd" in methods:
+        require_names("points", points, POINTS)
+        for point in points:
+            _require_free(point, values)
+    found: list[Contender] = []
+    for method in methods:
+        if method == "dsbd":
+            found += [contender for point in points for contender in _swept(method, point, values)]
+        else:
+            found += _swept(method, None, values)
+    return tuple(found)
+
+
+def _swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
+    own, fixed = OPPONENTS.get(method, method), POINTS[point] if point else {}
+    given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
+    swept = [name for name, chosen in given.items() if len(chosen) > 1]
+    found = []
+    for combination in product(*(given[name] for name in swept)):
+        place = dict(zip(swept, combination, strict=True))
+        chosen = {name: several[0] for name, several in given.items()} | place
+        label = " ".join([method, *([point] if point else []), *(f"{name}={value}" for name, value in place.items())])
+        found.append(Contender(label, method, _settings(own, fixed, chosen)))
+    return found
+
+
+def _settings(method: str, fixed: Mapping[str, Any], chosen: Mapping[str, Any]) -> DecodingSettings:
+    beams = chosen.get("num_beams", DecodingSettings.num_beams)
+    resolved = {name: beams if value == "num_beams" else value for name, value in fixed.items()}
+    return DecodingSettings(**{"method": method, **chosen, **resolved})
+
+
+def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mapping[str, Any]) -> None:
+    """Raises: SettingsError where there is no name, an unknown or a repeated one."""
+    if not names:
+        raise SettingsError(f"{what} is empty; choose from {', '.join(known)}")
+    for name in names:
+        if name not in known:
+            raise SettingsError(f"{what} names {name!r}; choose from {', '.join(known)}")
+    if len(set(names)) < len(names):
+        raise SettingsError(f"{what} are {', '.join(names)}; name each once")
+
+
+def _require_free(point: str, values: Mapping[str, Sequence[Any]]) -> None:
+    for name in POINTS[point]:
+        if name in values:
+            raise SettingsError(f"point {point!r} fixes {name}; leave the point out of --points, or the flag")
+
+
+def setting_names() -> tuple[str, ...]:
+    """The settings a bench may be asked for: all but the method, and the costs that ``auto`` measures."""
+    return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

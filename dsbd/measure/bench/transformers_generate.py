@@ -1,0 +1,141 @@
+"""``transformers.generate`` as an opponent, as it is shipped, with the warp passed explicitly.
+
+Its beam sampling is a law of its own: it warps each beam before joining, draws twice as many pairs without
+replacement and keeps the best scores. Its beam search expands the prompt to one row per beam. With an assistant
+it runs one sequence.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from dsbd.clock import synchronise
+from dsbd.errors import SettingsError
+from dsbd.measure.bench.contenders import Contender
+from dsbd.models.attention import NAME as PACKED
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.pair import Pair
+from dsbd.settings import DecodingSettings
+
+_BEAMS = ("hf_beam_sampling", "hf_beam_search")
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What one call of ``generate`` returned."""
+
+    hypotheses: list[list[int]]
+    """Generated ids, EOS included, the returned one first."""
+    layers: int
+    """Tokens the beams were decoded to."""
+    target_calls: int
+
+
+@torch.inference_mode()
+def generate(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> Generated:
+    """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets the global generator.
+
+    Raises:
+        SettingsError: temperature 0, which ``generate`` knows only as greedy search.
+    """
+    options = _options(pair, method, settings)
+    tokens = torch.tensor([list(prompt_ids)], device=pair.device)
+    with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []):
+        torch.manual_seed(settings.seed)
+        with _quiet(), _counted(pair.target.model) as calls:
+            output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
+    hypotheses = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
+    return Generated(hypotheses, len(hypotheses[0]) if method == "hf_assisted" else len(calls), len(calls))
+
+
+def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, Any]:
+    options: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "pad_token_id": min(pair.eos, default=0)}
+    if method != "hf_beam_search":
+        if settings.temperature == 0:
+            raise SettingsError(f"temperature is 0; {method} samples: give a temperature above 0, or hf_beam_search")
+        warp = {"temperature": settings.temperature, "top_k": settings.top_k, "top_p": settings.top_p}
+        options |= {"do_sample": True, **warp}
+    else:
+        options |= {"do_sample": False, "temperature": None, "top_k": None, "top_p": None}
+    if method in _BEAMS:
+        beams = settings.num_beams
+        options |= {"num_beams": beams, "num_return_sequences": beams, "length_penalty": settings.length_penalty}
+    if method == "hf_assisted":
+        assert pair.draft is not None, "checked before anything is measured"
+        options["assistant_model"] = pair.draft.model
+    return options
+
+
+@contextmanager
+def as_shipped(pair: Pair) -> Iterator[None]:
+    """The models with the attention that ``transformers`` gives them, for as long as it is measured."""
+    ours = [model.model for model in (pair.target, pair.draft) if model and _attention(model.model) == PACKED]
+    for model in ours:
+        model.set_attn_implementation("sdpa")
+    try:
+        yield
+    finally:
+        for model in ours:
+            model.set_attn_implementation(PACKED)
+
+
+def _attention(model: Any) -> str:
+    name: str = model.config.get_text_config(decoder=True)._attn_implementation
+    return name
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without advice about how ``generate`` is called, which is no news to a user of the bench."""
+    before = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(before)
+
+
+@contextmanager
+def _counted(model: Any) -> Iterator[list[None]]:
+    """Counts the forwards of a model."""
+    calls: list[None] = []
+    handle = model.register_forward_hook(lambda *_: calls.append(None))
+    try:
+        yield calls
+    finally:
+        handle.remove()
+
+
+def generate_prefill_seconds(pair: Pair, prompt_ids: Sequence[int], contender: Contender) -> float:
+    """Seconds of the prompt's forwards, timed on their own: as many rows as the method uses, the assistant's too."""
+    rows = contender.settings.num_beams if contender.method in _BEAMS else 1
+    seconds = _prefill_seconds(pair.target, prompt_ids, rows)
+    if contender.method == "hf_assisted" and pair.draft is not None:
+        seconds += _prefill_seconds(pair.draft, prompt_ids, 1)
+    return seconds
+
+
+@torch.inference_mode()
+def _prefill_seconds(model: LanguageModel, prompt_ids: Sequence[int], rows: int) -> float:
+    """Seconds ``transformers`` takes for the prompt without its last token, ``rows`` times at once."""
+    if len(prompt_ids) < 2:
+        return 0.0
+    tokens = torch.tensor([list(prompt_ids[:-1])], device=model.device).expand(rows, -1)
+    synchronise(model.device)
+    start = time.perf_counter()
+    model.model(input_ids=tokens, use_cache=True)
+    synchronise(model.device)
+    return time.perf_counter() - start
+
+
+def _trimmed(ids: list[int], pair: Pair) -> list[int]:
+    """Up to the first EOS, which stays; what follows is padding."""
+    for place, token in enumerate(ids):
+        if token in pair.eos:
+            return ids[: place + 1]
+    return ids

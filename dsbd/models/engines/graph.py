@@ -1,0 +1,138 @@
+"""Forwards of fixed shape: captured once per bucket of tokens and slots, then replayed.
+
+An eager forward on a GPU is mostly the cost of launching its operations. Here the cache, the inputs and the logits
+are buffers that stay where they are, and what is launched is recorded as a CUDA graph. Tokens are padded to the
+next bucket, the padding writes to a slot that nobody reads, and every token's mask hides what is not its own, so a
+bucket's forward is the eager one up to rounding.
+
+The buffers serve one decode at a time. A second one that runs beside it, and one that outgrows them, go on eagerly.
+
+*Source:* DESIGN.md section 6.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from dsbd.models.engines.buffers import Masks, forward_on_buffers
+
+if TYPE_CHECKING:
+    from dsbd.models.language_model import LanguageModel
+
+TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
+SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
+LARGEST = 8192
+"""Slots of the buffers at most, for models that were made for longer contexts."""
+ROOM = 1024
+"""Slots beyond the context, for forests."""
+WARM_UPS = 2
+
+Forward = Callable[[], torch.Tensor]
+Capture = Callable[[Callable[..., torch.Tensor], tuple[Any, ...]], Forward]
+
+
+class GraphRunner:
+    """The buffers of one model and the forwards captured on them.
+
+    Args:
+        model: takes ``position_ids`` and one mask per attention window.
+        capture: makes a forward that can be repeated; None records a CUDA graph.
+    """
+
+    def __init__(self, model: "LanguageModel", capture: Capture | None = None) -> None:
+        self._model = model
+        self._capture = capture or cuda_graph
+        self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
+        self._taken = False
+        context = min(model.context_size or LARGEST, LARGEST)
+        self.capacity = next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
+        self._cache = model.new_cache(self.capacity)
+        for buffer in self.buffers:
+            buffer.zero_()  # what is masked is multiplied by 0, and 0 * NaN is NaN
+
+    @property
+    def buffers(self) -> list[torch.Tensor]:
+        """Of a cache of ``capacity`` slots."""
+        return self._cache.buffers
+
+    def take(self) -> bool:
+        """Claim the buffers for one decode; False where another has them."""
+        free, self._taken = not self._taken, True
+        return free
+
+    def release(self) -> None:
+        """Give the buffers back."""
+        self._taken = False
+
+    def fits(self, tokens: int, slots: int) -> bool:
+        """True where a forward of so many tokens, and so many slots in use after it, has a bucket."""
+        return tokens <= TOKEN_BUCKETS[-1] and slots < self.capacity
+
+    def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> torch.Tensor:
+        """Logits [n, vocabulary] of tokens [n] at ``first_slot`` and behind; masks are [1, 1, n, slots]."""
+        count = tokens.numel()
+        end = first_slot + count
+        shape = _bucket(TOKEN_BUCKETS, count), _bucket(SLOT_BUCKETS, end)
+        if shape not in self._forwards:
+            inputs = _Inputs(self._model, *shape, trash=self.capacity - 1, kinds=list(masks))
+            inputs.fill(tokens, positions, masks, first_slot)
+            keys, values = [row.keys for row in self._cache.rows], [row.values for row in self._cache.rows]
+            arguments = (self._model.model, *inputs.tensors(), keys, values, shape[1])
+            self._forwards[shape] = inputs, self._capture(forward_on_buffers, arguments)
+        inputs, forward = self._forwards[shape]
+        inputs.fill(tokens, positions, masks, first_slot)
+        limit = self._model.vocabulary_limit
+        return forward()[0, :count, :limit].clone()  # the next replay writes over it
+
+
+class _Inputs:
+    """Where one bucket's forward reads its inputs."""
+
+    def __init__(self, model: "LanguageModel", tokens: int, slots: int, trash: int, kinds: list[str]) -> None:
+        device = model.device
+        self._trash = trash
+        self._unseen = torch.finfo(model.dtype).min
+        self._numbers = torch.arange(trash + 1, device=device)
+        self.tokens = torch.zeros(1, tokens, dtype=torch.int64, device=device)
+        self.positions = torch.zeros_like(self.tokens)
+        self.slots = torch.full((tokens,), trash, dtype=torch.int64, device=device)
+        shape = (1, 1, tokens, slots)
+        self.masks = {kind: torch.full(shape, self._unseen, dtype=model.dtype, device=device) for kind in kinds}
+
+    def tensors(self) -> tuple[torch.Tensor, torch.Tensor, Masks, torch.Tensor]:
+        return self.tokens, self.positions, self.masks, self.slots
+
+    def fill(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> None:
+        """Padding keeps whatever token and position it had: what it computes goes to the slot nobody reads."""
+        count = tokens.numel()
+        self.tokens[0, :count] = tokens
+        self.positions[0, :count] = positions
+        self.slots.fill_(self._trash)
+        self.slots[:count] = self._numbers[first_slot : first_slot + count]
+        for kind, mask in masks.items():
+            self.masks[kind].fill_(self._unseen)
+            self.masks[kind][:, :, :count, : mask.shape[3]] = mask
+
+
+def _bucket(sizes: tuple[int, ...], count: int) -> int:
+    return next(size for size in sizes if size >= count)
+
+
+def cuda_graph(function: Callable[..., torch.Tensor], arguments: tuple[Any, ...]) -> Forward:
+    """Record a forward as a CUDA graph."""
+    aside = torch.cuda.Stream()
+    aside.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(aside):
+        for _ in range(WARM_UPS):
+            function(*arguments)
+    torch.cuda.current_stream().wait_stream(aside)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        logits = function(*arguments)
+
+    def replay() -> torch.Tensor:
+        graph.replay()
+        return logits
+
+    return replay

@@ -1,0 +1,96 @@
+"""A forward without the model's Python: traced once, replayed for any number of tokens and slots.
+
+An eager forward of a small model on a CPU is mostly the Python that calls its operations. TorchScript's tracing
+records the operations, sizes included as they are computed, and calls the same ones: the logits are those of the
+eager forward, bit for bit. No compiler is needed and nothing is padded; tracing takes as long as a few forwards.
+
+A trace knows one way through the model. Where the way depends on the data (experts chosen by a router) it would be
+the wrong one for other tokens, so such models are left alone, and the check at load compares every other.
+
+*Source:* ``torch.jit.trace``; docs/decisions/0006.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers.utils import logging as transformers_logging
+
+from dsbd.models.cache import ForestCache
+from dsbd.models.engines.buffers import Masks, forward_on_buffers
+
+if TYPE_CHECKING:
+    from dsbd.models.language_model import LanguageModel
+
+_EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
+
+
+def routes(config: Any) -> bool:
+    """True where a model's configuration names experts, and its way depends on the tokens."""
+    return any((getattr(config, name, None) or 0) > 1 for name in _EXPERTS)
+
+
+class _OnBuffers(torch.nn.Module):
+    """The forward as a function of tensors alone."""
+
+    def __init__(self, model: Any, kinds: list[str], layout: list[tuple[tuple[int, int], tuple[int, int]]]) -> None:
+        super().__init__()
+        self.model = model
+        self._kinds, self._layout = kinds, layout
+
+    def forward(
+        self,
+        tokens: torch.Tensor,
+        positions: torch.Tensor,
+        slots: torch.Tensor,
+        masks: list[torch.Tensor],
+        buffers: list[torch.Tensor],
+    ) -> torch.Tensor:
+        keys = [buffers[group][place] for (group, place), _ in self._layout]
+        values = [buffers[group][place] for _, (group, place) in self._layout]
+        named = dict(zip(self._kinds, masks, strict=True))
+        return forward_on_buffers(self.model, tokens, positions, named, slots, keys, values, keys[0].shape[2])
+
+
+class TracedForward:
+    """The traced forward of one model; several decodes may use it at a time, each with its own cache."""
+
+    def __init__(self, model: "LanguageModel") -> None:
+        self._model = model
+        self._forward: Any = None
+
+    def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache) -> torch.Tensor:
+        """Logits [n, vocabulary] of tokens [n], appended to a cache that has room for them; masks [1, 1, n, slots]."""
+        start, end = cache.length, cache.length + tokens.numel()
+        slots = torch.arange(start, end, device=tokens.device)
+        shown = [buffer[:, :, :, :end] for buffer in cache.buffers]
+        inputs = tokens[None], positions[None], slots, list(masks.values()), shown
+        forward = self._forward or self._trace(list(masks), cache, inputs)
+        logits: torch.Tensor = forward(*inputs)[0]
+        cache.extend(tokens.numel())
+        return logits[:, : self._model.vocabulary_limit]
+
+    def _trace(self, kinds: list[str], cache: ForestCache, inputs: tuple[Any, ...]) -> Any:
+        """Trace the forward of several tokens, for a size of one is taken for a constant; one token runs eagerly."""
+        forward = _OnBuffers(self._model.model, kinds, cache.layout)
+        if inputs[0].numel() == 1:
+            return forward
+        with _quiet():
+            self._forward = torch.jit.trace(forward, inputs, check_trace=False)
+        return self._forward
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Tracing warns of sizes that look like constants (the check at load compares), and reads every property of the
+    model, of which some warn too."""
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        transformers_logging.set_verbosity(verbosity)

@@ -1,0 +1,77 @@
+"""Who may watch a decode. Observers get frozen values and run outside the timed phases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dsbd.law.beams import Beam, Node
+    from dsbd.law.verify import VerifiedLayer
+    from dsbd.models.pair import Pair
+    from dsbd.results import DecodingResult
+    from dsbd.score import Scored
+    from dsbd.settings import ResolvedSettings
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """What a decode starts from."""
+
+    pair: "Pair"
+    prompt: str
+    prompt_ids: Sequence[int]
+    settings: "ResolvedSettings"
+    """As resolved for the method."""
+    root: "Node"
+
+
+@dataclass(frozen=True)
+class IterationEnd:
+    """One iteration, complete."""
+
+    index: int
+    input_beams: Sequence["Beam"]
+    scored: "Scored"
+    layers: Sequence["VerifiedLayer"]
+    output_beams: Sequence["Beam"]
+    kept: Sequence["Node"]
+    prompt_slots: int
+    slots_scored: int
+    slots_kept: int
+    seconds: dict[str, float]
+    """Per phase. The commit phase is still running when this is made, so its share ends here."""
+
+
+class Observer:
+    """Base class; every call does nothing."""
+
+    def on_start(self, start: RunStart) -> None:
+        """The prompt is encoded and the settings are resolved."""
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        """An iteration was committed."""
+
+    def on_finish(self, result: "DecodingResult") -> None:
+        """The result stands. Not called for a cancelled decode."""
+
+
+class ObserverSet(Observer):
+    """Passes every call on to several observers."""
+
+    def __init__(self, observers: Sequence[Observer]) -> None:
+        self._observers = tuple(observers)
+
+    def __bool__(self) -> bool:
+        return bool(self._observers)
+
+    def on_start(self, start: RunStart) -> None:
+        for observer in self._observers:
+            observer.on_start(start)
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        for observer in self._observers:
+            observer.on_iteration(iteration)
+
+    def on_finish(self, result: "DecodingResult") -> None:
+        for observer in self._observers:
+            observer.on_finish(result)

@@ -1,0 +1,199 @@
+"""Training of the draft: distillation of the target's whole next-token law.
+
+The target's final hidden states over a fixed pool of windows are computed once; its
+log-probabilities are then one product with its head, so many epochs cost little.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import LlamaForCausalLM
+
+from training.llama import model_config, new_model
+from training.losses import distillation_chunk, log_probs_chunk
+from training.trainer import CHUNK_POSITIONS, Forward, Trainer
+
+DRAFT_INTERMEDIATE_SIZE = 896
+
+
+def new_draft(target: LlamaForCausalLM, seed: int) -> LlamaForCausalLM:
+    """Return a one-layer draft that begins with the target's embeddings, norms and attention."""
+    config = target.config
+    draft = new_model(
+        model_config(
+            1,
+            vocab_size=config.vocab_size,
+            hidden_size=config.hidden_size,
+            intermediate_size=DRAFT_INTERMEDIATE_SIZE,
+            num_attention_heads=config.num_attention_heads,
+            num_key_value_heads=config.num_key_value_heads,
+            head_dim=config.head_dim,
+        ),
+        seed,
+    )
+    mine, theirs = draft.model, target.model
+    mine.embed_tokens.load_state_dict(theirs.embed_tokens.state_dict())
+    mine.norm.load_state_dict(theirs.norm.state_dict())
+    for name in ("self_attn", "input_layernorm", "post_attention_layernorm"):
+        first = getattr(theirs.layers[0], name)
+        getattr(mine.layers[0], name).load_state_dict(first.state_dict())
+    return draft.bfloat16() if target.dtype == torch.bfloat16 else draft
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Windows and what the target made of them.
+
+    `ids`: (windows, length) int64. `hidden`: (windows, length, size), the target's final
+    normed hidden states. `head`: (vocabulary, size), the target's.
+    """
+
+    ids: torch.Tensor
+    hidden: torch.Tensor
+    head: torch.Tensor
+
+    def __post_init__(self) -> None:
+        assert self.hidden.shape[:2] == self.ids.shape
+        assert self.head.shape[1] == self.hidden.shape[2]
+
+
+def windows(ids: np.ndarray, length: int) -> torch.Tensor:
+    """Cut ids (tokens,) into (tokens // length, length) int64 windows."""
+    count = len(ids) // length
+    return torch.from_numpy(ids[: count * length].astype(np.int64)).view(count, length)
+
+
+@torch.no_grad()
+def build_pool(
+    target: LlamaForCausalLM,
+    ids: torch.Tensor,
+    rows: int,
+    *,
+    compiled: bool = False,
+    report: Callable[[str], None] = lambda text: None,
+) -> Pool:
+    """Run the target over windows (windows, length), `rows` at a time; drop a last short batch."""
+    forward = Forward(target, compiled=compiled)
+    ids = ids[: max(len(ids) // rows, 1) * rows]
+    size = target.config.hidden_size
+    hidden = torch.empty(*ids.shape, size, dtype=target.dtype)
+    for start in range(0, len(ids), rows):
+        hidden[start : start + rows] = forward(ids[start : start + rows])
+        if start // rows % 100 == 0:
+            report(f"target states of {start} of {len(ids)} windows")
+    return Pool(ids, hidden, target.model.embed_tokens.weight.detach())
+
+
+class PoolBatches:
+    """Batches of a pool's windows: every epoch all windows once, in a new order."""
+
+    def __init__(self, pool: Pool, seed: int) -> None:
+        self.pool, self._seed = pool, seed
+        self.restore({"epoch": 0, "cursor": 0})
+
+    @property
+    def state(self) -> dict[str, int]:
+        """Where the next batch comes from: {"epoch", "cursor"}."""
+        return {"epoch": self._epoch, "cursor": self._cursor}
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Go to a place that `state` returned."""
+        self._epoch, self._cursor = state["epoch"], state["cursor"]
+        random = np.random.default_rng([self._seed, self._epoch])
+        self._order = random.permutation(len(self.pool.ids))
+
+    def batch(self, rows: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return ids (rows, length) and the target's hidden states (rows, length, size)."""
+        assert length == self.pool.ids.shape[1]
+        assert rows <= len(self.pool.ids)
+        if self._cursor + rows > len(self._order):
+            self.restore({"epoch": self._epoch + 1, "cursor": 0})
+        chosen = self._order[self._cursor : self._cursor + rows]
+        self._cursor += rows
+        return self.pool.ids[chosen], self.pool.hidden[chosen]
+
+
+@dataclass(frozen=True)
+class VariationSchedule:
+    """Share of the total-variation term in the loss: 0, then a ramp, then `final`."""
+
+    begin: float = 0.4
+    end: float = 0.7
+    final: float = 0.9
+
+    def share(self, progress: float) -> float:
+        """Return the share at `progress` in [0, 1]."""
+        ramp = (progress - self.begin) / (self.end - self.begin)
+        return self.final * min(1.0, max(0.0, ramp))
+
+
+class DraftTrainer(Trainer):
+    """Distils on `PoolBatches`; checks the overlap on pools named in `held_out`."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        head: torch.Tensor,
+        held_out: dict[str, Pool],
+        variation: VariationSchedule,
+        compiled: bool = False,
+        **named: Any,
+    ) -> None:
+        super().__init__(*arguments, compiled=compiled, **named)
+        self.held_out, self._target_head, self._variation = held_out, head, variation
+        self._loss, self._target_law = distillation_chunk, log_probs_chunk
+        if compiled:
+            self._loss = torch.compile(distillation_chunk, dynamic=False)
+            self._target_law = torch.compile(log_probs_chunk, dynamic=False)
+
+    def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
+        ids, target_hidden = batch
+        hidden = self.forward(ids)
+        share = self._variation.share(progress)
+        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, share)
+        self._propagate(hidden, slopes, head_slope)
+        return (1 - share) * divergence + share * (1 - overlap)
+
+    def _chunks(
+        self, hidden: torch.Tensor, target_hidden: torch.Tensor, share: float
+    ) -> tuple[float, float, list[torch.Tensor], torch.Tensor]:
+        """Return (mean KL in nats, mean overlap, gradients of hidden by chunk, of the head)."""
+        head = self.model.model.embed_tokens.weight.detach()
+        positions = hidden.shape[0] * hidden.shape[1]
+        divergence, overlap, slopes, head_slope = 0.0, 0.0, [], torch.zeros(head.shape)
+        for mine, theirs in zip(
+            hidden.flatten(0, 1).split(CHUNK_POSITIONS),
+            target_hidden.flatten(0, 1).split(CHUNK_POSITIONS),
+            strict=True,
+        ):
+            law = self._target_law(theirs, self._target_head)
+            # A tensor, not a float: a changing float would recompile at every step.
+            part = self._loss(law, mine, head, torch.tensor(share), 1 / positions)
+            divergence += part[0].item() / positions
+            overlap += part[1].item() / positions
+            slopes.append(part[2])
+            head_slope += part[3]
+        return divergence, overlap, slopes, head_slope
+
+    def measure(self, pool: Pool) -> tuple[float, float]:
+        """Return mean (KL in nats, overlap) over a pool."""
+        rows = self.schedule.shape(0.0)[0]
+        found = []
+        for start in range(0, len(pool.ids) // rows * rows, rows):
+            chosen = slice(start, start + rows)
+            with torch.no_grad():
+                hidden = self.forward(pool.ids[chosen])
+            found.append(self._chunks(hidden, pool.hidden[chosen], 0.0)[:2])
+        divergence, overlap = np.mean(found, axis=0)
+        return float(divergence), float(overlap)
+
+    def check(self) -> str:
+        """Return KL and overlap on every held-out pool."""
+        figures = {name: self.measure(pool) for name, pool in self.held_out.items()}
+        return "; ".join(
+            f"held-out {name}: KL {divergence:.4f} nats, overlap {overlap:.4f}"
+            for name, (divergence, overlap) in figures.items()
+        )

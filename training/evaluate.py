@@ -1,0 +1,103 @@
+"""Held-out figures of an exported pair: loss per byte, overlap, cost of one step."""
+
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import torch
+from transformers import DynamicCache, LlamaForCausalLM
+
+from training.corpus import EncodedDocuments
+
+WINDOW_TOKENS = 1024
+CACHED_TOKENS = 128
+
+
+@dataclass(frozen=True)
+class TextLoss:
+    """How well a model predicts documents; BOS is given and EOS is not scored."""
+
+    documents: int
+    tokens: int
+    text_bytes: int
+    nats: float
+
+    def figures(self) -> dict[str, float]:
+        """Return the fields with nats per token, nats per byte and bits per byte."""
+        per_byte = self.nats / self.text_bytes
+        return asdict(self) | {
+            "nats_per_token": self.nats / self.tokens,
+            "nats_per_byte": per_byte,
+            "bits_per_byte": per_byte / math.log(2),
+        }
+
+
+def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch.Tensor]:
+    """Yield (1, at most length + 1) windows that score every token but BOS exactly once.
+
+    A window begins with the last token of the one before it, the only context it keeps.
+    """
+    for index in range(len(documents)):
+        ids = torch.from_numpy(documents.document(index).astype(np.int64))
+        for start in range(0, len(ids) - 1, length):
+            yield ids[None, start : start + length + 1]
+
+
+@torch.inference_mode()
+def text_loss(model: LlamaForCausalLM, documents: EncodedDocuments, length: int = WINDOW_TOKENS) -> TextLoss:
+    """Return the loss of `model` over `documents`, in windows of `length` tokens."""
+    nats, tokens = 0.0, 0
+    for window in document_windows(documents, length):
+        log_probs = model(window[:, :-1]).logits.float().log_softmax(-1)
+        nats -= log_probs.gather(-1, window[:, 1:, None]).sum().item()
+        tokens += window.shape[1] - 1
+    return TextLoss(len(documents), tokens, documents.text_bytes, nats)
+
+
+@torch.inference_mode()
+def mean_overlap(
+    target: LlamaForCausalLM,
+    draft: LlamaForCausalLM,
+    documents: EncodedDocuments,
+    length: int = WINDOW_TOKENS,
+) -> float:
+    """Return the mean over positions of sum min(target, draft), temperature 1, no warp."""
+    overlap, positions = 0.0, 0
+    for window in document_windows(documents, length):
+        laws = [model(window[:, :-1]).logits.float().softmax(-1) for model in (target, draft)]
+        overlap += torch.minimum(*laws).sum().item()
+        positions += window.shape[1] - 1
+    return overlap / positions
+
+
+@torch.inference_mode()
+def step_seconds(model: LlamaForCausalLM, tokens: int, repeats: int = 40) -> list[float]:
+    """Return the seconds of `repeats` forwards of `tokens` tokens behind 128 cached ones."""
+    cache = DynamicCache(config=model.config)
+    model(torch.zeros(1, CACHED_TOKENS, dtype=torch.long), past_key_values=cache)
+    ids = torch.zeros(1, tokens, dtype=torch.long)
+    found = []
+    for _ in range(repeats + 5):
+        began = time.perf_counter()
+        model(ids, past_key_values=cache)
+        found.append(time.perf_counter() - began)
+        cache.crop(-tokens)
+    return found[5:]
+
+
+def step_costs(target: LlamaForCausalLM, draft: LlamaForCausalLM, tokens: int, rounds: int = 3) -> dict[str, float]:
+    """Return median seconds per step of both models, interleaved, and their ratio."""
+    times: dict[str, list[float]] = {"target": [], "draft": []}
+    for _ in range(rounds):
+        times["target"] += step_seconds(target, tokens)
+        times["draft"] += step_seconds(draft, tokens)
+    target_time, draft_time = (statistics.median(times[name]) for name in ("target", "draft"))
+    return {
+        "tokens": tokens,
+        "target_step_seconds": target_time,
+        "draft_step_seconds": draft_time,
+        "ratio": draft_time / target_time,
+    }

@@ -1,0 +1,64 @@
+"""Texts the target itself writes, so that the draft learns where it will be used."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import LlamaForCausalLM
+
+from training.corpus import EncodedDocuments
+
+LONGEST_OPENING = 32
+SAMPLED_TOP_K = 50
+
+
+@torch.inference_mode()
+def sample_documents(
+    target: LlamaForCausalLM,
+    openings: EncodedDocuments,
+    *,
+    tokens: int,
+    rows: int = 160,
+    new_tokens: int = 256,
+    seed: int = 0,
+    report: Callable[[str], None] = print,
+) -> np.ndarray:
+    """Return about `tokens` ids, (tokens,) uint16: BOS, opening, the target's continuation, …
+
+    Openings are the first 1 to 32 tokens of random training documents; continuations are
+    drawn at temperature 1 with top-k 50 and end at EOS or after `new_tokens`.
+    """
+    random = np.random.default_rng(seed)
+    pieces: list[np.ndarray] = []
+    generate: Any = target.generate  # type: ignore[misc]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        while sum(map(len, pieces)) < tokens:
+            prompts = _openings(openings, rows, random)
+            written = generate(
+                prompts,
+                attention_mask=torch.ones_like(prompts),
+                do_sample=True,
+                top_k=SAMPLED_TOP_K,
+                max_new_tokens=new_tokens,
+                pad_token_id=0,
+            )
+            pieces += [until_end(row) for row in written.numpy()]
+            report(f"sampled {sum(map(len, pieces))} tokens")
+    return np.concatenate(pieces).astype(np.uint16)
+
+
+def _openings(documents: EncodedDocuments, rows: int, random: np.random.Generator) -> torch.Tensor:
+    """Return (rows, length) int64 first tokens of documents that are longer than that."""
+    lengths = np.diff(documents.starts)
+    length = int(random.integers(1, min(LONGEST_OPENING + 1, lengths.max())))
+    chosen = random.choice(np.flatnonzero(lengths > length), size=rows)
+    firsts = np.stack([documents.document(index)[:length] for index in chosen])
+    return torch.from_numpy(firsts.astype(np.int64))
+
+
+def until_end(row: np.ndarray) -> np.ndarray:
+    """Cut a generated row (BOS first) before its EOS, which has BOS's id, and the padding."""
+    ends = np.flatnonzero(row[1:] == row[0])
+    return row[: ends[0] + 1] if len(ends) else row

@@ -1,0 +1,57 @@
+"""Training of the target: next-token cross-entropy on the mixed corpus."""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.corpus import EncodedDocuments
+from training.losses import cross_entropy_chunk
+from training.trainer import CHUNK_POSITIONS, Trainer
+
+CHECKED_TOKENS = 16384
+
+
+class TargetTrainer(Trainer):
+    """Trains on `MixedBatches`; checks on the first held-out tokens of `held_out`."""
+
+    def __init__(self, *arguments: Any, held_out: EncodedDocuments, compiled: bool = False, **named: Any) -> None:
+        super().__init__(*arguments, compiled=compiled, **named)
+        self._held_out = held_out
+        self._loss = cross_entropy_chunk
+        if compiled:
+            self._loss = torch.compile(cross_entropy_chunk, dynamic=False)
+
+    def _backward(self, batch: np.ndarray, progress: float) -> float:
+        ids = torch.from_numpy(batch)
+        hidden = self.forward(ids[:, :-1])
+        loss, slopes, head_slope = self._chunks(hidden.detach(), ids[:, 1:])
+        self._propagate(hidden, slopes, head_slope)
+        return loss
+
+    def _chunks(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[float, list[torch.Tensor], torch.Tensor]:
+        """Return (mean loss in nats per token, gradients of hidden by chunk, of the head)."""
+        head = self.model.model.embed_tokens.weight.detach()
+        parts = hidden.flatten(0, 1).split(CHUNK_POSITIONS)
+        loss, slopes, head_slope = 0.0, [], torch.zeros(head.shape)
+        for part, goal in zip(parts, targets.flatten().split(CHUNK_POSITIONS), strict=True):
+            summed, slope, part_head = self._loss(part, head, goal, 1 / targets.numel())
+            loss += summed.item() / targets.numel()
+            slopes.append(slope)
+            head_slope += part_head
+        return loss, slopes, head_slope
+
+    @torch.no_grad()
+    def check(self) -> str:
+        """Return the held-out loss in nats per token, in short windows."""
+        length = self.schedule.short_length
+        rows = self.schedule.batch_tokens // length
+        losses = []
+        for start in range(0, CHECKED_TOKENS, rows * length):
+            window = self._held_out.ids[start : start + rows * length + 1].astype(np.int64)
+            if len(window) <= rows * length:
+                break
+            ids = torch.from_numpy(window[:-1]).view(rows, length)
+            targets = torch.from_numpy(window[1:]).view(rows, length)
+            losses.append(self._chunks(self.forward(ids), targets)[0])
+        return f"held-out stories {np.mean(losses) if losses else float('nan'):.4f} nats/token"

@@ -1,0 +1,149 @@
+"""The loop both trainings share: step, count, save, resume, report."""
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from transformers import LlamaForCausalLM
+
+from training.checkpoint import load_checkpoint, save_checkpoint
+from training.llama import PositionTables, hidden_states, layer_states, position_tables
+from training.optimizer import MuonAdam, OptimizerSettings
+from training.schedule import Budget, Schedule
+
+CHUNK_POSITIONS = 1024
+SMOOTHING = 0.95
+
+
+class Batches(Protocol):
+    """Where training data comes from; `state` decides all that follows."""
+
+    def batch(self, rows: int, length: int) -> Any:
+        """Return the next batch."""
+
+    @property
+    def state(self) -> dict:
+        """Return what `restore` takes."""
+
+    def restore(self, state: dict) -> None:
+        """Go to a place that `state` returned."""
+
+
+class Forward:
+    """`hidden_states` of one model, compiled or not, with its position tables kept."""
+
+    def __init__(self, model: LlamaForCausalLM, *, compiled: bool) -> None:
+        self._model = model
+        self._layer = torch.compile(layer_states, dynamic=False) if compiled else layer_states
+        self._tables: dict[int, PositionTables] = {}
+
+    def __call__(self, ids: torch.Tensor) -> torch.Tensor:
+        """Return hidden states (rows, length, size) of ids (rows, length)."""
+        length = ids.shape[1]
+        if length not in self._tables:
+            self._tables[length] = position_tables(self._model, length)
+        return hidden_states(self._model, ids, self._tables[length], self._layer)
+
+
+class Trainer(ABC):
+    """A model, its optimizer and its data, advanced one step at a time."""
+
+    def __init__(
+        self,
+        model: LlamaForCausalLM,
+        batches: Batches,
+        budget: Budget,
+        schedule: Schedule,
+        optimizer_settings: OptimizerSettings,
+        *,
+        compiled: bool = False,
+    ) -> None:
+        self.model, self.budget, self.schedule = model, budget, schedule
+        self.step, self.tokens, self.seconds = 0, 0, 0.0
+        self.forward = Forward(model, compiled=compiled)
+        self._batches = batches
+        self._optimizer = MuonAdam(model, optimizer_settings)
+
+    @property
+    def progress(self) -> float:
+        """The spent share of the budget, 0 to 1."""
+        return self.budget.progress(self.tokens, self.seconds)
+
+    def advance(self) -> float:
+        """Take one optimizer step; return its mean loss."""
+        began = time.monotonic()
+        progress = self.progress
+        rows, length = self.schedule.shape(progress)
+        loss = self._backward(self._batches.batch(rows, length), progress)
+        self._optimizer.step(self.schedule.rate(self.step, progress))
+        self.step += 1
+        self.tokens += rows * length
+        self.seconds += time.monotonic() - began
+        return loss
+
+    @abstractmethod
+    def _backward(self, batch: Any, progress: float) -> float:
+        """Leave the gradients of the mean loss in the parameters; return the mean loss."""
+
+    @abstractmethod
+    def check(self) -> str:
+        """Return one line of held-out figures."""
+
+    def _propagate(self, hidden: torch.Tensor, slopes: list[torch.Tensor], head_slope: torch.Tensor) -> None:
+        """Send the loss's gradients, of hidden states and of the tied head, to the parameters."""
+        hidden.backward(torch.cat(slopes).view_as(hidden))
+        embeddings = self.model.model.embed_tokens.weight
+        assert embeddings.grad is not None
+        embeddings.grad = (embeddings.grad.float() + head_slope).to(embeddings.dtype)
+
+    def save(self, path: Path) -> None:
+        """Write everything that `resume` needs."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "batches": self._batches.state,
+            "counts": (self.step, self.tokens, self.seconds),
+        }
+        save_checkpoint(path, state)
+
+    def resume(self, path: Path) -> bool:
+        """Continue from `path`; return whether there was a checkpoint."""
+        if not path.exists():
+            return False
+        saved = load_checkpoint(path)
+        self.model.load_state_dict(saved["model"])
+        self._optimizer.load_state_dict(saved["optimizer"])
+        self._batches.restore(saved["batches"])
+        self.step, self.tokens, self.seconds = saved["counts"]
+        return True
+
+
+def train(
+    trainer: Trainer,
+    checkpoint: Path,
+    *,
+    save_every_seconds: float = 180.0,
+    check_every_saves: int = 2,
+    report: Callable[[str], None] = print,
+) -> None:
+    """Advance until the budget is spent, saving and reporting on the way."""
+    if trainer.resume(checkpoint):
+        report(f"resumed at step {trainer.step}")
+    saved_at, smooth, saves = time.monotonic(), None, 0
+    while trainer.progress < 1:
+        loss = trainer.advance()
+        smooth = loss if smooth is None else SMOOTHING * smooth + (1 - SMOOTHING) * loss
+        if trainer.step % 20 == 0:
+            report(
+                f"step {trainer.step} tokens {trainer.tokens} seconds {trainer.seconds:.0f} "
+                f"progress {trainer.progress:.3f} loss {smooth:.4f} "
+                f"{trainer.tokens / trainer.seconds:.0f} tokens/s"
+            )
+        if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
+            trainer.save(checkpoint)
+            if saves % check_every_saves == 0 or trainer.progress >= 1:
+                report(trainer.check())
+            saved_at, saves = time.monotonic(), saves + 1

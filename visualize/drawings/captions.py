@@ -1,0 +1,46 @@
+"""What stands beside a node, and what it tells when pointed at; plain text, to be escaped by whoever draws it."""
+
+from collections.abc import Iterator
+
+from visualize.scenes.records import NodeScene
+from visualize.words.words import number
+
+_ISOLATE, _POP = "\u2068", "\u2069"
+
+
+def isolated(text: str) -> str:
+    """Text that keeps its own direction: right-to-left tokens do not turn around what stands beside them."""
+    return f"{_ISOLATE}{text}{_POP}"
+
+
+def label(node: NodeScene, strings: dict[str, str]) -> str:
+    """The label of a node, with how many beams end there."""
+    count = " " + strings["node.multiplicity"].format(count=node.slots) if node.slots > 1 else ""
+    return isolated(node.label) + count
+
+
+def whole_token(node: NodeScene, strings: dict[str, str]) -> str:
+    """The token, and the character it completes where that one is split over tokens."""
+    told = strings["node.completes"].format(character=node.completes) if node.completes else ""
+    return f"{node.token} {told}".rstrip(" ")
+
+
+def hover_lines(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
+    """The token, its state, its probabilities, and the arithmetic of each fact."""
+    yield whole_token(node, strings)
+    yield strings[f"state.{node.state}"] + (f", {strings['state.landed']}" if node.landed else "")
+    numbers = list(known_numbers(node, strings))
+    if numbers:
+        yield ", ".join(numbers)
+    for fact in node.facts:
+        yield f"{fact.title}: {fact.sentence}"
+        if fact.detail:
+            yield fact.detail
+
+
+def known_numbers(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
+    """P, Q and the log-weight, those that are known, each with its name."""
+    named = (("ui.target", node.target_prob), ("ui.draft", node.draft_prob), ("ui.log_weight", node.log_weight))
+    for key, value in named:
+        if value is not None:
+            yield f"{strings[key]} {number(value)}"

@@ -1,0 +1,64 @@
+"""The nodes of one iteration as CSV, as the viewer saves them."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dsbd.tracing.records import Iteration
+from visualize.drawings.text import write
+from visualize.scenes.records import Scene
+from visualize.scenes.source import Source, check_iteration, scene_of
+
+COLUMNS = ("id", "parent", "layer", "token", "token_id", "kind", "state", "slots", "landed", "kept", "ends",
+           "target_prob", "draft_prob", "target_log_prob", "draft_log_prob")  # fmt: skip
+DIGITS = 6
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+    """The nodes of one iteration after its last step: one line each, a line of names first.
+
+    Probabilities have six significant digits. Text that a spreadsheet would read as a formula gets a mark before it.
+
+    Args:
+        source: a trace, the path of a trace file, a scene, or one iteration.
+        iteration: which one, from 0.
+
+    Raises:
+        TraceError: no such iteration, or no such trace.
+    """
+    scene = scene_of(source)
+    chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
+    lines = [",".join(COLUMNS)]
+    for node in chosen.nodes:
+        parent = None if node.parent < 0 else chosen.nodes[node.parent].id
+        values = {**vars(node), "parent": parent, "layer": node.column}
+        lines.append(",".join(_cell(values[column]) for column in COLUMNS))
+    return "\r\n".join(lines) + "\r\n"
+
+
+def export_csv(source: Source, path: str | Path, iteration: int = 0) -> None:
+    """Write :func:`nodes_csv` to a file. Raises: TraceError."""
+    write(path, nodes_csv(source, iteration))
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, (int, float)):
+        return _number(float(value)) if isinstance(value, float) else str(value)
+    safe = f"'{value}" if value.startswith(_FORMULA) else value
+    return '"' + safe.replace('"', '""') + '"' if any(mark in safe for mark in '",\r\n') else safe
+
+
+def _number(value: float) -> str:
+    """As browsers write numbers: plain down to a millionth, then with an exponent."""
+    rounded = float(f"{value:.{DIGITS}g}")
+    if rounded == int(rounded):
+        return str(int(rounded))
+    if abs(rounded) >= 1e-6:
+        return f"{Decimal(repr(rounded)):f}"
+    mantissa, exponent = repr(rounded).split("e")
+    return f"{mantissa}e{int(exponent)}"

@@ -1,0 +1,86 @@
+"""The text twin of the drawing: a tree of words and numbers that every terminal and screen reader can show."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from dsbd.errors import TraceError
+from dsbd.tracing.records import Iteration
+from visualize.drawings.captions import known_numbers, whole_token
+from visualize.scenes.records import IterationScene, NodeScene, Scene
+from visualize.scenes.source import Source, check_iteration, scene_of
+from visualize.words.words import number
+
+
+def forest_text(source: Source | Iteration | Scene, iteration: int | None = None) -> str:
+    """The forest of one iteration, or of all, as text.
+
+    Args:
+        source: a trace, the path of a trace file, a scene, or one iteration.
+        iteration: which one, from 0; None = all of them.
+
+    Raises:
+        TraceError: no such iteration, or no such trace.
+    """
+    scene = scene_of(source)
+    if not scene.iterations:
+        return scene.strings["ui.empty"] + "\n"
+    chosen = scene.iterations
+    if iteration is not None:
+        chosen = (chosen[check_iteration(iteration, len(chosen))],)
+    return "\n".join("\n".join(_iteration(entry, scene)) + "\n" for entry in chosen)
+
+
+def export_text(source: Source, path: str | Path, iteration: int | None = None) -> None:
+    """Write :func:`forest_text` to a file. Raises: TraceError."""
+    write(path, forest_text(source, iteration))
+
+
+def write(path: str | Path, content: str) -> None:
+    """Write UTF-8 text. Raises: TraceError where the file cannot be written."""
+    try:
+        Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise TraceError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
+
+
+def _iteration(iteration: IterationScene, scene: Scene) -> Iterator[str]:
+    strings = scene.strings
+    yield strings["figure.forest"].format(index=iteration.index)
+    for layer in iteration.layers:
+        yield f"  {layer.title}: {layer.reason}; {layer.outcome_sentence}"
+    children: dict[int, list[int]] = {}
+    for place, node in enumerate(iteration.nodes):
+        children.setdefault(node.parent, []).append(place)
+    for root in children.get(-1, []):
+        yield _line(iteration.nodes[root], strings)
+        yield from _below(root, "", iteration, children, strings)
+    tokens = {token.id: token for token in scene.tokens}
+    for beam in iteration.beams_after:
+        said, at = [], beam.node
+        while at in tokens:
+            said.append(tokens[at].text + (tokens[at].pending if at == beam.node else ""))
+            at = tokens[at].parent
+        name = strings["ui.finished_beams" if beam.finished else "ui.output_beams"]
+        count = f" {strings['node.multiplicity'].format(count=beam.multiplicity)}" if beam.multiplicity > 1 else ""
+        yield f"  {name}{count}, {strings['ui.log_weight']} {number(beam.log_weight)}: {''.join(reversed(said))!r}"
+
+
+def _below(
+    place: int, indent: str, iteration: IterationScene, children: dict[int, list[int]], strings: dict[str, str]
+) -> Iterator[str]:
+    below = children.get(place, [])
+    for child in below:
+        last = child == below[-1]
+        yield f"{indent}{'└─ ' if last else '├─ '}{_line(iteration.nodes[child], strings)}"
+        yield from _below(child, indent + ("   " if last else "│  "), iteration, children, strings)
+
+
+def _line(node: NodeScene, strings: dict[str, str]) -> str:
+    words = [whole_token(node, strings), strings[f"state.{node.state}"]]
+    if node.slots > 1:
+        words.append(strings["node.multiplicity"].format(count=node.slots))
+    if node.landed:
+        words.append(strings["state.landed"])
+    words += known_numbers(node, strings)
+    words += [fact.sentence for fact in node.facts]
+    return " | ".join(words)

@@ -1,0 +1,196 @@
+"""The forest of one iteration for LaTeX: a document that pdflatex compiles as it is, with nothing but TikZ."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from dsbd.tracing.records import Iteration
+from visualize.drawings import geometry
+from visualize.drawings.captions import label
+from visualize.drawings.geometry import BAND, LEFT, PITCH, ROW
+from visualize.drawings.text import write
+from visualize.look.states import STATES, YIELDED, styles
+from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes.source import Source, check_iteration, scene_of
+
+UNIT = 0.6
+"""Points per pixel of the drawing: labels of eight points fit their columns."""
+DASHES = {"solid": "", "dash": ", dashed", "dot": ", dotted", "dashdot": ", dash dot"}
+_ISOLATES = "\u2068\u2069"
+_SPECIAL = {
+    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
+    "|": r"\textbar{}", "`": r"\`{}", "-": "{-}", "␣": r"\textvisiblespace{}",
+    "⏎": r"\ensuremath{\hookleftarrow}", "⇥": r"\ensuremath{\mapsto}", "…": r"\ldots{}", "×": r"\ensuremath{\times}",
+    "≥": r"\ensuremath{\geq}", "≤": r"\ensuremath{\leq}", "−": r"\ensuremath{-}", "·": r"\ensuremath{\cdot}",
+    "′": r"\ensuremath{'}", "⟨": r"\ensuremath{\langle}", "⟩": r"\ensuremath{\rangle}", "⁻": r"\ensuremath{^{-}}",
+    "∅": r"\ensuremath{\emptyset}", **{sign: rf"\ensuremath{{^{at}}}" for at, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+}  # fmt: skip
+_ACCENTED = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿ")
+
+_CIRCLE = re.compile(r"M([\d.]+),0A[^Z]*Z")
+LABEL_COLUMNS = 18
+"""Room of a label, code points counted in full."""
+
+_DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or copy the tikzpicture into your own,
+%% which needs \usepackage{tikz}, \usetikzlibrary{svg.path} and the colours defined here.
+\documentclass{article}
+\usepackage[utf8]{inputenc}
+\usepackage{tikz}
+\usetikzlibrary{svg.path}
+\usepackage[paperwidth=%WIDTHpt,paperheight=%HEIGHTpt,margin=0pt]{geometry}
+\pagestyle{empty}
+\parindent=0pt
+%COLORS
+\begin{document}
+\begin{tikzpicture}[x=%UNITpt, y=-%UNITpt, inner sep=0pt, outer sep=0pt, font=\footnotesize]
+%PICTURE
+\end{tikzpicture}
+\end{document}
+"""
+
+
+def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+    """The forest of one iteration as a LaTeX document.
+
+    Characters that pdflatex's fonts do not have stand as their code points.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
+        iteration: which one, from 0.
+
+    Raises:
+        TraceError: no such iteration, or no such trace.
+    """
+    scene = scene_of(source)
+    if not scene.iterations:
+        return _document(480, 80, [rf"\node[anchor=west] at (24,40) {{{tex(scene.strings['ui.empty'])}}};"])
+    chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
+    width, height = geometry.size(chosen)
+    parts = [part for layer in chosen.layers for part in _layer(layer, height)]
+    parts += [_edge(chosen.nodes[node.parent], node) for node in chosen.nodes if node.parent >= 0]
+    parts += [part for node in chosen.nodes for part in _node(node, scene.strings)]
+    legend = list(_legend(chosen, width, height, scene.strings))
+    return _document(width, height + 30 * (1 + max((line for line, _ in legend), default=0)),
+                     parts + [part for _, part in legend])  # fmt: skip
+
+
+def export_tikz(source: Source, path: str | Path, iteration: int = 0) -> None:
+    """Write :func:`forest_tikz` to a file. Raises: TraceError."""
+    write(path, forest_tikz(source, iteration))
+
+
+def tex(text: str) -> str:
+    """Text that LaTeX shows as it is, whatever it holds."""
+    return "".join(_tex_character(character) for character in text if character not in _ISOLATES)
+
+
+def _tex_character(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    if (character.isascii() and character.isprintable()) or character in _ACCENTED:
+        return character
+    return rf"\textless{{}}U+{ord(character):04X}\textgreater{{}}"
+
+
+def _shortened(text: str) -> str:
+    """A label cut to its room: characters that stand as code points take more of it."""
+    kept, room = "", LABEL_COLUMNS
+    for character in text:
+        known = character in _SPECIAL or character in _ACCENTED or character.isascii()
+        room -= 0 if character in _ISOLATES else 1 if known else 8
+        if room < 0:
+            return kept + "…"
+        kept += character
+    return kept
+
+
+def _document(width: float, height: float, parts: list[str]) -> str:
+    colors = {"ink": "#22272e", "soft": "#5b6470", "band": "#f3f5f7", "accent": "#2f6fae", "faint": "#98a1ac"}
+    colors |= {state: style.light for state, style in styles().items()}
+    defined = "\n".join(
+        rf"\definecolor{{dsbd-{name}}}{{HTML}}{{{value[1:].upper()}}}" for name, value in colors.items()
+    )
+    corners = rf"\path (0,0) rectangle ({width},{height});"
+    values = {"WIDTH": f"{width * UNIT + 2:.1f}", "HEIGHT": f"{height * UNIT + 2:.1f}", "UNIT": str(UNIT),
+              "COLORS": defined, "PICTURE": "\n".join([corners, *parts])}  # fmt: skip
+    text = _DOCUMENT.replace("%%", "\0")
+    for name, value in values.items():
+        text = text.replace(f"%{name}", value)
+    return text.replace("\0", "%")
+
+
+def _x(column: float) -> float:
+    return round(LEFT + column * PITCH, 1)
+
+
+def _y(row: float) -> float:
+    return round(BAND + (row + 0.8) * ROW, 1)
+
+
+def _text(x: float, y: float, text: str, more: str = "") -> str:
+    return rf"\node[anchor=west{more}] at ({x},{y}) {{\strut {text}}};"
+
+
+def _layer(layer: LayerScene, height: int) -> Iterator[str]:
+    left = _x(layer.layer - 0.12)
+    yield rf"\fill[dsbd-band] ({left},8) rectangle ({left + 0.96 * PITCH:.1f},{height - 4});"
+    yield _text(left + 10, 24, rf"\bfseries {tex(layer.title)}", ", dsbd-ink")
+    yield _text(left + 10, 42, rf"\scriptsize {tex(layer.caption)}", ", dsbd-soft")
+    each = min(0.62 * PITCH, 16.0 * len(layer.at_least)) / max(len(layer.at_least), 1)
+    for at, value in enumerate(layer.at_least):
+        x, color = left + 10 + at * each, "accent" if at < layer.width else "faint"
+        yield rf"\fill[dsbd-{color}] ({x:.1f},104) rectangle ({x + 0.72 * each:.1f},{104 - max(48 * value, 0.8):.1f});"
+    if layer.threshold is not None and layer.at_least:
+        y, right = 104 - 48 * layer.threshold, left + 12 + each * len(layer.at_least)
+        yield rf"\draw[dsbd-soft, densely dotted] ({left + 6:.1f},{y:.1f}) -- ({right:.1f},{y:.1f});"
+
+
+def _edge(parent: NodeScene, node: NodeScene) -> str:
+    edge, style = geometry.edge(parent, node), styles()[node.state]
+    start, bend, end, above, below = _x(edge.start), _x(edge.bend), _x(edge.end), _y(edge.from_row), _y(edge.to_row)
+    middle, line = round((bend + end) / 2, 1), "1.4pt" if node.state in YIELDED else "0.6pt"
+    return (
+        rf"\draw[dsbd-{node.state}, line width={line}{DASHES[style.dash]}] ({start},{above}) -- ({bend},{above}) "
+        rf".. controls ({middle},{above}) and ({middle},{below}) .. ({end},{below});"
+    )
+
+
+def _curves(circle: re.Match[str]) -> str:
+    """A circle without arcs, which TeX's arithmetic draws short."""
+    r = float(circle[1])
+    k = round(0.5523 * r, 4)
+    return f"M{r},0C{r},{k},{k},{r},0,{r}C{-k},{r},{-r},{k},{-r},0C{-r},{-k},{-k},{-r},0,{-r}C{k},{-r},{r},{-k},{r},0Z"
+
+
+def _symbol(state: str, x: float, y: float, radius: float) -> str:
+    style, r = styles()[state], f"{radius * UNIT:.2f}"
+    path = _CIRCLE.sub(_curves, style.path)
+    drawn = f"fill=dsbd-{state}" if style.filled else f"draw=dsbd-{state}, line width=0.9pt"
+    return rf"\path[{drawn}, shift={{({x},{y})}}, xscale={r}, yscale=-{r}] svg {{{path}}};"
+
+
+def _node(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
+    x, y = _x(node.column), _y(node.row)
+    yield _symbol(node.state, x, y, styles()[node.state].size * geometry.size_factor(node) / 2)
+    if node.landed:
+        yield rf"\draw[dsbd-ink, line width=0.7pt] ({x},{y}) circle[radius={11 * UNIT:.1f}pt];"
+    color = "ink" if node.state in (*YIELDED, "input") else node.state
+    yield _text(x + geometry.LABEL_GAP, y, rf"\ttfamily {tex(_shortened(label(node, strings)))}", f", dsbd-{color}")
+
+
+def _legend(iteration: IterationScene, width: int, height: int, strings: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """The marks that occur, each with the line it stands on."""
+    found = {node.state for node in iteration.nodes}
+    x, line = float(LEFT), 0
+    for state in STATES:
+        if state not in found:
+            continue
+        name = strings[f"state.{state}"]
+        room = 40 + 8 * len(name)
+        if x + room > width:
+            x, line = float(LEFT), line + 1
+        y = height + 14 + 30 * line
+        yield line, _symbol(state, x, y, 6)
+        yield line, _text(x + 14, y, tex(name), ", dsbd-soft")
+        x += room

@@ -1,0 +1,93 @@
+"""The viewer in a notebook: a result that shows itself, live, as a picture, or as text, whatever its home can do.
+
+The HTML holds a frame over a static picture. Where frames or scripts are taken out (a notebook shown on a code
+host, a printed page) the picture remains; where HTML is not shown at all there is the text.
+"""
+
+import base64
+import html
+from dataclasses import dataclass
+from typing import Any
+
+from dsbd.tracing.records import Iteration
+from visualize.drawings.svg import forest_svg
+from visualize.drawings.text import forest_text
+from visualize.pages.plotly_script import PlotlyFrom, plotly_tag
+from visualize.pages.trace_page import html_page
+from visualize.scenes.records import Scene
+from visualize.scenes.source import Source, check_iteration, scene_of
+
+HEIGHT = 860
+"""Pixels: controls, forest and card in sight at once."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A viewer that any notebook can show: as HTML with a live frame, as SVG, or as text."""
+
+    scene: Scene
+    iteration: int
+    height: int
+    plotly: PlotlyFrom
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
+
+    def _repr_html_(self) -> str:
+        page = html_page(self.scene, plotly=self.plotly, place=f"it={self.iteration}")
+        return framed(page, self._svg(), height=self.height)
+
+    def _svg(self) -> str:
+        return forest_svg(self.scene, self.iteration)
+
+    def _text(self) -> str:
+        return forest_text(self.scene, self.iteration if self.scene.iterations else None)
+
+
+def show(
+    source: Source | Iteration | Scene,
+    *,
+    language: str = "en",
+    iteration: int = 0,
+    height: int = HEIGHT,
+    plotly: PlotlyFrom = "inline",
+) -> Shown:
+    """The viewer, to be the last line of a notebook cell. Any number of them fit in one notebook.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, or one iteration.
+        language: of the sentences and controls.
+        iteration: which one to open at, from 0.
+        height: of the frame, in pixels, 200 to 4000.
+        plotly: ``inline`` keeps all in the cell (about 2 MB); ``shared`` takes it from another viewer of the notebook;
+            ``beside`` and ``cdn`` as for :func:`visualize.export_html`.
+
+    Raises:
+        TraceError: the source is no trace, or has no such iteration.
+        ValueError: ``language``, ``height`` or ``plotly`` is out of range.
+    """
+    scene = scene_of(source, language)
+    if scene.iterations:
+        check_iteration(iteration, len(scene.iterations))
+    plotly_tag(plotly)
+    return Shown(scene, iteration, check_height(height), plotly)
+
+
+def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD viewer") -> str:
+    """A page in a frame that covers its static picture: where the frame is taken out, the picture is seen."""
+    picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
+    cell = "grid-area:1/1;width:100%;"
+    return (
+        '<div style="display:grid;grid-template-columns:minmax(0,1fr)">'
+        f'<img alt="{html.escape(title)}: the forest of one iteration" src="data:image/svg+xml;base64,{picture}" '
+        f'style="{cell}width:auto;max-width:100%;max-height:{height}px;background:#fff">'
+        f'<iframe title="{html.escape(title)}" srcdoc="{html.escape(page)}" height="{height}" '
+        f'style="{cell}height:{height}px;border:0;background:#fffffe;z-index:1" allowfullscreen></iframe></div>'
+    )
+
+
+def check_height(height: int) -> int:
+    """The height of a frame in pixels. Raises: ValueError."""
+    if isinstance(height, bool) or not isinstance(height, int) or not 200 <= height <= 4000:
+        raise ValueError(f"height is {height!r}; choose whole pixels from 200 to 4000")
+    return height

@@ -1,0 +1,105 @@
+"""Text to paste into a notebook, a book, a deck of slides or a course, to show a viewer there."""
+
+import html
+import json
+import re
+from pathlib import Path
+from typing import Literal, get_args
+
+from visualize.embed.notebook import HEIGHT, check_height
+from visualize.pages import page_file
+from visualize.pages.document import script
+from visualize.pages.trace_page import html_page
+from visualize.scenes.source import Source, scene_of
+
+Kind = Literal["iframe", "jupyter", "myst", "quarto", "reveal", "moodle", "wordpress"]
+_ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
+MOST_STEPS = 200
+_STEP = '<span class="fragment dsbd-step"></span>'
+
+
+def embed_snippet(
+    source: Source,
+    kind: Kind = "iframe",
+    *,
+    title: str = "DSBD viewer",
+    height: int = HEIGHT,
+    iteration: int = 0,
+    step: int = 0,
+    steps: int = 12,
+    language: str = "en",
+) -> str:
+    """Text that shows a viewer where it is pasted.
+
+    An address makes a short snippet. A trace makes one that holds the whole viewer (about 2 MB), or, for ``jupyter``,
+    ``myst`` and ``quarto``, which run code, a cell that reads the trace file.
+
+    Args:
+        source: the address of a page of a static site (``https://…`` or ``….html``), or a trace, the path of a trace
+            file or a recorded result.
+        kind: ``iframe`` (any HTML page), ``jupyter``, ``myst``, ``quarto``, ``reveal``, ``moodle`` or ``wordpress``.
+        title: what a screen reader calls the frame.
+        height: of the frame, in pixels, 200 to 4000.
+        iteration: where the viewer opens, from 0.
+        step: the step of that iteration, from 0.
+        steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
+        language: of a viewer made from a trace.
+
+    Raises:
+        TraceError: the source is no trace.
+        ValueError: a value is out of range, or ``kind`` needs the path of a trace file or an address.
+    """
+    if kind not in get_args(Kind):
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(get_args(Kind))}")
+    for name, value, most in (("iteration", iteration, 10**6), ("step", step, 10**6), ("steps", steps, MOST_STEPS)):
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
+            raise ValueError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
+    check_height(height)
+    place = f"it={iteration}&step={step}" if iteration or step else ""
+    address = _address(source, place)
+    if kind in ("jupyter", "myst", "quarto"):
+        return _cell(kind, source, address, title, height, iteration, language)
+    page = None if address else html_page(scene_of(source, language), plotly="inline", place=place)
+    frame = _frame(address, page, title, height, deck=kind == "reveal")
+    if kind == "reveal":
+        opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
+        return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"
+    return f"<!-- wp:html -->\n{frame}\n<!-- /wp:html -->\n" if kind == "wordpress" else frame + "\n"
+
+
+def _address(source: Source, place: str) -> str | None:
+    """The source where it is the address of a page, with the place; None where it is a trace."""
+    if not isinstance(source, str) or not _ADDRESS.fullmatch(source):
+        return None
+    return f"{source}#{place}" if place and "#" not in source else source
+
+
+def _frame(address: str | None, page: str | None, title: str, height: int, *, deck: bool) -> str:
+    held = f'src="{html.escape(address)}"' if address else f'srcdoc="{html.escape(page or "")}"'
+    mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
+    return (
+        f'<iframe {held} title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} '
+        "allowfullscreen></iframe>"
+    )
+
+
+def _cell(
+    kind: str, source: Source, address: str | None, title: str, height: int, iteration: int, language: str
+) -> str:
+    """A code cell that reads a trace file, or the frame of an address in the words of the place."""
+    if address is not None:
+        frame = _frame(address, None, title, height, deck=False)
+        shown = f'IFrame({json.dumps(address)}, width="100%", height={height})'
+        return {
+            "jupyter": f"from IPython.display import IFrame\n\n{shown}\n",
+            "myst": f":::{{iframe}} {address}\n:width: 100%\n{' '.join(title.split())}\n:::\n",
+            "quarto": f"```{{=html}}\n{frame}\n```\n",
+        }[kind]
+    if not isinstance(source, (str, Path)):
+        raise ValueError(f"{kind} needs the path of a trace file or an address; save the trace first")
+    scene_of(source, language)
+    options = f", iteration={iteration}" if iteration else ""
+    options += f", language={json.dumps(language)}" if language != "en" else ""
+    code = f"import visualize\n\nvisualize.show({json.dumps(str(source))}{options}, height={height})\n"
+    cells = {"jupyter": code, "myst": f"```{{code-cell}} python\n{code}```\n", "quarto": f"```{{python}}\n{code}```\n"}
+    return cells[kind]

@@ -1,0 +1,36 @@
+"""The viewer as a live notebook widget; needs the extra ``widget`` (anywidget)."""
+
+from importlib import import_module
+from typing import Any
+
+from dsbd.tracing.records import Iteration
+from visualize.scenes.records import Scene
+from visualize.scenes.source import Source, scene_of
+
+
+def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int = 0, step: int = 0) -> Any:
+    """A viewer that Python and reader step together: ``it`` and ``step`` follow the viewer, and the viewer them.
+
+    For notebooks with a kernel. What is to be read without one is shown by :func:`visualize.show`.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
+        language: of the sentences and controls.
+        it: the iteration to open at, from 0.
+        step: the step of that iteration, from 0.
+
+    Returns: an ``anywidget.AnyWidget`` with the traits ``scene`` (``Scene.to_dict()``), ``it`` and ``step``.
+
+    Raises:
+        TraceError: the source is no trace.
+        ValueError: there are no sentences in this language.
+        ImportError: anywidget is not installed.
+    """
+    scene = scene_of(source, language)
+    try:
+        module = import_module("visualize.embed.widget_class")
+    except ModuleNotFoundError as error:
+        if error.name not in ("anywidget", "traitlets"):
+            raise
+        raise ImportError("visualize.widget needs anywidget; install it with: pip install 'dsbd[widget]'") from None
+    return module.ViewerWidget(scene=scene.to_dict(), it=it, step=step)

@@ -1,0 +1,202 @@
+"""Figures of a bench: speed against the baseline and its limit, quality beside speed, sweeps.
+
+Each is an info, a drawing, one public function; they read the summary that ``python -m dsbd bench --json`` prints.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import plotly.graph_objects as go
+
+from visualize.figures.chart_style import dress, empty_figure
+from visualize.look.states import Theme
+from visualize.look.theme import palette
+
+Summary = Mapping[str, Any]
+Point = tuple[float, float, float | None]
+Line = tuple[str, tuple[float, ...], tuple[float, ...], tuple[float | None, ...]]
+ROW_PIXELS = 34
+WRONG, RIGHT, NEUTRAL = "#d55e00", "#0072b2", "#767d86"
+VERDICTS = {True: ("circle", RIGHT, "equal quality"), False: ("x", WRONG, "worse"), None: ("circle-open", NEUTRAL, "")}
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
+
+
+@dataclass(frozen=True)
+class SpeedInfo:
+    """Speed over the baseline; ``limits`` is what the forwards alone would allow, None where it cannot be told."""
+
+    baseline: str
+    names: tuple[str, ...]
+    medians: tuple[float, ...]
+    lows: tuple[float | None, ...]
+    highs: tuple[float | None, ...]
+    limits: tuple[float | None, ...]
+
+
+def speed_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+    """Ratio of tokens per second to the first baseline, its interval, and the limit beside it."""
+    info = speed_info(summary)
+    return plot_speed(info, theme) if info.names else empty_figure("Speed over the baseline", theme)
+
+
+def speed_info(summary: Summary) -> SpeedInfo:
+    """The data of :func:`speed_figure`."""
+    baseline = next(iter(summary.get("baselines") or ()), "")
+    ratios = (summary.get("ratios") or {}).get(baseline) or {}
+    found = [(row, ratios[row["contender"]]) for row in summary["contenders"] if ratios.get(row["contender"])]
+    limits = [(row["limits"] or {}).get("speed_up_limit") for row, _ in found]
+    return SpeedInfo(
+        baseline,
+        tuple(row["contender"] for row, _ in found),
+        tuple(ratio["median"] for _, ratio in found),
+        tuple(ratio["low"] for _, ratio in found),
+        tuple(ratio["high"] for _, ratio in found),
+        tuple(limits),
+    )
+
+
+def plot_speed(info: SpeedInfo, theme: Theme = "light") -> go.Figure:
+    """Draw a :class:`SpeedInfo`."""
+    colors, figure = palette(theme), go.Figure()
+    names = [escape(name, quote=False) for name in info.names]
+    above = [0 if high is None else high - middle for middle, high in zip(info.medians, info.highs, strict=True)]
+    below = [0 if low is None else middle - low for middle, low in zip(info.medians, info.lows, strict=True)]
+    figure.add_scatter(
+        x=info.medians,
+        y=names,
+        mode="markers+text",
+        name="measured, 95 % interval",
+        text=[f"{value:.2f} ×" for value in info.medians],
+        textposition="top center",
+        marker={"size": 11, "color": colors.accent},
+        error_x={"type": "data", "array": above, "arrayminus": below, "color": colors.ink, "thickness": 1.4},
+    )
+    drawn = [(limit, name) for limit, name in zip(info.limits, names, strict=True) if limit is not None]
+    if drawn:
+        figure.add_scatter(
+            x=[limit for limit, _ in drawn],
+            y=[name for _, name in drawn],
+            mode="markers",
+            name="limit: forwards alone",
+            marker={"size": 13, "symbol": "line-ns-open", "color": WRONG, "line": {"width": 2.5}},
+        )
+    figure.add_vline(x=1, line={"color": colors.soft, "dash": "dash", "width": 1})
+    dress(figure, f"Speed over {escape(info.baseline, quote=False)}", theme)
+    figure.update_xaxes(title="× tokens per second", rangemode="tozero", gridcolor=colors.band, showgrid=True)
+    figure.update_yaxes(autorange="reversed", showgrid=False, automargin=True)
+    return figure.update_layout(height=150 + ROW_PIXELS * 1.4 * len(names))
+
+
+@dataclass(frozen=True)
+class QualityInfo:
+    """Milliseconds per token beside the perplexity of the returned texts, and the verdict on equal quality."""
+
+    names: tuple[str, ...]
+    milliseconds: tuple[float, ...]
+    perplexities: tuple[float, ...]
+    half_widths: tuple[float | None, ...]
+    equal: tuple[bool | None, ...]
+    baseline: int | None
+    """Place of the baseline among the contenders."""
+
+
+def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+    """Quality beside speed: better is lower on both axes; a band marks the baseline's perplexity."""
+    info = quality_info(summary)
+    return plot_quality(info, theme) if info.names else empty_figure("Quality beside speed", theme)
+
+
+def quality_info(summary: Summary) -> QualityInfo:
+    """The data of :func:`quality_figure`."""
+    rows, baseline = summary["contenders"], next(iter(summary.get("baselines") or ()), None)
+    names = tuple(row["contender"] for row in rows)
+    return QualityInfo(
+        names,
+        tuple(row["milliseconds_per_token"] for row in rows),
+        tuple(row["perplexity"] for row in rows),
+        tuple(row["perplexity_half_width"] for row in rows),
+        tuple(row["quality"]["equal"] if row["quality"] else None for row in rows),
+        names.index(baseline) if baseline in names else None,
+    )
+
+
+def plot_quality(info: QualityInfo, theme: Theme = "light") -> go.Figure:
+    """Draw a :class:`QualityInfo`."""
+    colors, figure = palette(theme), go.Figure()
+    if info.baseline is not None:
+        middle, half = info.perplexities[info.baseline], info.half_widths[info.baseline] or 0.0
+        figure.add_hrect(y0=middle - half, y1=middle + half, fillcolor=colors.band, line_width=0, layer="below")
+    for place, name in enumerate(info.names):
+        symbol, color, word = VERDICTS[info.equal[place]]
+        if place == info.baseline:
+            symbol, word = "diamond", "baseline"
+        shown = escape(name, quote=False)
+        figure.add_scatter(
+            x=[info.milliseconds[place]],
+            y=[info.perplexities[place]],
+            error_y={"type": "data", "array": [info.half_widths[place] or 0], "color": color, "thickness": 1.2},
+            mode="markers+text",
+            text=[str(place + 1)],
+            textposition="middle right",
+            name=f"{place + 1} {shown} ({word})" if word else f"{place + 1} {shown}",
+            marker={"symbol": symbol, "color": color, "size": 12},
+        )
+    dress(figure, "Quality beside speed: lower is better on both", theme)
+    figure.update_xaxes(title="milliseconds per token", rangemode="tozero")
+    figure.update_yaxes(title="perplexity under the target", rangemode="normal")
+    return figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"}, height=440)
+
+
+@dataclass(frozen=True)
+class SweepInfo:
+    """Milliseconds per token along one setting: one line per method (and point)."""
+
+    setting: str
+    lines: tuple[Line, ...]
+    """Name, values of the setting, milliseconds per token, layers per iteration."""
+
+
+def sweep_infos(summary: Summary) -> tuple[SweepInfo, ...]:
+    """One :class:`SweepInfo` for each setting that several contenders of one name differ in."""
+    lines: dict[str, dict[str, list[Point]]] = {}
+    for row in summary["contenders"]:
+        parts = row["contender"].split(" ")
+        for part in parts:
+            setting, equals, _ = part.partition("=")
+            value = row["settings"].get(setting)
+            if equals and isinstance(value, (int, float)) and not isinstance(value, bool):
+                rest = " ".join(other for other in parts if other != part)
+                point = (value, row["milliseconds_per_token"], row["layers_per_iteration"])
+                lines.setdefault(setting, {}).setdefault(rest, []).append(point)
+    return tuple(
+        SweepInfo(setting, tuple(_line(name, sorted(points)) for name, points in named.items()))
+        for setting, named in lines.items()
+    )
+
+
+def _line(name: str, points: Sequence[Point]) -> Line:
+    values, milliseconds, layers = zip(*points, strict=True)
+    return name, values, milliseconds, layers
+
+
+def plot_sweep(info: SweepInfo, theme: Theme = "light") -> go.Figure:
+    """Draw a :class:`SweepInfo`; the points carry their layers per iteration."""
+    figure = go.Figure()
+    for place, (name, values, milliseconds, layers) in enumerate(info.lines):
+        figure.add_scatter(
+            x=values,
+            y=milliseconds,
+            mode="lines+markers+text",
+            name=escape(name, quote=False),
+            text=["" if one is None else f"{one:.1f}" for one in layers],
+            textposition="top center",
+            cliponaxis=False,
+            line={"dash": DASHES[place % len(DASHES)], "color": COLORS[place % len(COLORS)]},
+            marker={"symbol": place, "size": 9},
+        )
+    dress(figure, f"Milliseconds per token by {info.setting} (at the points: layers per iteration)", theme)
+    figure.update_xaxes(title=info.setting, tickvals=sorted({value for line in info.lines for value in line[1]}))
+    return figure.update_layout(yaxis_title="milliseconds per token")

@@ -1,0 +1,136 @@
+"""The forest attention mask of one iteration: who sees whom. Info, drawing, one public function."""
+
+from dataclasses import dataclass
+from html import escape
+
+import plotly.graph_objects as go
+
+from dsbd.tracing.records import ROOT, Iteration, Node
+from visualize.drawings.captions import isolated
+from visualize.figures.chart_style import dress, empty_figure
+from visualize.look.states import Theme
+from visualize.look.theme import palette
+from visualize.pages.page_words import page_words
+from visualize.scenes.source import Source, check_iteration, load_trace
+from visualize.scenes.tokens import piece_label, shorten
+from visualize.words.words import Words
+
+CELL = 19
+"""Pixels of a token."""
+LEFT, TOP, BOTTOM = 156, 56, 190
+"""Pixels for labels and titles."""
+MOST_LABELS = 160
+LANGUAGE = "en"
+
+
+@dataclass(frozen=True)
+class MaskInfo:
+    """One forward of the target: rows look, columns are seen."""
+
+    title: str
+    queries: tuple[str, ...]
+    """The last token of every input beam, then the nodes of the forest, as they were fed."""
+    keys: tuple[str, ...]
+    """The prompt in one column, the tokens of the input beams, the nodes of the forest."""
+    sees: tuple[tuple[bool, ...], ...]
+    """A row per query."""
+
+
+def mask_figure(
+    source: Source | Iteration, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
+) -> go.Figure:
+    """Who sees whom in the forward of one iteration: every token the prompt, its own ancestors, and itself.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, or one iteration (then without what came before).
+        iteration: which one, from 0; for a lone iteration 0.
+        theme: ``light`` or ``dark``.
+        language: of the titles.
+
+    Returns: a figure; for a trace without iterations a titled empty one.
+
+    Raises:
+        TraceError: no such iteration, or no such trace.
+        ValueError: there are no words in this language.
+    """
+    info = mask_info(source, iteration, language=language)
+    if info is None:
+        return empty_figure(page_words(language)["mask.title"].format(index="–"), theme, Words(language))
+    return plot_mask(info, theme, language)
+
+
+def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
+    """The data of :func:`mask_figure`; None for a trace without iterations. Raises: TraceError, ValueError."""
+    words = page_words(language)
+    if isinstance(source, Iteration):
+        chosen, known, prompt = source, {node.id: node for node in source.nodes}, 0
+        check_iteration(iteration, 1)
+    else:
+        trace = load_trace(source)
+        if not trace.iterations:
+            return None
+        chosen = trace.iterations[check_iteration(iteration, len(trace.iterations))]
+        known, prompt = trace.node_index(), len(trace.prompt.pieces)
+    forest = [node.id for node in chosen.nodes if node.kind != "drawn"]
+    beams = [beam.node for beam in chosen.input_beams]
+    trie = _trie(beams, known)
+    queries, keys = [*beams, *forest], [ROOT, *trie, *forest]
+    first = words["mask.prompt"].format(count=prompt) if prompt else Words(language)("node.prompt")
+    names = {ROOT: first} | {node: shorten(piece_label(known[node])) for node in {*trie, *forest} if node in known}
+    paths = {query: {ROOT, *_path(query, known)} for query in queries}
+    return MaskInfo(
+        words["mask.title"].format(index=chosen.index),
+        tuple(names.get(query, "∅") for query in queries),
+        tuple(names.get(key, "∅") for key in keys),
+        tuple(tuple(key in paths[query] for key in keys) for query in queries),
+    )
+
+
+def _path(node: int, known: dict[int, Node]) -> list[int]:
+    """A node and its ancestors, as far as they are known, nearest first."""
+    path = []
+    while node != ROOT:
+        path.append(node)
+        if node not in known:
+            break
+        node = known[node].parent
+    return path
+
+
+def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
+    """The tokens of the input beams, each once, in reading order."""
+    trie: dict[int, None] = {}
+    for beam in beams:
+        trie.update(dict.fromkeys(reversed(_path(beam, known))))
+    return list(trie)
+
+
+def plot_mask(info: MaskInfo, theme: Theme = "light", language: str = LANGUAGE) -> go.Figure:
+    """Draw a :class:`MaskInfo`: a filled square where the row sees the column, nothing where it does not."""
+    words, colors, figure = page_words(language), palette(theme), go.Figure()
+    cells = [(x, y) for y, row in enumerate(info.sees) for x, seen in enumerate(row) if seen]
+    told = [words["mask.sees"].format(query=info.queries[y], key=info.keys[x]) for x, y in cells]
+    figure.add_scatter(
+        x=[x for x, _ in cells],
+        y=[y for _, y in cells],
+        mode="markers",
+        marker={"symbol": "square", "size": CELL - 5, "color": colors.accent},
+        hovertext=[escape(text, quote=False) for text in told],
+        hoverinfo="text",
+        showlegend=False,
+    )
+    dress(figure, info.title, theme)
+    grid = {"showgrid": True, "gridcolor": colors.band, "rangemode": "normal"}
+    across, down = len(info.keys), len(info.queries)
+    figure.update_xaxes(**grid, **_labels(info.keys, -60), range=[-0.6, across - 0.4], title=words["mask.key"])
+    figure.update_yaxes(**grid, **_labels(info.queries), range=[down - 0.4, -0.6], title=words["mask.query"])
+    size = {"width": CELL * max(across, 16) + LEFT, "height": CELL * max(down, 6) + TOP + BOTTOM}
+    return figure.update_layout(**size, margin={"l": LEFT - 16, "r": 16, "t": TOP, "b": BOTTOM})
+
+
+def _labels(names: tuple[str, ...], angle: int = 0) -> dict[str, object]:
+    """Every token its label, while they can be read."""
+    if len(names) > MOST_LABELS:
+        return {"showticklabels": False}
+    shown = [escape(isolated(name), quote=False) for name in names]
+    return {"tickvals": list(range(len(names))), "ticktext": shown, "tickfont": {"size": 11}, "tickangle": angle}

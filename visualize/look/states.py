@@ -1,0 +1,48 @@
+"""How each state of a node looks: colour after Okabe and Ito, and always a second code (symbol and dash).
+
+One table, ``look/states.json``, serves the figures, the SVG and the viewer. The hues
+are shifted in lightness so that labels reach a contrast of 4.5 and marks of 3 on either theme.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Literal
+
+Theme = Literal["light", "dark"]
+
+STATES = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "drafted", "cover", "input")
+"""In the order of the legend."""
+DRAWN = ("recovered", "fresh", "bonus")
+YIELDED = ("accepted", *DRAWN)
+"""States of the tokens a layer yielded."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of one state."""
+
+    symbol: str
+    """A Plotly marker symbol."""
+    light: str
+    dark: str
+    dash: str
+    """Dash of the edge that leads to the node."""
+    size: int
+    """Pixels across."""
+    path: str
+    """The symbol as an SVG path within -1..1, for drawings without Plotly."""
+    filled: bool
+    """False where only the outline is drawn."""
+
+    def color(self, theme: Theme = "light") -> str:
+        """The colour on a light or dark page."""
+        return self.dark if theme == "dark" else self.light
+
+
+@lru_cache
+def styles() -> dict[str, Style]:
+    """All styles by state; ``landed`` is the ring around a landed beam."""
+    text = (resources.files("visualize") / "look" / "states.json").read_text(encoding="utf-8")
+    return {state: Style(**fields) for state, fields in json.loads(text).items()}

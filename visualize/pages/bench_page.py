@@ -1,0 +1,126 @@
+"""A bench as one stand-alone HTML page: its figures, its figures in words, its conditions; no network."""
+
+import json
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import plotly.graph_objects as go
+
+from visualize.drawings.text import write
+from visualize.figures.bench import plot_sweep, quality_figure, speed_figure, sweep_infos
+from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
+from visualize.pages.document import document, style
+from visualize.pages.plotly_script import plotly_origins, plotly_tag
+from visualize.pages.trace_page import copy_plotly
+
+TITLE = "DSBD bench"
+CHARTS = {
+    "speed": speed_figure,
+    "quality": quality_figure,
+    "limits": limits_figure,
+    "forwards": forwards_figure,
+    "memory": memory_figure,
+    "energy": energy_figure,
+}
+COLUMNS = {
+    "milliseconds_per_token": ("ms/token", 2),
+    "tokens_per_second": ("tokens/s", 1),
+    "layers_per_iteration": ("layers/iteration", 2),
+    "acceptance_rate": ("acceptance", 2),
+    "mean_width": ("mean width", 2),
+    "perplexity": ("perplexity", 2),
+    "best_log_weight_per_token": ("best log-weight/token", 2),
+}
+
+_LOOK = """body { margin: 0 auto; max-width: 1080px; padding: 24px; background: #fffffe; color: #22272e;
+  font: 15px/1.5 ui-sans-serif, system-ui, sans-serif; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #d8dde3; white-space: nowrap; }
+th:first-child { text-align: left; }
+pre { white-space: pre-wrap; }
+"""
+_BODY = """<main>
+<h1>{title}</h1>
+{notes}
+<div class="wide">{table}</div>
+{figures}
+<details><summary>Conditions and settings</summary><pre>{conditions}</pre></details>
+</main>"""
+
+
+def export_bench(
+    summary: Mapping[str, Any], path: str | Path, *, plotly: Literal["inline", "beside"] = "inline"
+) -> None:
+    """Write the figures of a bench as one HTML file.
+
+    Args:
+        summary: what ``python -m dsbd bench --json`` prints.
+        path: the HTML file to write.
+        plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
+
+    Raises:
+        TraceError: the file cannot be written.
+        ValueError: ``plotly`` is neither of its two values.
+    """
+    write(path, bench_page(summary, plotly=plotly))
+    if plotly == "beside":
+        copy_plotly(Path(path).parent)
+
+
+def bench_page(summary: Mapping[str, Any], *, plotly: Literal["inline", "beside"] = "inline") -> str:
+    """The page as a string. Raises: ValueError for an unknown ``plotly``."""
+    if plotly not in ("inline", "beside"):
+        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
+    drawings = bench_figures(summary)
+    figures = [figure for figure in drawings.values() if figure.data]
+    absent = [name for name, figure in drawings.items() if not figure.data]
+    inline = plotly == "inline"
+    drawn = [
+        figure.to_html(full_html=False, include_plotlyjs=inline and place == 0, config={"displaylogo": False})
+        for place, figure in enumerate(figures)
+    ]
+    told = {"conditions": summary.get("conditions"), "settings": _settings(summary)}
+    body = _BODY.format(
+        title=TITLE,
+        notes="".join(f"<p>{escape(note)}</p>" for note in _notes(summary, absent)),
+        table=_table(summary),
+        figures="\n".join(drawn),
+        conditions=escape(json.dumps(told, indent=1, ensure_ascii=False)),
+    )
+    head = [style(_LOOK), *([] if inline else [plotly_tag("beside")])]
+    return document(TITLE, body, head="\n".join(head), scripts=plotly_origins(plotly))
+
+
+def bench_figures(summary: Mapping[str, Any]) -> dict[str, go.Figure]:
+    """All figures of a bench by name; one ``sweep <setting>`` for each swept setting."""
+    figures = {name: draw(summary) for name, draw in CHARTS.items()}
+    return figures | {f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(summary)}
+
+
+def _notes(summary: Mapping[str, Any], absent: list[str]) -> list[str]:
+    notes = [f"{summary.get('prompts')} prompts × {summary.get('rounds')} runs of each, interleaved after a warm-up."]
+    if not summary.get("complete"):
+        notes.append("Not complete: some runs are missing.")
+    if absent:
+        notes.append(f"Not measured: {', '.join(absent)}.")
+    return [*notes, f"Equal quality: {summary.get('quality_rule')}."]
+
+
+def _table(summary: Mapping[str, Any]) -> str:
+    heads = "".join(f'<th scope="col">{escape(title)}</th>' for title, _ in COLUMNS.values())
+    rows = []
+    for row in summary["contenders"]:
+        cells = "".join(f"<td>{_cell(row.get(name), digits)}</td>" for name, (_, digits) in COLUMNS.items())
+        rows.append(f'<tr><th scope="row">{escape(row["contender"])}</th>{cells}</tr>')
+    return f'<table><thead><tr><th scope="col">contender</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _cell(value: float | None, digits: int) -> str:
+    return "<small>not measured</small>" if value is None else f"{value:.{digits}f}".replace("-", "−")
+
+
+def _settings(summary: Mapping[str, Any]) -> dict[str, Any]:
+    return {row["contender"]: row["settings"] for row in summary["contenders"]}

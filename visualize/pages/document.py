@@ -1,0 +1,71 @@
+"""One HTML document: its head, its policy, and what belongs into it; texts are escaped here or before they come."""
+
+import html
+import json
+from typing import Any
+
+RIGHT_TO_LEFT = ("ar",)
+_ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+
+_DOCUMENT = """<!doctype html>
+<html lang="{language}"{direction}>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'{scripts}; \
+style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; base-uri 'none'; form-action 'none'">
+<title>{title}</title>
+<link rel="icon" href="data:,">
+{head}
+</head>
+<body>
+{body}
+</body>
+</html>
+"""
+
+
+def document(
+    title: str, body: str, *, language: str = "en", head: str = "", scripts: str = "", files: bool = False
+) -> str:
+    """An HTML document that asks the network for nothing but what is named.
+
+    Args:
+        title: plain text.
+        body: HTML.
+        language: of its text.
+        head: HTML for the head: styles, scripts.
+        scripts: sources that scripts may come from beside the page itself, for the policy; starts with a space.
+        files: True where style sheets and pictures lie beside the page.
+    """
+    return _DOCUMENT.format(
+        language=html.escape(language),
+        direction=' dir="rtl"' if language.split("-")[0] in RIGHT_TO_LEFT else "",
+        scripts=scripts,
+        files=" 'self' file:" if files else "",
+        title=html.escape(title),
+        head=head,
+        body=body,
+    )
+
+
+def style(*sources: str) -> str:
+    """A style element."""
+    return "<style>\n" + "\n".join(sources) + "</style>"
+
+
+def script(source: str) -> str:
+    """A script element; the sequences that would end it are written another way."""
+    safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return f"<script>\n{safe}</script>"
+
+
+def packed_element(name: str, content: str) -> str:
+    """A packed text (``visualize.pages.compressed``) that the host script finds by name."""
+    return f'<script type="application/gzip" id="{name}">{content}</script>'
+
+
+def embedded_json(data: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever its strings hold."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return "".join(_ESCAPES.get(character, character) for character in text)

@@ -1,0 +1,182 @@
+"""A lesson as one page: cards beside the viewer, verdicts hidden until answered, teacher mode, hand-out in print."""
+
+import base64
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbd.errors import LessonError, TraceError
+from visualize.drawings.svg import forest_svg
+from visualize.drawings.text import write
+from visualize.pages import page_file
+from visualize.pages.compressed import packed_json
+from visualize.pages.document import document, embedded_json, packed_element, script
+from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
+from visualize.pages.markdown import markdown, markdown_line
+from visualize.pages.page_words import page_words
+from visualize.pages.plotly_script import PlotlyFrom
+from visualize.pages.trace_page import copy_plotly
+from visualize.pages.viewer_parts import Kit, carried_kit
+from visualize.scenes.place import step_of
+from visualize.scenes.records import Scene
+from visualize.scenes.source import scene_of
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_ICONS = {"previous": "←", "next": "→"}
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Where the viewer stands for a card."""
+
+    it: int
+    step: int
+    answer_it: int
+    answer_step: int
+    """Where an answer leads; the same where nothing is asked."""
+
+
+def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
+    """Write a lesson file as one HTML page.
+
+    Args:
+        source: the lesson (Markdown, see docs/teaching.md).
+        path: the HTML file to write.
+        plotly: as for :func:`visualize.export_html`.
+
+    Raises:
+        LessonError: the lesson is not written as one; it names file and line.
+        TraceError: its trace is none, or the page cannot be written.
+        ValueError: ``plotly`` is unknown.
+    """
+    lesson = read_lesson(source)
+    write(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))))
+    if plotly == "beside":
+        copy_plotly(Path(path).parent)
+
+
+def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
+    """The page as a string.
+
+    Args:
+        lesson: as read.
+        kit: what makes the viewer work.
+        back: address of the page that leads to all lessons; empty for none.
+
+    Raises:
+        LessonError: a card names what the trace does not have.
+        TraceError: the trace cannot be read.
+    """
+    scene = _scene(lesson)
+    words = page_words(lesson.language)
+    stops = stops_of(lesson, scene)
+    cards = [_introduction(lesson, words)] if lesson.introduction else []
+    cards += [_card(lesson, place, stops[place], scene, words) for place in range(len(lesson.cards))]
+    data = [vars(stop) | {"asks": card.question is not None} for stop, card in zip(stops, lesson.cards, strict=True)]
+    if lesson.introduction:
+        data.insert(0, vars(Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step)) | {"asks": False})
+    labels = {key.removeprefix("lesson."): text for key, text in words.items() if key.startswith("lesson.")}
+    body = [
+        f'<div class="lesson">{_head(lesson, words, back)}<main>',
+        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}{_foot(words)}</section>',
+        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
+        f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
+        packed_element("dsbd-scene-0", packed_json(scene.to_dict())),
+        kit.body,
+        script(page_file("lesson.js")),
+    ]
+    return document(
+        lesson.title, "\n".join(body), language=lesson.language, head=kit.head, scripts=kit.scripts, files=kit.files
+    )
+
+
+def _scene(lesson: Lesson) -> Scene:
+    try:
+        return scene_of(lesson.trace, lesson.language)
+    except TraceError as error:
+        raise LessonError(f"{lesson.path.name}: trace: {error}") from None
+    except ValueError as error:
+        raise LessonError(f"{lesson.path.name}: language: {error}") from None
+
+
+def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
+    """Where each card leads. Raises: LessonError, which names the line of a card that leads nowhere."""
+    stops: list[Stop] = []
+    it, step = 0, 0
+    for card in lesson.cards:
+        if card.position is not None:
+            try:
+                it, step = card.position.it, step_of(scene, card.position)
+            except TraceError as error:
+                raise LessonError(f"{lesson.path.name}, line {card.line}: {error}") from None
+        before = _before(scene, it, step) if card.question and card.position else (it, step)
+        stops.append(Stop(*before, it, step))
+    return stops
+
+
+def _before(scene: Scene, it: int, step: int) -> tuple[int, int]:
+    """One step earlier, over the edge of an iteration; the first step has none."""
+    if step > 0:
+        return it, step - 1
+    return (it - 1, len(scene.iterations[it - 1].steps) - 1) if it > 0 else (0, 0)
+
+
+def _head(lesson: Lesson, words: dict[str, str], back: str) -> str:
+    link = f'<a class="around" href="{html.escape(back)}">{words["site.all"]}</a>' if back else ""
+    blank = f'<p class="blanks">{words["lesson.name"]} <span></span> {words["lesson.date"]} <span></span></p>'
+    return (
+        f'<header>{link}<h1>{html.escape(lesson.title)}</h1><div class="tools">'
+        f'<button type="button" class="teach" aria-pressed="false">{words["lesson.teacher"]}</button>'
+        f'<button type="button" class="print">{words["lesson.print"]}</button></div>{blank}'
+        f'<p class="teacher-note">{words["lesson.teacher_note"]}</p></header>'
+    )
+
+
+def _foot(words: dict[str, str]) -> str:
+    buttons = "".join(
+        f'<button type="button" class="{name}" aria-label="{words[f"lesson.{name}"]}">{icon}</button>'
+        for name, icon in _ICONS.items()
+    )
+    return f'<nav>{buttons}<span class="count"></span></nav>'
+
+
+def _introduction(lesson: Lesson, words: dict[str, str]) -> str:
+    text = _text(lesson, lesson.introduction, 1)
+    return f'<article tabindex="-1"><div class="text">{text}</div></article>'
+
+
+def _card(lesson: Lesson, place: int, stop: Stop, scene: Scene, words: dict[str, str]) -> str:
+    card = lesson.cards[place]
+    told = scene.iterations[stop.it].steps[stop.step].sentence if scene.iterations else ""
+    picture = _picture(scene, stop, told) if card.position else ""
+    asked = _asked(lesson, card, card.question, words) if card.question else ""
+    text = _text(lesson, card.text, card.line)
+    return (
+        f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
+        f'<div class="text">{text}</div>{picture}{asked}</article>'
+    )
+
+
+def _picture(scene: Scene, stop: Stop, told: str) -> str:
+    """The forest as it stands, for print and for pages without scripts."""
+    drawn = base64.b64encode(forest_svg(scene, stop.it, step=stop.step).encode("utf-8")).decode("ascii")
+    return f'<img class="still" alt="{html.escape(told)}" src="data:image/svg+xml;base64,{drawn}">'
+
+
+def _asked(lesson: Lesson, card: LessonCard, question: Question, words: dict[str, str]) -> str:
+    folder = lesson.path.parent
+    options = "".join(
+        f'<li><button type="button" data-right="{"yes" if at == question.right else "no"}"><b>{LETTERS[at % 26]}</b> '
+        f"<span>{markdown_line(text, folder)}</span></button></li>"
+        for at, text in enumerate(question.options)
+    )
+    explained = _text(lesson, question.explanation, card.line)
+    answer = f'<p><strong class="verdict"></strong> {words["lesson.answer"]}: <b>{LETTERS[question.right % 26]}</b></p>'
+    return f'<ol class="options">{options}</ol><div class="answer" role="status">{answer}{explained}</div>'
+
+
+def _text(lesson: Lesson, text: str, line: int) -> str:
+    try:
+        return markdown(text, lesson.path.parent)
+    except LessonError as error:
+        raise LessonError(f"{lesson.path.name}, card of line {line}: {error}") from None

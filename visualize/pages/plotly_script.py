@@ -1,0 +1,57 @@
+"""Plotly for a page: beside it, inside it, from another frame of the page, or from its CDN with an integrity hash."""
+
+import base64
+import hashlib
+import re
+from functools import lru_cache
+from typing import Literal, get_args
+
+from visualize.pages.compressed import packed
+from visualize.viewer.assets import plotly_js_path
+
+PlotlyFrom = Literal["beside", "inline", "cdn", "shared"]
+PLOTLY_FILE = "plotly.min.js"
+CDN = "https://cdn.plot.ly"
+
+
+def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
+    """The element that brings Plotly to a page.
+
+    Args:
+        origin: ``beside`` a file next to the page, ``inline`` packed into it (about 2 MB), ``cdn`` the publisher's
+            server, checked by its hash, ``shared`` that of another viewer's frame on the same page.
+        folder: where the file beside the page is, as a relative address such as ``../``.
+
+    Raises:
+        ValueError: ``origin`` is none of these.
+    """
+    if origin not in get_args(PlotlyFrom):
+        raise ValueError(f"plotly is {origin!r}; choose one of {', '.join(map(repr, get_args(PlotlyFrom)))}")
+    if origin == "beside":
+        return f'<script src="{folder}{PLOTLY_FILE}"></script>'
+    if origin == "cdn":
+        url, integrity = cdn_address()
+        return f'<script src="{url}" integrity="{integrity}" crossorigin="anonymous"></script>'
+    content, mark = (packed_plotly(), "") if origin == "inline" else ("", ' data-from="page"')
+    return f'<script type="application/gzip" id="dsbd-plotly"{mark}>{content}</script>'
+
+
+def plotly_origins(origin: PlotlyFrom) -> str:
+    """What the page's policy must allow for :func:`plotly_tag`, as sources for ``script-src``."""
+    return {"beside": " 'self' file:", "cdn": f" {CDN}"}.get(origin, "")
+
+
+@lru_cache
+def cdn_address() -> tuple[str, str]:
+    """Where the publisher serves the very file that the installed plotly package carries, and its integrity hash."""
+    content = plotly_js_path().read_bytes()
+    found = re.search(rb"plotly\.js v(\d+\.\d+\.\d+)", content[:400])
+    assert found is not None, "plotly.min.js opens with its version"
+    digest = base64.b64encode(hashlib.sha384(content).digest()).decode("ascii")
+    return f"{CDN}/plotly-{found[1].decode()}.min.js", f"sha384-{digest}"
+
+
+@lru_cache
+def packed_plotly() -> str:
+    """Plotly, packed (``visualize.pages.compressed``)."""
+    return packed(plotly_js_path().read_text(encoding="utf-8"))

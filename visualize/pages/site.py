@@ -1,0 +1,165 @@
+"""A static site: an index, a viewer page per trace, lessons; any server of files can hold it, and none is needed."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from dsbd.errors import LessonError, TraceError
+from dsbd.tracing.trace import Trace
+from visualize.drawings.svg import forest_svg
+from visualize.drawings.text import write
+from visualize.pages import page_file
+from visualize.pages.lesson import Lesson, read_lesson
+from visualize.pages.lesson_page import lesson_page
+from visualize.pages.oembed import oembed, oembed_text
+from visualize.pages.page_words import page_words
+from visualize.pages.site_pages import Card, LessonLink, index_page, trace_page
+from visualize.pages.trace_page import copy_plotly
+from visualize.pages.viewer_parts import shared_kit, write_kit
+from visualize.scenes.source import scene_of
+
+SUFFIXES = (".json", ".json.gz")
+FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A trace file of the site."""
+
+    file: Path
+    name: str
+    """What its pages are called: lower-case letters, digits and hyphens."""
+    title: str
+    trace: Trace
+
+
+def export_site(
+    traces: str | Path,
+    output: str | Path,
+    *,
+    lessons: str | Path | None = None,
+    title: str = "DSBD",
+    base_url: str = "",
+    language: str = "en",
+) -> list[str]:
+    """Write a static site with a viewer page for every trace file of a folder.
+
+    Args:
+        traces: folder with trace files (``.json`` or ``.json.gz``).
+        output: folder to write; made where there is none. Files of the same names are replaced.
+        lessons: folder with lessons (``.md``), which become pages too; None = none.
+        title: of the site.
+        base_url: where the site will be found; oEmbed needs it, nothing else does.
+        language: of the sentences and controls.
+
+    Returns: the pages, as paths below ``output``.
+
+    Raises:
+        TraceError: a folder does not exist or cannot be written, holds no trace, or one that is damaged.
+        LessonError: a lesson is not written as one.
+        ValueError: ``language`` or ``base_url`` is not possible.
+    """
+    page_words(language)
+    base = _checked_base(base_url)
+    entries = list(_entries(Path(traces)))
+    taught = list(_lessons(Path(lessons))) if lessons is not None else []
+    folder = _made(Path(output))
+    for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
+        _made(folder / below)
+    copy_plotly(folder / VIEWER)
+    write_kit(folder / VIEWER, page_file("site.css"))
+    cards = [_write_trace(entry, folder, title, base, language) for entry in entries]
+    for page, _, text in taught:
+        write(folder / page, text)
+    links = [LessonLink(page, lesson.title, lesson.summary, lesson.count) for page, lesson, _ in taught]
+    write(folder / "index.html", index_page(cards, links, title=title, language=language))
+    return ["index.html", *(card.page for card in cards), *(link.page for link in links)]
+
+
+def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
+    """Address, lesson and page of every lesson file of a folder, by name. Raises: LessonError, TraceError."""
+    if not folder.is_dir():
+        raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix == ".md")
+    if not files:
+        raise LessonError(f"no lessons (.md) in {str(folder)!r}; docs/teaching.md shows how to write one")
+    taken: set[str] = set()
+    kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
+    for file in files:
+        lesson = read_lesson(file)
+        yield (
+            f"{LESSONS}/{_free(_plain(file.stem), taken)}.html",
+            lesson,
+            lesson_page(lesson, kit, back="../index.html"),
+        )
+
+
+def _write_trace(entry: Entry, folder: Path, site: str, base: str, language: str) -> Card:
+    """The page, pictures, oEmbed answer and trace of one entry."""
+    scene = scene_of(entry.trace, language)
+    place = folder / FORESTS / entry.name
+    for theme, ending in (("light", ".svg"), ("dark", ".dark.svg")):
+        write(f"{place}{ending}", forest_svg(scene, theme=theme))  # type: ignore[arg-type]
+    ending = ".json.gz" if entry.file.name.endswith(".gz") else ".json"
+    card = Card(entry.title, f"{FORESTS}/{entry.name}.html", f"{entry.name}{ending}", scene)
+    answer = oembed(entry.title, site=site, base_url=base, page=card.page)
+    write(f"{place}.oembed.json", oembed_text(answer))
+    write(f"{place}.html", trace_page(card, site=site, base_url=base, name=entry.name, language=language))
+    try:
+        Path(f"{place}{ending}").write_bytes(entry.file.read_bytes())
+    except OSError as error:
+        raise TraceError(f"cannot copy {entry.file.name!r}: {error.strerror or error}") from None
+    return card
+
+
+def _entries(folder: Path) -> Iterable[Entry]:
+    """Every trace file of a folder, by name. Raises: TraceError, which names the file."""
+    if not folder.is_dir():
+        raise TraceError(f"{str(folder)!r} is no folder; name one that holds trace files")
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(SUFFIXES))
+    if not files:
+        raise TraceError(f"no trace files (.json, .json.gz) in {str(folder)!r}; record one with decode --trace")
+    taken: set[str] = set()
+    for file in files:
+        try:
+            trace = Trace.load(file)
+        except TraceError as error:
+            raise TraceError(f"{file.name}: {error}") from None
+        stem = file.name.removesuffix(".gz").removesuffix(".json")
+        name = _free(_plain(stem), taken)
+        yield Entry(file, name, _titled(stem), trace)
+
+
+def _plain(stem: str) -> str:
+    """A name that is safe in every address and file system."""
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:80] or "trace"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    taken.add(found)
+    return found
+
+
+def _titled(stem: str) -> str:
+    """``1-dynamic-width`` as ``Dynamic width``."""
+    words = re.sub(r"^\d+[-_ ]+", "", stem).replace("-", " ").replace("_", " ").strip() or stem
+    return words[:1].upper() + words[1:]
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TraceError(f"cannot write into {str(folder)!r}: {error.strerror or error}") from None
+    return folder
+
+
+def _checked_base(base_url: str) -> str:
+    if base_url and not re.fullmatch(r"https?://[^\s\"'<>]+", base_url):
+        raise ValueError(f"base_url is {base_url!r}; write an address such as https://example.org/forests/")
+    return base_url if base_url.endswith("/") or not base_url else base_url + "/"

@@ -1,0 +1,115 @@
+"""Stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
+
+import html
+import shutil
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from dsbd.errors import TraceError
+from visualize.drawings.text import write
+from visualize.pages.compressed import packed_json
+from visualize.pages.document import document, packed_element, script
+from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
+from visualize.pages.viewer_parts import carried_kit
+from visualize.scenes.records import ResultBeam
+from visualize.scenes.source import Source, scene_of
+from visualize.viewer.assets import plotly_js_path
+
+
+class Drawn(Protocol):
+    """What a viewer can show: a scene, or two side by side."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def prompt(self) -> tuple[str, ...]: ...
+    @property
+    def result(self) -> tuple[ResultBeam, ...]: ...
+    @property
+    def strings(self) -> dict[str, str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+START = script("dsbdReady.then(() => DsbdHost.start());\n")
+
+
+def export_html(
+    source: Source | Sequence[Source],
+    path: str | Path,
+    *,
+    plotly: PlotlyFrom = "beside",
+    language: str = "en",
+    title: str = "",
+) -> None:
+    """Write the viewer with this trace, or with each of several, as one HTML file.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result, or a list of these.
+        path: the HTML file to write.
+        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
+            leaves it to the publisher's server, checked by its hash: the only page that needs a network.
+        language: of the sentences and controls.
+        title: of the page; the method where it is empty.
+
+    Raises:
+        TraceError: the source is no trace, or the file cannot be written.
+        ValueError: ``plotly`` or ``language`` is unknown.
+    """
+    sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
+    page = html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title)
+    write(path, page)
+    if plotly == "beside":
+        copy_plotly(Path(path).parent)
+
+
+def copy_plotly(folder: Path) -> None:
+    """Put ``plotly.min.js`` into a folder. Raises: TraceError."""
+    try:
+        shutil.copyfile(plotly_js_path(), folder / PLOTLY_FILE)
+    except OSError as error:
+        raise TraceError(f"cannot write {str(folder / PLOTLY_FILE)!r}: {error.strerror or error}") from None
+
+
+def html_page(
+    scenes: Drawn | Sequence[Drawn], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
+) -> str:
+    """The page as a string.
+
+    Args:
+        scenes: one viewer for each; what :func:`visualize.diff_scene` gives is two viewers side by side.
+        plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
+        title: of the page; the method where it is empty.
+        place: where the viewers open, as in an address: ``it=3&step=5``.
+
+    Raises:
+        ValueError: ``plotly`` is unknown.
+    """
+    chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
+    names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
+    # A page that goes online for Plotly is one that must be small: it speaks its own language only.
+    kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
+    body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
+    return document(
+        title or (f"DSBD · {names}" if names else "DSBD"),
+        "\n".join(body),
+        language=chosen[0].strings["language"] if chosen else "en",
+        head=kit.head,
+        scripts=kit.scripts,
+    )
+
+
+def _places(scenes: list[Drawn], place: str) -> str:
+    """An element per viewer; a lone one keeps its step in the address."""
+    start = f' data-place="{html.escape(place)}"' if place else ""
+    lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
+    return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
+
+
+def _scenes(scenes: list[Drawn]) -> Iterable[str]:
+    return (packed_element(f"dsbd-scene-{at}", packed_json(scene.to_dict())) for at, scene in enumerate(scenes))
+
+
+def _without_scripts(scenes: list[Drawn]) -> str:
+    texts = ["".join(scene.prompt) + (scene.result[0].text if scene.result else "") for scene in scenes]
+    return "".join(f"<noscript><p>{html.escape(text)}</p></noscript>" for text in texts)

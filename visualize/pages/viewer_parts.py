@@ -1,0 +1,62 @@
+"""What a page needs to show viewers: carried in the page itself, or shared by all pages of a site."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from visualize.drawings.text import write
+from visualize.pages import page_file
+from visualize.pages.compressed import packed
+from visualize.pages.document import packed_element, script, style
+from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
+from visualize.viewer.assets import viewer_assets
+
+UNPACK_FILE, VIEWER_FILE, HOST_FILE, DECK_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "deck.js", "style.css"
+
+SCRIPTS = (PLOTLY_FILE, UNPACK_FILE, VIEWER_FILE, HOST_FILE)
+_STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
+
+
+@dataclass(frozen=True)
+class Kit:
+    """The parts of a page that make its viewers work."""
+
+    head: str
+    """Styles and Plotly."""
+    body: str
+    """The viewer and its host; what starts them comes after."""
+    scripts: str
+    """Sources that the page's policy must allow."""
+    files: bool
+    """True where style sheets lie beside the page."""
+
+
+def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
+    """All in the page, but perhaps Plotly; ``languages`` the viewer can be switched to, None = all.
+
+    Raises: ValueError for an unknown ``plotly``.
+    """
+    assets = viewer_assets(languages)
+    head = style(page_file("page.css"), *styles) + "\n" + plotly_tag(plotly)
+    viewer = packed(
+        "\n".join([_STYLE.format(css=json.dumps(assets["css"])), assets["js_classic"], page_file("host.js")])
+    )
+    body = packed_element("dsbd-viewer", viewer) + "\n" + script(page_file("unpack.js"))
+    return Kit(head, body, plotly_origins(plotly), files=False)
+
+
+def shared_kit(folder: str, *styles: str) -> Kit:
+    """From the files that :func:`write_kit` wrote; ``folder`` is their relative address, ending in a slash."""
+    sheet = f'<link rel="stylesheet" href="{folder}{STYLE_FILE}">'
+    files = "".join(f'<script src="{folder}{name}"></script>' for name in SCRIPTS)
+    return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
+
+
+def write_kit(folder: Path, *styles: str) -> None:
+    """Write what the pages of a site share, but Plotly. Raises: TraceError."""
+    assets = viewer_assets()
+    write(folder / VIEWER_FILE, assets["js_classic"])
+    for name in (UNPACK_FILE, HOST_FILE, DECK_FILE):
+        write(folder / name, page_file(name))
+    write(folder / STYLE_FILE, "\n".join([assets["css"], page_file("page.css"), *styles]))

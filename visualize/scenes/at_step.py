@@ -1,0 +1,55 @@
+"""An iteration as it stands at one step: nodes that are not there yet left out, verdicts not given yet untold."""
+
+from dataclasses import replace
+
+from visualize.scenes.records import Change, IterationScene, LayerScene
+
+
+def at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:
+    """The iteration after one of its steps, for drawings that stand still; places of nodes are those of the whole.
+
+    Args:
+        iteration: whole.
+        step: place in its steps, from 0.
+        layer_title: template for a column whose width is not chosen yet.
+    """
+    looks: dict[int, Change] = {}
+    for told in iteration.steps[: step + 1]:
+        looks.update((change.node, change) for change in told.changes)
+    places = {place: now for now, place in enumerate(sorted(looks))}
+    scored = step >= iteration.scored_step
+    nodes = []
+    for place in places:
+        node, look = iteration.nodes[place], looks[place]
+        nodes.append(
+            replace(
+                node,
+                parent=places.get(node.parent, -1),
+                state=look.state,
+                slots=look.slots,
+                landed=look.landed,
+                target_prob=node.target_prob if scored else None,
+                facts=tuple(fact for fact in node.facts if fact.step <= step),
+            )
+        )
+    chosen = {layer.layer: layer for layer in iteration.layers if layer.step <= step}
+    there = sorted({node.column for node in nodes if node.column > 0} | set(chosen))
+    blank = iteration.layers[0] if iteration.layers else None
+    layers = [chosen.get(column) or _undecided(blank, column, layer_title) for column in there if blank]
+    return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
+
+
+def _undecided(like: LayerScene, layer: int, title: str) -> LayerScene:
+    """A column whose width is not chosen yet; it tells nothing but its number."""
+    return replace(
+        like,
+        layer=layer,
+        kind="draft",
+        title=title.format(layer=layer),
+        width=0,
+        reason="",
+        caption="",
+        at_least=(),
+        threshold=None,
+        alternatives=(),
+    )

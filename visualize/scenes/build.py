@@ -1,0 +1,277 @@
+"""From trace to scene, whole or iteration by iteration while a decode runs."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from dsbd.errors import TraceError
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
+from dsbd.tracing.trace import Trace
+from visualize.scenes.layout import forest_graph, tidy
+from visualize.scenes.records import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
+from visualize.scenes.steps import Look, StepList
+from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+from visualize.words.words import Words
+
+PHASES = ("draft", "score", "verify", "commit")
+PATH_CHARACTERS = 48
+"""How much of a beam's text the card of a node shows."""
+
+
+class SceneBuilder:
+    """Builds the scene of a decode one iteration at a time.
+
+    Args:
+        prompt: as recorded; None where it is not known.
+        settings: as resolved; None costs the reasons of the widths.
+        title: shown above the drawing, the method's name for instance.
+        models: names of the models, target first.
+        language: of the sentences.
+
+    Raises:
+        ValueError: there are no sentences in this language.
+    """
+
+    def __init__(
+        self,
+        prompt: Prompt | None,
+        settings: DecodingSettings | None = None,
+        *,
+        title: str = "",
+        models: Iterable[str] = (),
+        language: str = "en",
+    ) -> None:
+        self.settings, self.title, self.models = settings, title, tuple(models)
+        self.words = Words(language)
+        self.statistics = Statistics()
+        self.iterations: list[IterationScene] = []
+        self._nodes: dict[int, Node] = {}
+        self._tokens: dict[int, TokenScene] = {}
+        self._said: dict[int, tuple[str, bytes]] = {}
+        self._origins: dict[int, str] = {}
+        self.prompt = self._read_prompt(prompt)
+
+    def add(self, iteration: Iteration) -> IterationScene:
+        """The scene of the next iteration; earlier ones must have been added before it.
+
+        Raises:
+            TraceError: a node does not hang below an input beam, or is not known.
+        """
+        members = self._members(iteration)
+        graph = forest_graph(iteration, members.values())
+        roots = [beam.node for beam in iteration.input_beams]
+        rows = tidy(graph, roots)
+        column = graph.nodes.data("column")
+        places = {node: place for place, node in enumerate([*roots, *members])}
+        told = StepList(iteration, self._nodes, places, self.words, self.settings)
+        self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
+        after = self._beams_after(iteration)
+        kept = self._kept(after, members)
+        inputs = [
+            self._input_node(beam, rows[beam.node], told.looks[beam.node], beam.node in kept)
+            for beam in iteration.input_beams
+        ]
+        below = [
+            self._node(node, places[node.parent], column[node.id], rows[node.id], node.id in kept, told)
+            for node in members.values()
+        ]
+        scene = IterationScene(
+            index=iteration.index,
+            columns=max((node.column for node in below), default=0),
+            rows=round(max(rows.values(), default=0.0), 3),
+            nodes=(*inputs, *below),
+            layers=tuple(told.layers),
+            steps=tuple(told.steps),
+            scored_step=told.scored_step,
+            beams_before=self._beams(iteration.input_beams, finished=False),
+            beams_after=after,
+            seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
+            trials=tuple(iteration.trials),
+            draws=tuple(iteration.draws),
+            slots=iteration.kept,
+        )
+        self.iterations.append(scene)
+        self.statistics = _counted(self.statistics, iteration)
+        return scene
+
+    def scene(self, result: Result | None = None, *, last: int | None = None) -> Scene:
+        """The scene so far.
+
+        Args:
+            result: the result once there is one.
+            last: only this many iterations, the newest; the text is whole all the same.
+        """
+        iterations = self.iterations if last is None else self.iterations[max(0, len(self.iterations) - last) :]
+        beams = () if result is None else tuple(
+            ResultBeam(beam.node, flowing(beam.text), beam.log_weight, beam.score, beam.finished)
+            for beam in result.beams
+        )  # fmt: skip
+        settings = {} if self.settings is None else dict(vars(self.settings))
+        return Scene(
+            self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
+            self.statistics, beams, self.words.table,
+        )  # fmt: skip
+
+    def _members(self, iteration: Iteration) -> dict[int, Node]:
+        """The nodes below the input beams: those it added, and earlier ones that it names again."""
+        self._nodes.update((node.id, node) for node in iteration.nodes)
+        members = {node.id: node for node in iteration.nodes}
+        roots = {beam.node for beam in iteration.input_beams}
+        named = [trial.node for trial in iteration.trials] + [draw.node for draw in iteration.draws]
+        for node in named:
+            if node not in members and node not in roots:
+                if node not in self._nodes:
+                    raise TraceError(f"iteration {iteration.index} names node {node}; add the earlier iterations first")
+                members[node] = self._nodes[node]
+        return members
+
+    def _read_prompt(self, prompt: Prompt | None) -> tuple[str, ...]:
+        texts, pending = [], b""
+        for piece in prompt.pieces if prompt else ():
+            if piece.special:
+                continue
+            text, pending = decode_piece(piece, pending)
+            texts.append(flowing(text))
+        self._said[ROOT] = ("".join(texts), pending)
+        return tuple(texts) or ((flowing(prompt.text),) if prompt and prompt.text else ())
+
+    def _say(self, node: int) -> tuple[str, bytes]:
+        """The end of the running text up to a node, and the bytes that wait; unknown nodes say nothing."""
+        waiting = []
+        while node not in self._said and node in self._nodes:
+            waiting.append(node)
+            node = self._nodes[node].parent
+        said, pending = self._said.get(node, ("", b""))
+        for below in reversed(waiting):
+            text, pending = decode_piece(self._nodes[below], pending)
+            said = (said + flowing(text))[-PATH_CHARACTERS:]
+            self._said[below] = (said, pending)
+        return said, pending
+
+    def _input_node(self, beam: InputBeam, row: float, look: Look, kept: bool) -> NodeScene:
+        said, pending = self._say(beam.node)
+        known = self._nodes.get(beam.node)
+        token = piece_label(known) if known else self.words("node.prompt")
+        return NodeScene(
+            id=beam.node,
+            parent=-1,
+            column=0,
+            row=round(row, 3),
+            label=shorten(token),
+            columns=columns(shorten(token)),
+            token=token,
+            completes="",
+            adds=said[-PATH_CHARACTERS:],
+            pending=hex_bytes(pending) if pending else "",
+            token_id=known.token_id if known else None,
+            kind="input",
+            state=look[0],
+            slots=look[1],
+            landed=False,
+            kept=kept,
+            ends=False,
+            target_prob=None,
+            draft_prob=None,
+            target_log_prob=None,
+            draft_log_prob=None,
+            log_weight=beam.log_weight,
+            facts=(),
+        )
+
+    def _node(self, node: Node, parent: int, column: int, row: float, kept: bool, told: StepList) -> NodeScene:
+        before = self._say(node.parent)[1]
+        adds, pending = decode_piece(node, before)
+        token = piece_label(node)
+        state, slots, landed = told.looks.get(node.id, (node.kind, 0, False))
+        return NodeScene(
+            id=node.id,
+            parent=parent,
+            column=column,
+            row=round(row, 3),
+            label=shorten(token),
+            columns=columns(shorten(token)),
+            token=token,
+            completes=visible(adds) if before and adds else "",
+            adds=flowing(adds),
+            pending=hex_bytes(pending) if pending else "",
+            token_id=node.token_id,
+            kind=node.kind,
+            state=state,
+            slots=slots,
+            landed=landed,
+            kept=kept,
+            ends=node.ends,
+            target_prob=node.target_prob,
+            draft_prob=node.draft_prob,
+            target_log_prob=node.target_log_prob,
+            draft_log_prob=node.draft_log_prob,
+            log_weight=None,
+            facts=tuple(told.facts[node.id]),
+        )
+
+    def _beams(self, beams: Iterable[InputBeam], finished: bool) -> tuple[BeamScene, ...]:
+        ranked = sorted(beams, key=lambda beam: -beam.log_weight)
+        for beam in ranked:
+            self._remember(beam.node)
+        return tuple(BeamScene(beam.node, beam.multiplicity, beam.log_weight, finished) for beam in ranked)
+
+    def _beams_after(self, iteration: Iteration) -> tuple[BeamScene, ...]:
+        ended = [beam for layer in iteration.layers for beam in layer.beams if beam.node in layer.finished]
+        return self._beams(iteration.output_beams, finished=False) + self._beams(ended, finished=True)
+
+    def _remember(self, node: int) -> None:
+        """Put the tokens on the way to a beam into the table of the running text."""
+        path = []
+        while node != ROOT and node not in self._tokens and node in self._nodes:
+            path.append(self._nodes[node])
+            node = path[-1].parent
+        for entry in reversed(path):
+            text, pending = decode_piece(entry, self._say(entry.parent)[1])
+            waiting = hex_bytes(pending) if pending else ""
+            origin = self._origins.get(entry.id, "accepted")
+            self._tokens[entry.id] = TokenScene(entry.id, entry.parent, flowing(text), waiting, origin)
+
+    def _kept(self, beams: tuple[BeamScene, ...], members: dict[int, Node]) -> set[int]:
+        kept = set()
+        for beam in beams:
+            node = beam.node
+            while node in members:
+                kept.add(node)
+                node = members[node].parent
+            kept.add(node)
+        return kept
+
+
+def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
+    """The scene of a whole trace, or of a trace file.
+
+    Raises:
+        TraceError: the file is no trace, or a node hangs below no input beam.
+        ValueError: there are no sentences in this language.
+    """
+    trace = source if isinstance(source, Trace) else Trace.load(source)
+    models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
+    builder = SceneBuilder(
+        trace.prompt, trace.settings, title=trace.settings.method, models=models, language=language
+    )  # fmt: skip
+    for iteration in trace.iterations:
+        builder.add(iteration)
+    return builder.scene(trace.result)
+
+
+def _counted(so_far: Statistics, iteration: Iteration) -> Statistics:
+    counts = {name: getattr(so_far, name) for name in vars(so_far)}
+    counts["iterations"] += 1
+    counts["layers"] += len(iteration.layers)
+    counts["widths"] += sum(layer.width for layer in iteration.layers)
+    for trial in iteration.trials:
+        counts[trial.verdict] += 1
+    for draw in iteration.draws:
+        counts[draw.kind] += 1
+        counts["landed"] += draw.landed
+    phases = iteration.phases
+    counts["seconds"] += (
+        phases.draft_seconds + phases.score_seconds + phases.verify_seconds + phases.commit_seconds
+    )  # fmt: skip
+    return replace(so_far, **counts)

@@ -1,0 +1,84 @@
+"""A place in a trace as people write it, ``it=3 layer=2 node=17``, and the step of the viewer it means."""
+
+from dataclasses import dataclass
+
+from dsbd.errors import TraceError
+from visualize.scenes.records import IterationScene, Scene
+
+PHASES = ("draft", "score", "verify", "commit")
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where to look. What is left out is wherever the rest is found first."""
+
+    it: int = 0
+    """Iteration, from 0."""
+    layer: int | None = None
+    node: int | None = None
+    """Id of a node in the trace: the step that tries or draws it."""
+    phase: str | None = None
+    """``draft``, ``score``, ``verify`` or ``commit``."""
+    step: int | None = None
+    """The step itself, from 0."""
+
+    @staticmethod
+    def parse(text: str) -> "Position":
+        """Read ``it=3 layer=2 node=17``. Raises: ValueError, which names what is wrong."""
+        found: dict[str, int | str] = {}
+        for word in text.split():
+            name, _, value = word.partition("=")
+            if name not in Position.__dataclass_fields__ or name in found:
+                raise ValueError(f"{word!r} is no place; write it=, layer=, node=, phase= or step=, each once")
+            if name == "phase":
+                if value not in PHASES:
+                    raise ValueError(f"phase is {value!r}; choose one of {', '.join(PHASES)}")
+                found[name] = value
+            elif value.isascii() and value.isdigit() and len(value) < 10:
+                found[name] = int(value)
+            else:
+                raise ValueError(f"{name} is {value!r}; write a whole number")
+        return Position(**found)  # type: ignore[arg-type]
+
+
+def step_of(scene: Scene, position: Position) -> int:
+    """The step of the viewer that a position means. Raises: TraceError where the trace has no such place."""
+    count = len(scene.iterations)
+    if not 0 <= position.it < count:
+        raise TraceError(f"it={position.it}: this trace has iterations from 0 to {count - 1}")
+    iteration = scene.iterations[position.it]
+    if position.step is not None:
+        if position.step >= len(iteration.steps):
+            raise TraceError(f"step={position.step}: iteration {position.it} has steps from 0 to "
+                             f"{len(iteration.steps) - 1}")  # fmt: skip
+        return position.step
+    focus = _place(iteration, position)
+    phases = {"draft": ("draft",), "score": ("score",), "commit": ("commit",)}.get(position.phase or "")
+    for number, step in enumerate(iteration.steps):
+        if focus is not None and step.focus != focus:
+            continue
+        if position.layer is not None and step.layer != position.layer:
+            continue
+        if phases is not None and step.phase not in phases:
+            continue
+        decides = position.phase == "verify" or (position.phase is None and position.layer is not None)
+        if focus is None and decides and step.phase in ("draft", "score", "commit"):
+            continue
+        return number
+    raise TraceError(f"{_said(position)}: nothing in iteration {position.it} is there")
+
+
+def _place(iteration: IterationScene, position: Position) -> int | None:
+    if position.node is None:
+        return None
+    for place, node in enumerate(iteration.nodes):
+        if node.id == position.node:
+            if not node.facts:
+                raise TraceError(f"node={position.node}: never tried or drawn in iteration {position.it}")
+            return place
+    known = ", ".join(str(node.id) for node in iteration.nodes if node.facts)
+    raise TraceError(f"node={position.node}: iteration {position.it} tries or draws nodes {known}")
+
+
+def _said(position: Position) -> str:
+    return " ".join(f"{name}={value}" for name, value in vars(position).items() if value is not None)

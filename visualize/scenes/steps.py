@@ -1,0 +1,175 @@
+"""The steps of an iteration, in the order things happened, each with its sentence.
+
+draft (one step per layer) -> score -> per layer: width, one step per trial, one per draw, the outcome -> commit.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
+from visualize.look.states import YIELDED
+from visualize.scenes.records import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
+from visualize.scenes.tokens import piece_label, visible
+from visualize.words.words import Words, chances_of
+
+Look = tuple[str, int, bool]
+"""State, slots and landed mark of a node."""
+
+
+class StepList:
+    """Steps, layers and the facts about each node, gathered in one pass over an iteration.
+
+    Args:
+        iteration: the record.
+        nodes: at least the nodes of the iteration and its input beams, by id.
+        places: place of every node in the scene, by id.
+        words: the language.
+        settings: as resolved; None where they are not known, which costs the reasons of the widths.
+    """
+
+    def __init__(
+        self,
+        iteration: Iteration,
+        nodes: dict[int, Node],
+        places: dict[int, int],
+        words: Words,
+        settings: DecodingSettings | None,
+    ) -> None:
+        self.iteration, self.nodes, self.places = iteration, nodes, places
+        self.words, self.settings = words, settings
+        self.steps: list[StepScene] = []
+        self.layers: list[LayerScene] = []
+        self.facts: dict[int, list[Fact]] = defaultdict(list)
+        self.looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
+        self._input_beams()
+        self._draft()
+        self.scored_step = len(self.steps)
+        self._score()
+        for layer in iteration.layers:
+            self._layer(layer)
+        self._commit()
+
+    def _add(
+        self,
+        phase: str,
+        layer: int,
+        sentence: str,
+        nodes: Iterable[int] = (),
+        focus: int | None = None,
+        about: tuple[int, ...] = (),
+    ) -> None:
+        changes = tuple(Change(self.places[node], *self.looks[node]) for node in nodes)
+        place = -1 if focus is None else self.places[focus]
+        self.steps.append(StepScene(phase, layer, sentence, place, changes, about))
+
+    def _input_beams(self) -> None:
+        self.roots = [beam.node for beam in self.iteration.input_beams]
+
+    def _draft(self) -> None:
+        roots = self.roots
+        for layer in range(1, self.iteration.draft_depth + 1):
+            members = [node for node in self.iteration.nodes if node.layer == layer and node.kind != "drawn"]
+            if not members:
+                continue
+            for node in members:
+                self.looks[node.id] = (node.kind, 0, False)
+            cover = sum(node.kind == "cover" for node in members)
+            drafts = sum(trial.layer == layer for trial in self.iteration.trials)
+            key = "step.draft_nodes" if not drafts else "step.draft_cover" if cover else "step.draft"
+            counts = {"drafts": drafts, "nodes": len(members) - (cover if drafts else 0), "cover": cover}
+            sentence, shown = self.words(key, layer=layer, **counts), [*roots, *(node.id for node in members)]
+            self._add("draft", layer, sentence, shown, about=tuple(counts.values()))
+            roots = []
+
+    def _score(self) -> None:
+        forest = sum(node.kind != "drawn" for node in self.iteration.nodes)
+        key = "step.score" if forest else "step.score_none"
+        self._add("score", 0, self.words(key, nodes=forest), [] if self.steps else self.roots, about=(forest,))
+
+    def _layer(self, layer: Layer) -> None:
+        draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
+        chances = chances_of(layer, self.settings, draws)
+        reason, short_reason = self.words.width(layer, self.settings, chances)
+        caption = " · ".join(part for part in (self.words("width.given", width=layer.width), short_reason) if part)
+        bonus = layer.kind == "bonus"
+        title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
+        self.layers.append(
+            LayerScene(
+                layer=layer.layer,
+                kind=layer.kind,
+                title=title,
+                width=layer.width,
+                width_reason=layer.width_reason,
+                reason=reason,
+                caption=caption,
+                accepted=layer.accepted,
+                outcome=layer.outcome,
+                outcome_sentence=self.words.outcome(layer),
+                at_least=chances,
+                forest_mass=layer.forest_mass,
+                threshold=self.settings.width_threshold if self.settings and not bonus else None,
+                step=len(self.steps),
+                alternatives=self._alternatives(layer),
+                chain_S=tuple(layer.chain_S),
+                support=layer.target_support,
+                alive=tuple(self.places[node] for node in layer.alive),
+            )
+        )
+        self._add("width", layer.layer, self.words("step.width", layer=layer.layer, reason=reason))
+        trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if trial.layer == layer.layer]
+        for at, trial in trials:
+            self._trial(at, trial, layer, len(trials))
+        drawn = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
+        for order, (at, draw) in enumerate(drawn, 1):
+            self._draw(at, draw, order, len(drawn))
+        self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
+
+    def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
+        found = []
+        for pair in layer.alternatives:
+            parent = self.nodes.get(pair.parent) if len(layer.alive) > 1 else None
+            label = piece_label(parent) if parent else ""
+            place = -1 if pair.node is None else self.places.get(pair.node, -1)
+            found.append(AlternativeScene(label, visible(pair.text), pair.target_prob, pair.draft_prob, place))
+        return tuple(found)
+
+    def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
+        node = self.nodes[trial.node]
+        sentence = self.words.trial(trial, width=layer.width)
+        gauge = None
+        if trial.acceptance is not None and trial.uniform is not None:
+            gauge = Gauge(0.0, trial.acceptance, trial.uniform)
+        self._look(trial.node, trial.verdict, landed=False)
+        title = self.words("trial.title", order=trial.order + 1, count=count)
+        fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.residual(trial, node) or "", gauge)
+        self._tell("trial", at, trial.layer, node, fact)
+
+    def _draw(self, at: int, draw: Draw, order: int, count: int) -> None:
+        self._look(draw.node, draw.kind, landed=draw.landed)
+        gauge = Gauge(draw.cdf_low, draw.cdf_high, draw.uniform)
+        title = self.words("draw.title", order=order, count=count)
+        fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), "", gauge)
+        self._tell("draw", at, draw.layer, self.nodes[draw.node], fact)
+
+    def _look(self, node: int, state: str, landed: bool) -> None:
+        """A beam that is yielded once stays so, whatever happens to its duplicates."""
+        before, slots, was_landed = self.looks.get(node, (state, 0, False))
+        kept = before if before in YIELDED else state
+        self.looks[node] = (kept, slots + (state in YIELDED), was_landed or landed)
+
+    def _tell(self, phase: str, at: int, layer: int, node: Node, fact: Fact) -> None:
+        self.facts[node.id].append(fact)
+        token = f"“{piece_label(node)}”"
+        told = self._sentence(f"step.{phase}", layer=layer, title=fact.title, token=token, sentence=fact.sentence)
+        self._add(phase, layer, told, [node.id], focus=node.id, about=(at,))
+
+    def _commit(self) -> None:
+        layers, beams = len(self.iteration.layers), len(self.iteration.output_beams)
+        layers_said = self.words.counted("layers", layers)
+        key = "step.commit" if beams else "step.commit_end"
+        self._add("commit", 0, self._sentence(key, layers=layers_said, beams=self.words.counted("beams", beams)))
+
+    def _sentence(self, key: str, **values: object) -> str:
+        text = self.words(key, **values)
+        return text[:1].upper() + text[1:]

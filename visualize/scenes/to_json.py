@@ -1,0 +1,139 @@
+"""A scene as JSON-ready data, small enough to stream: long lists become tables that name their fields once.
+
+It holds no sentences: the viewer fills the templates of its language with the recorded numbers, as
+``visualize.words.words`` does. What takes part in a decision stands here in full; numbers that are only drawn
+keep six digits.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from visualize.scenes.chances import follows
+from visualize.scenes.records import Change, IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes.tokens import MARKS
+
+FORMAT = "dsbd-scene/2"
+DIGITS = 6
+DRAWN_DIGITS = 4
+"""Of the likeliest pairs, which only bars and two digits show."""
+NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
+        "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
+        "completes")  # fmt: skip
+TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform")
+DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
+        "cdf_high")  # fmt: skip
+LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "chain_S",
+         "support", "alive", "step")  # fmt: skip
+STEP = ("phase", "layer", "focus", "about", "changes")
+TOKEN = ("id", "parent", "text", "pending", "origin")
+ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
+BEAM = ("node", "multiplicity", "log_weight", "finished")
+EXACT = {"target_prob", "draft_prob"}
+"""Of a drafted node: what decides its verdict."""
+
+
+def pack_scene(scene: Scene) -> dict[str, Any]:
+    """All that the viewer draws."""
+    return {
+        "format": FORMAT,
+        "language": scene.strings["language"],
+        "title": scene.title,
+        "models": list(scene.models),
+        "settings": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in scene.settings.items()
+        },
+        "prompt": list(scene.prompt),
+        "tokens": _table(TOKEN, scene.tokens),
+        "iterations": [pack_iteration(iteration) for iteration in scene.iterations],
+        "statistics": scene.statistics.to_dict(),
+        "result": [asdict(beam) for beam in scene.result],
+    }
+
+
+def pack_iteration(iteration: IterationScene) -> dict[str, Any]:
+    """One iteration; nodes are named by their place in it."""
+    places = {node.id: place for place, node in enumerate(iteration.nodes)}
+    slots = iteration.slots
+    return {
+        "index": iteration.index,
+        "columns": iteration.columns,
+        "rows": iteration.rows,
+        "scored_step": iteration.scored_step,
+        "nodes": {"fields": list(NODE), "rows": [_node(node) for node in iteration.nodes]},
+        "trials": _records(TRIAL, iteration.trials, places),
+        "draws": _records(DRAW, iteration.draws, places),
+        "layers": [_layer(layer) for layer in iteration.layers],
+        "alternatives": _alternatives(iteration),
+        "steps": {
+            "fields": list(STEP),
+            "rows": [
+                [step.phase, step.layer, step.focus, list(step.about), [_change(c, iteration) for c in step.changes]]
+                for step in iteration.steps
+            ],
+        },
+        "beams_before": _table(BEAM, iteration.beams_before),
+        "beams_after": _table(BEAM, iteration.beams_after),
+        "seconds": _rounded(iteration.seconds),
+        "slots": {"prompt": slots.prompt_slots, "scored": slots.slots_scored, "kept": slots.slots_kept,
+                  "nodes": sorted(places[node] for node in slots.nodes if node in places)},
+    }  # fmt: skip
+
+
+def _node(node: NodeScene) -> list[Any]:
+    """What can be told from another field is null: the token where it is its label, its columns where each
+    character has one, and what it adds where that is the token with its spaces marked. Nulls at the end are left out.
+    """
+    row = {field: getattr(node, field) for field in NODE}
+    row["columns"] = None if node.columns == len(node.label) else node.columns
+    row["adds"] = None if node.adds == node.token.replace(MARKS[" "], " ") and node.kind != "input" else node.adds
+    row["token"] = None if node.token == node.label else node.token
+    row["pending"], row["completes"] = node.pending or None, node.completes or None
+    exact = EXACT if node.kind == "drafted" else ()
+    values = [int(row[f]) if isinstance(row[f], bool) else row[f] if f in exact else _rounded(row[f]) for f in NODE]
+    while values[-1] is None:
+        values.pop()
+    return values
+
+
+def _change(change: Change, iteration: IterationScene) -> Any:
+    """A node that appears as what it is needs no more than its place."""
+    plain = change.state == iteration.nodes[change.node].kind and change.state != "input" and not change.slots
+    return change.node if plain else [change.node, change.state, change.slots, int(change.landed)]
+
+
+def _layer(layer: LayerScene) -> dict[str, Any]:
+    """P(accepted >= k) is left out where it follows from the chain: the viewer finds it again."""
+    plain = {field: getattr(layer, field) for field in LAYER}
+    if layer.forest_mass is None and follows(layer.at_least, layer.chain_S, layer.threshold):
+        plain["at_least"] = None
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
+
+
+def _alternatives(iteration: IterationScene) -> dict[str, Any]:
+    """The likeliest pairs of all layers in one table."""
+    rows = [
+        [layer.layer, *(_rounded(getattr(pair, field), DRAWN_DIGITS) for field in ALTERNATIVE[1:])]
+        for layer in iteration.layers
+        for pair in layer.alternatives
+    ]
+    return {"fields": list(ALTERNATIVE), "rows": rows}
+
+
+def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
+    """Trials or draws with every digit of what decided them."""
+    rows = [[places[item.node] if field == "node" else getattr(item, field) for field in fields] for item in items]
+    return {"fields": list(fields), "rows": rows}
+
+
+def _table(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:
+    return {"fields": list(fields), "rows": [[_rounded(getattr(item, field)) for field in fields] for item in items]}
+
+
+def _rounded(value: Any, digits: int = DIGITS) -> Any:
+    """Floats to so many significant digits, inside lists and dicts too."""
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}")
+    if isinstance(value, dict):
+        return {key: _rounded(inner) for key, inner in value.items()}
+    return [_rounded(inner) for inner in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,16 @@
+/* The string tables, one per language, and the looks of the states. A page may carry fewer tables; English is always there. */
+
+import states from "../../look/states.json" with {type: "json"};
+import ar from "../../words/ar.json" with {type: "json"};
+import de from "../../words/de.json" with {type: "json"};
+import en from "../../words/en.json" with {type: "json"};
+import es from "../../words/es.json" with {type: "json"};
+import fr from "../../words/fr.json" with {type: "json"};
+import ja from "../../words/ja.json" with {type: "json"};
+import zh from "../../words/zh.json" with {type: "json"};
+
+const tables = {en, zh, es, de, fr, ja, ar};
+
+export const STYLES = states;
+export const STRINGS = Object.fromEntries(Object.entries(tables).filter(([, table]) => table));
+export const NAMES = {en: "English", zh: "中文", es: "Español", de: "Deutsch", fr: "Français", ja: "日本語", ar: "العربية"};

@@ -1,0 +1,158 @@
+/* Sentences from the templates of one language and recorded numbers; visualize/words/words.py says the same words. */
+
+import {STRINGS} from "./languages.js";
+
+const PLAIN_FROM = 5e-4;
+const MOST_DIGITS = 12;
+const BONUS_REASONS = {plain: "bonus_plain", all: "bonus_all", most: "bonus"};
+
+/* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 1; negative ones with a true minus. */
+export function number(value, digits = 2) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (value !== 0 && size < PLAIN_FROM) {
+    const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
+    return `${mantissa}·10${[...String(Number(exponent))].map(raised).join("")}`.replace("-", "−");
+  }
+  const places = value === 0 || size >= 0.1 ? digits : digits - 1 - Math.floor(Math.log10(size));
+  const text = value.toFixed(places);
+  return (Number.isInteger(value) ? text.split(".")[0] : text).replace("-", "−");
+}
+
+const raised = (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)];
+
+/* The numbers with as many digits as it takes for different ones to look different. */
+export function tellApart(...values) {
+  const distinct = new Set(values).size;
+  let texts = [];
+  for (let digits = 2; digits < MOST_DIGITS; digits++) {
+    texts = values.map((value) => number(value, digits));
+    if (new Set(texts).size === distinct) break;
+  }
+  return texts;
+}
+
+/* P(accepted >= count) of a layer, in a likely forest P(count draws all land); 0 beyond what is held. */
+export const atLeast = (layer, count) => count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
+
+export const widest = ({max_width, min_width, draft_width, num_beams, forest}) => max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);
+
+const capital = (text) => { const [first = "", ...rest] = [...text]; return first.toUpperCase() + rest.join(""); };
+
+export class Words {
+  constructor(language) {
+    this.language = STRINGS[language] ? language : "en";
+    this.table = STRINGS[this.language];
+  }
+
+  say(key, values = {}) {
+    return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+  }
+
+  counted(noun, count) { return this.say(count === 1 ? `count.${noun}.one` : `count.${noun}`, {count}); }
+
+  layerTitle(layer) { return this.say(layer.kind === "bonus" ? "layer.bonus" : "layer.title", {layer: layer.layer}); }
+
+  /* The verdict of one trial with its arithmetic. */
+  trial(trial, width) {
+    if (trial.verdict === "orphaned") return this.say("trial.orphaned");
+    if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
+    if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
+    if (trial.verdict === "rejected" && trial.acceptance === 0) return this.say("trial.rejected_none");
+    if (trial.acceptance >= 1 && trial.residual_prob !== null) {
+      const [residual, draft] = tellApart(trial.residual_prob, trial.draft_prob);
+      return this.say("trial.accepted_sure", {residual, draft});
+    }
+    const [u, ratio] = tellApart(trial.uniform, trial.acceptance);
+    return this.say(`trial.${trial.verdict}`, {u, ratio});
+  }
+
+  /* Where P' comes from; spelled out only where the formula gives the recorded number. */
+  residual(trial, node) {
+    if (trial.residual_prob === null) return "";
+    const shown = {residual: number(trial.residual_prob), draft: number(trial.draft_prob)};
+    if (trial.c && trial.S && node.target_prob !== null) {
+      const formula = Math.max(node.target_prob - trial.c * trial.draft_prob, 0) / trial.S;
+      const apart = Math.abs(formula - trial.residual_prob);
+      if (apart <= Math.max(1e-6 * Math.max(formula, trial.residual_prob), 1e-9)) {
+        return this.say("trial.residual", {c: number(trial.c), S: number(trial.S), ...shown});
+      }
+    }
+    return this.say("trial.ratio", shown);
+  }
+
+  /* How one beam was drawn from the target's law. */
+  drawn(draw) {
+    const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
+    const sentence = this.say(`draw.${draw.kind}`, {c: number(draw.c), u, low, high});
+    return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
+  }
+
+  /* Why the layer has its width: a sentence, and a short form for the drawing. */
+  width(layer, settings) {
+    if (settings.width_threshold === undefined) return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
+    const reason = layer.kind === "bonus" ? bonusReason(layer, settings) : draftReason(layer, settings);
+    const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
+    const values = {width: layer.width, next: layer.width + 1, reached: tails[0], missed: tails[1], threshold: tails[2]};
+    return [this.say(`width.${reason}`, values), this.say(`width.short_${reason}`, values)];
+  }
+
+  /* What the layer's verdicts led to. */
+  outcome(layer) {
+    const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
+    return this.say(`outcome.${layer.outcome}${likely}`, {layer: layer.layer, width: layer.width, accepted: layer.accepted});
+  }
+
+  /* "draft 2 of 5" */
+  title(iteration, {trial, draw}) {
+    const [kind, item, items] = trial ? ["trial", trial, iteration.trials] : ["draw", draw, iteration.draws];
+    const peers = items.filter((other) => other.layer === item.layer);
+    return this.say(`${kind}.title`, {order: (trial ? trial.order : peers.indexOf(draw)) + 1, count: peers.length});
+  }
+
+  /* What a trial or a draw decided. */
+  verdict(iteration, fact) {
+    return fact.trial ? this.trial(fact.trial, iteration.layer(fact.trial.layer).width) : this.drawn(fact.draw);
+  }
+
+  /* The sentence of one step. */
+  step(iteration, at, settings) {
+    const step = iteration.steps[at], {layer, about} = step;
+    switch (step.phase) {
+      case "draft": {
+        const [drafts, nodes, cover] = about;
+        const key = !drafts ? "step.draft_nodes" : cover ? "step.draft_cover" : "step.draft";
+        return this.say(key, {layer, drafts, nodes, cover});
+      }
+      case "score": return this.say(about[0] ? "step.score" : "step.score_none", {nodes: about[0]});
+      case "width": return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
+      case "layer": return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer))}));
+      case "commit": return this.commit(iteration);
+      default: {
+        const fact = iteration.factOf(step), token = `“${iteration.nodes[step.focus].token}”`;
+        const values = {layer, token, title: this.title(iteration, fact), sentence: this.verdict(iteration, fact)};
+        return capital(this.say(`step.${step.phase}`, values));
+      }
+    }
+  }
+
+  commit(iteration) {
+    const beams = iteration.beams_after.filter((beam) => !beam.finished).length;
+    const values = {layers: this.counted("layers", iteration.layers.length), beams: this.counted("beams", beams)};
+    return capital(this.say(beams ? "step.commit" : "step.commit_end", values));
+  }
+}
+
+function draftReason(layer, settings) {
+  const {width} = layer, threshold = settings.width_threshold, likely = layer.forest_mass === null ? "" : "likely_";
+  if (width < settings.min_width) return `${likely}support`;
+  if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
+  if (width >= layer.at_least.length) return `${likely}all`;
+  if (atLeast(layer, width + 1) >= threshold) return width === widest(settings) ? `${likely}max` : `${likely}support`;
+  return `${likely}between`;
+}
+
+function bonusReason(layer, settings) {
+  if (settings.draft_depth === 0) return BONUS_REASONS.plain;
+  return layer.width === widest(settings) ? BONUS_REASONS.most : BONUS_REASONS.all;
+}

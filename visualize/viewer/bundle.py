@@ -1,0 +1,91 @@
+"""The viewer's source files, plain ES modules, joined into the one module that every home serves or inlines.
+
+Joining is all that happens: each file stands once, after those it imports; import lines go, ``export`` stays
+only on ``mount``, and an imported JSON file becomes a constant. The files share one scope in the joined
+module, so no two of them may name anything alike at their top level. Comments and indentation stay in the files.
+"""
+
+import json
+import posixpath
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib import resources
+
+ENTRY = "viewer/main.js"
+_IMPORT = re.compile(
+    r'^import (?P<names>\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M
+)
+_EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
+_COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
+_REMARK = re.compile(r"[ \t]{2,}// .*$", re.M)
+_STRINGS = re.compile(r"words/(\w+)\.json")
+
+
+@lru_cache
+def module(languages: tuple[str, ...] | None = None) -> str:
+    """The viewer as one ES module that exports ``mount`` and nothing else.
+
+    Args:
+        languages: string tables to include, English always among them; None = all there are.
+
+    Raises:
+        ValueError: there is no table for one of the languages.
+    """
+    known = known_languages()
+    for language in languages or ():
+        if language not in known:
+            raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
+    wanted = set(known if languages is None else (*languages, "en"))
+    order: list[str] = []
+    _visit(ENTRY, order, ())
+    return "\n".join(_joined(name, wanted) for name in order)
+
+
+def known_languages() -> tuple[str, ...]:
+    """Codes of the languages that have a string table, sorted."""
+    names = (entry.name for entry in (resources.files("visualize") / "words").iterdir())
+    return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
+
+
+def source(name: str) -> str:
+    """One source file, named by its path below ``visualize``."""
+    return (resources.files("visualize") / name).read_text(encoding="utf-8")
+
+
+def imports_of(name: str) -> list[tuple[str, list[str]]]:
+    """The files a source file imports, in order, named like the file, with the names it takes from each."""
+    if not name.endswith(".js"):
+        return []
+    folder = posixpath.dirname(name)
+    return [
+        (
+            posixpath.normpath(posixpath.join(folder, found["file"])),
+            [one.strip() for one in found["names"].strip("{}").split(",")],
+        )
+        for found in _IMPORT.finditer(source(name))
+    ]
+
+
+def _visit(name: str, order: list[str], trail: tuple[str, ...]) -> None:
+    assert name not in trail, f"{name} imports itself: {' → '.join((*trail, name))}"
+    for imported, _ in imports_of(name):
+        _visit(imported, order, (*trail, name))
+    if name not in order:
+        order.append(name)
+
+
+def _joined(name: str, languages: Iterable[str]) -> str:
+    if name.endswith(".json"):
+        strings = _STRINGS.fullmatch(name)
+        constant = posixpath.basename(name).removesuffix(".json")
+        table = json.loads(source(name)) if not strings or strings[1] in languages else None
+        return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
+    body = _bare(_IMPORT.sub("", source(name)))
+    return body if name == ENTRY else _EXPORT.sub("", body)
+
+
+def _bare(text: str) -> str:
+    """Source without comments of their own lines, remarks behind a line, indentation and empty lines."""
+    lines = (line.strip() for line in _REMARK.sub("", _COMMENT.sub("", text)).split("\n"))
+    return "\n".join(line for line in lines if line) + "\n"

@@ -1,0 +1,86 @@
+/* One iteration as visualize/scenes/to_json.py sent it, opened: nodes, trials, draws, layers, steps, and the looks they lead to. */
+
+import {alphasOf, tailsOf} from "../law/chances.js";
+import {records} from "../base/dom.js";
+
+export const YIELDED = ["accepted", "recovered", "fresh", "bonus"];
+const VERIFYING = ["width", "trial", "draw", "layer"];
+
+export class Iteration {
+  constructor(packed) {
+    this.packed = packed;
+    this.index = packed.index;
+    this.columns = packed.columns;
+    this.rows = packed.rows;
+    this.scoredStep = packed.scored_step;
+    this.nodes = records(packed.nodes).map(wholeNode);
+    this.trials = records(packed.trials);
+    this.draws = records(packed.draws);
+    const pairs = records(packed.alternatives);
+    this.layers = packed.layers.map((layer) => ({...layer,
+      at_least: layer.at_least ?? tailsOf(alphasOf(layer.chain_S)), alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
+    this.steps = records(packed.steps);
+    this.beams_before = records(packed.beams_before);
+    this.beams_after = records(packed.beams_after);
+    this.seconds = packed.seconds;
+    this.slots = packed.slots;
+    this.facts = this.nodes.map(() => []);
+    this.steps.forEach((step, at) => { if (isFact(step)) this.facts[step.focus].push({step: at, ...this.factOf(step)}); });
+  }
+
+  layer(number) { return this.layers.find((entry) => entry.layer === number); }
+
+  factOf(step) { return step.phase === "trial" ? {trial: this.trials[step.about[0]]} : {draw: this.draws[step.about[0]]}; }
+
+  /* The look of every node at a step; undefined for nodes that are not there yet. */
+  looksAt(last) {
+    const looks = [];
+    for (const step of this.steps.slice(0, last + 1)) {
+      for (const change of step.changes) {
+        const [node, state, slots, landed] = typeof change === "number" ? [change, this.nodes[change].kind, 0, 0] : change;
+        looks[node] = {state, slots, landed: Boolean(landed)};
+      }
+    }
+    return looks;
+  }
+
+  /* Runs of steps that belong together: draft, score, each layer, commit. */
+  phases() {
+    const runs = [];
+    this.steps.forEach(({phase, layer}, at) => {
+      const verify = VERIFYING.includes(phase), key = verify ? `layer ${layer}` : phase;
+      const last = runs[runs.length - 1];
+      if (last?.key === key) last.to = at;
+      else runs.push({key, phase: verify ? "verify" : phase, layer: verify ? layer : 0, from: at, to: at});
+    });
+    return runs;
+  }
+
+  /* The first step about a layer: the choice of its width, else its draft. */
+  stepOfLayer(layer) {
+    const width = this.steps.findIndex((step) => step.layer === layer && step.phase === "width");
+    return width >= 0 ? width : this.steps.findIndex((step) => step.layer === layer);
+  }
+
+  /* Places on the way from an input beam to a node, itself included. */
+  pathTo(place) {
+    const path = [];
+    for (let at = place; at >= 0; at = this.nodes[at].parent) path.unshift(at);
+    return path;
+  }
+
+  children() {
+    const below = this.nodes.map(() => []), roots = [];
+    this.nodes.forEach((node, at) => (node.parent < 0 ? roots : below[node.parent]).push(at));
+    return {below, roots};
+  }
+}
+
+const isFact = (step) => step.phase === "trial" || step.phase === "draw";
+
+/* Fields that can be told from another are sent as null. */
+function wholeNode(node) {
+  const token = node.token ?? node.label;
+  return {...node, token, columns: node.columns ?? [...node.label].length, adds: node.adds ?? token.replaceAll("␣", " "), pending: node.pending ?? "", completes: node.completes ?? "",
+    kept: Boolean(node.kept), ends: Boolean(node.ends)};
+}

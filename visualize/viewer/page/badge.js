@@ -1,0 +1,62 @@
+/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. */
+
+import {glyph, make} from "../base/dom.js";
+import {recheck} from "../law/audit.js";
+import {Iteration} from "../forest/iteration.js";
+
+const SLICE_MS = 8;            // checking goes in slices, so that nothing waits for it
+
+export class Badge {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.checked = new WeakMap();
+    this.element = make("button", {type: "button", class: "dsbd-badge", hidden: "", onclick: () => this.open()});
+  }
+
+  /* Starts over; what was checked before is not checked again. */
+  start() {
+    clearTimeout(this.later);
+    this.failure = null;
+    const {scene} = this.viewer;
+    this.element.hidden = scene.settings.width_threshold === undefined || !scene.iterations.length;
+    if (!this.element.hidden) this.go(0, 0);
+  }
+
+  go(it, checks) {
+    const {viewer} = this, {scene} = viewer, end = performance.now() + SLICE_MS;
+    for (; it < scene.iterations.length; it++) {
+      const packed = scene.iterations[it];
+      if (!this.checked.has(packed)) {
+        if (performance.now() > end) { this.later = setTimeout(() => this.go(it, checks), 1); return; }
+        this.checked.set(packed, recheck(viewer.opened.get(packed) ?? new Iteration(packed), scene.settings));
+      }
+      const found = this.checked.get(packed);
+      checks += found.checks;
+      if (found.failure) { this.failure = {it, ...found.failure}; break; }
+    }
+    this.checks = checks;
+    this.show();
+  }
+
+  show() {
+    const {element, failure, viewer} = this, {say} = viewer;
+    const text = failure ? this.named(failure) : say("evidence.passed", {count: this.checks});
+    element.classList.toggle("dsbd-failed", Boolean(failure));
+    element.title = say("evidence.meaning");
+    element.replaceChildren(glyph(failure ? "failed" : "passed"), make("span", {text}));
+  }
+
+  named({it, layer, what, place}) {
+    const {viewer} = this, iteration = new Iteration(viewer.scene.iterations[it]), node = iteration.nodes[place];
+    return viewer.say("evidence.failed", {index: iteration.index, layer, what: viewer.say(`evidence.${what}`, {token: node ? `“${viewer.labelOf(node)}”` : ""})});
+  }
+
+  /* To the decision that does not follow. */
+  open() {
+    if (!this.failure) return;
+    const {it, layer, place, what} = this.failure, {viewer} = this;
+    viewer.goto({it, layer});
+    const step = viewer.now.steps.findIndex((entry) => entry.layer === layer && entry.focus === place && entry.phase === what);
+    if (step >= 0) viewer.goto({step});
+  }
+}

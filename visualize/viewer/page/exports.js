@@ -1,0 +1,74 @@
+/* The drawing as SVG or PNG, and the nodes as CSV, made here in the browser. */
+
+import {download, draw} from "../base/dom.js";
+import {HEAD} from "../forest/geometry.js";
+
+const PAINT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
+const CSV = ["id", "parent", "layer", "token", "token_id", "kind", "state", "slots", "landed", "kept", "ends", "target_prob", "draft_prob",
+  "target_log_prob", "draft_log_prob"];
+
+/* The forest with its head as one stand-alone document: what style sheets say is written onto the elements. */
+export function svgText(viewer) {
+  const {forest} = viewer, {width, height, upright} = forest.geometry, top = upright ? 0 : HEAD;
+  const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
+  const whole = draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height: height + top, viewBox: `0 0 ${width} ${height + top}`},
+    draw("title", {text: viewer.altText()}), draw("rect", {width, height: height + top, fill: paper}));
+  if (!upright) whole.append(painted(forest.head));
+  const body = draw("g", {transform: `translate(0,${top})`}, painted(forest.body));
+  whole.append(body);
+  return new XMLSerializer().serializeToString(whole);
+}
+
+function painted(source) {
+  const group = draw("g");
+  for (const child of source.children) if (!child.hasAttribute("hidden")) group.append(copied(child));
+  return group;
+}
+
+function copied(source) {
+  const copy = source.cloneNode(false), css = getComputedStyle(source);
+  copy.removeAttribute("class");
+  copy.removeAttribute("style");
+  for (const name of PAINT) copy.setAttribute(name, css.getPropertyValue(name));
+  for (const child of source.childNodes) {
+    if (child.nodeType === Node.TEXT_NODE) copy.append(child.cloneNode());
+    else if (!child.hasAttribute("hidden") && !child.classList.contains("dsbd-hit")) copy.append(copied(child));
+  }
+  return copy;
+}
+
+export function saveSvg(viewer) { download(`${name(viewer)}.svg`, svgText(viewer), "image/svg+xml"); }
+
+export async function savePng(viewer, scale = 2) {
+  const {width, height, upright} = viewer.forest.geometry, canvas = document.createElement("canvas"), image = new Image();
+  canvas.width = scale * width;
+  canvas.height = scale * (height + (upright ? 0 : HEAD));
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(viewer))}`;
+  await image.decode();
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+}
+
+/* Every node after the last step, as visualize.nodes_csv writes it. */
+export function csvText(iteration, prompt) {
+  const looks = iteration.looksAt(Infinity);
+  const lines = iteration.nodes.map((node, at) => {
+    const look = looks[at] ?? {state: node.kind, slots: 0, landed: false};
+    const row = {...node, ...look, token: node.id === 0 ? prompt : node.token, parent: node.parent < 0 ? null : iteration.nodes[node.parent].id, layer: node.column};
+    return CSV.map((field) => cell(row[field])).join(",");
+  });
+  return `${CSV.join(",")}\r\n${lines.join("\r\n")}\r\n`;
+}
+
+/* Text that a spreadsheet would read as a formula gets a mark before it. */
+function cell(value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "boolean") return value ? "1" : "0";
+  if (typeof value === "number") return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
+}
+
+export function saveCsv(viewer) { download(`${name(viewer)}.csv`, `\ufeff${csvText(viewer.now, viewer.say("node.prompt"))}`, "text/csv"); }
+
+const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

@@ -1,0 +1,136 @@
+/* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
+
+import {clamp, make, symbol} from "../base/dom.js";
+import {number} from "../base/words.js";
+
+const SAID = 48;               // characters of running text shown above a node's numbers
+
+export function drawCard(viewer, card) {
+  const step = viewer.now.steps[viewer.step];
+  const place = viewer.hovered >= 0 ? viewer.hovered : viewer.pinned >= 0 ? viewer.pinned : step.focus;
+  if (place >= 0 && viewer.look[place]) card.replaceChildren(...nodeCard(viewer, place));
+  else if (step.layer && step.phase !== "draft") card.replaceChildren(...layerCard(viewer, viewer.now.layer(step.layer)));
+  else if (step.phase === "commit") card.replaceChildren(...secondsCard(viewer));
+  else card.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")}));
+  card.scrollTop = 0;
+}
+
+function nodeCard(viewer, place) {
+  const {now, say} = viewer, node = now.nodes[place], look = viewer.look[place], scored = viewer.step >= now.scoredStep;
+  const state = make("span", {class: "dsbd-state"}, symbol(viewer.styles[look.state], look.state), say(`state.${look.state}`));
+  if (look.slots > 1) state.append(` ${say("node.multiplicity", {count: look.slots})}`);
+  if (look.landed) state.append(` · ${say("state.landed")}`);
+  const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
+  const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
+  if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
+  if (node.draft_prob !== null) parts.push(bar(say("ui.draft"), node.draft_prob, "draft"));
+  if (node.target_prob !== null && scored) parts.push(bar(say("ui.target"), node.target_prob, "target"));
+  const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).map((fact) => factItem(viewer, node, fact)).reverse();
+  parts.push(make("ul", {class: "dsbd-facts"}, ...facts), make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}));
+  const layer = now.layer(node.column);
+  if (layer && layer.step <= viewer.step) parts.push(...alternatives(viewer, layer, place));
+  return parts;
+}
+
+function small({say}, node, scored) {
+  const found = [];
+  const fact = (key, value) => { if (value !== null) found.push(`${say(key)} ${number(value)}`); };
+  if (scored) fact("ui.target_log_prob", node.target_log_prob);
+  fact("ui.draft_log_prob", node.draft_log_prob);
+  fact("ui.log_weight", node.log_weight);
+  if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
+  if (node.ends) found.push(say("node.ends"));
+  return found;
+}
+
+/* The end of the running text up to a node. */
+function said({nodes}, place) {
+  let text = "";
+  for (let at = place; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
+  const characters = [...text];
+  return `${characters.length > SAID ? "…" : ""}${characters.slice(-SAID).join("")}${nodes[place].pending}`;
+}
+
+export function bar(name, value, kind, text = number(value)) {
+  const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
+  fill.style.width = `${100 * clamp(value, 0, 1)}%`;
+  return make("div", {class: "dsbd-bar"}, make("span", {text: name}), make("div", {class: "dsbd-rail"}, fill), make("b", {text}));
+}
+
+function factItem(viewer, node, fact) {
+  const {words, now, say} = viewer, item = make("li", {}, make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}));
+  item.append(make("p", {text: words.verdict(now, fact)}));
+  if (fact.step === viewer.step) item.classList.add("dsbd-current");
+  const range = gaugeOf(fact);
+  if (range) item.append(gauge(range));
+  const detail = fact.trial ? words.residual(fact.trial, node) : "";
+  if (detail) item.append(make("p", {class: "dsbd-detail", text: detail}));
+  const [before, after] = residuals(now, fact);
+  if (before) item.append(make("p", {class: "dsbd-detail", text: say("residual.before", before)}));
+  if (after) item.append(make("p", {class: "dsbd-detail", text: say("residual.after", after)}));
+  return item;
+}
+
+function gaugeOf({trial, draw}) {
+  if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, state: draw.kind};
+  return trial.acceptance === null || trial.uniform === null ? null : {low: 0, high: trial.acceptance, u: trial.uniform, state: "accepted"};
+}
+
+/* 0 to 1, the interval that decides, and the random number as a tick. */
+export function gauge({low, high, u, state}) {
+  const range = make("i", {class: "dsbd-range"}), tick = make("i", {class: "dsbd-tick"});
+  range.style.insetInlineStart = `${100 * low}%`;
+  range.style.width = `${100 * Math.max(high - low, 0.004)}%`;
+  range.style.background = `var(--dsbd-${state})`;
+  tick.style.insetInlineStart = `${100 * u}%`;
+  return make("div", {class: "dsbd-gauge", "aria-hidden": "true"}, range, tick);
+}
+
+/* c and S before a trial, and as the next record of its layer found them. */
+function residuals(iteration, {trial, draw}) {
+  const told = (item) => item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null;
+  if (draw) return [told(draw), null];
+  if (trial.c === null) return [null, null];
+  const later = [...iteration.trials.filter((other) => other.order > trial.order), ...iteration.draws];
+  return [told(trial), told(later.find((item) => item.layer === trial.layer && item.c !== null))];
+}
+
+function layerCard(viewer, layer) {
+  if (!layer) return [];
+  const [reason] = viewer.words.width(layer, viewer.scene.settings), threshold = viewer.scene.settings.width_threshold;
+  const rows = layer.at_least.map((value, at) => {
+    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain");
+    row.classList.toggle("dsbd-chosen", at < layer.width);
+    if (threshold !== undefined && layer.kind !== "bonus") {
+      const tick = make("i", {class: "dsbd-threshold"});
+      tick.style.insetInlineStart = `${100 * threshold}%`;
+      row.children[1].append(tick);
+    }
+    return row;
+  });
+  const head = [make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}), make("p", {text: reason})];
+  if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land")}));
+  return [...head, ...rows, ...alternatives(viewer, layer, -1)];
+}
+
+/* The likeliest pairs of the layer's joint laws: the bar is P, the tick Q. */
+function alternatives(viewer, layer, here) {
+  if (!layer.alternatives.length) return [];
+  const rows = layer.alternatives.map((pair) => {
+    const row = bar("", pair.target_prob, "target"), tick = make("i", {class: "dsbd-tick"});
+    tick.style.insetInlineStart = `${100 * clamp(pair.draft_prob, 0, 1)}%`;
+    row.children[1].append(tick);
+    row.classList.add("dsbd-wide");
+    row.classList.toggle("dsbd-here", pair.node >= 0 && pair.node === here);
+    row.firstChild.replaceWith(make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`}));
+    return row;
+  });
+  return [make("p", {class: "dsbd-fact-title", text: viewer.say("ui.alternatives")}), ...rows];
+}
+
+function secondsCard({now, say}) {
+  const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
+  const rows = Object.entries(now.seconds).map(([phase, value]) =>
+    bar(say(`phase.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`));
+  return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
+}

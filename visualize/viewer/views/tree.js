@@ -1,0 +1,77 @@
+/* The forest as a list: a tree of words beside the drawing, for the keyboard and for readers of the screen. */
+
+import {make} from "../base/dom.js";
+import {number} from "../base/words.js";
+
+export class TreePanel {
+  key = "tree";
+
+  constructor(viewer) { this.viewer = viewer; }
+
+  build(sheet) {
+    const {viewer} = this, {below, roots} = viewer.now.children(), items = this.items = [];
+    this.tree = make("ul", {class: "dsbd-tree", role: "tree", "aria-label": viewer.say("ui.tree")});
+    this.tree.addEventListener("keydown", (event) => this.onKey(event));
+    const item = (at, level) => {
+      const label = make("span");
+      const entry = items[at] = make("li", {role: "treeitem", tabindex: "-1", "aria-level": level}, label);
+      entry.label = label;
+      entry.addEventListener("click", (event) => { event.stopPropagation(); this.focus(at); });
+      if (below[at].length) {
+        entry.setAttribute("aria-expanded", "true");
+        entry.append(make("ul", {role: "group"}, ...below[at].map((child) => item(child, level + 1))));
+      }
+      return entry;
+    };
+    this.tree.append(...roots.map((at) => item(at, 1)));
+    if (roots.length) items[roots[0]].tabIndex = 0;
+    sheet.replaceChildren(this.tree);
+  }
+
+  update() {
+    const {viewer} = this, scored = viewer.step >= viewer.now.scoredStep;
+    viewer.now.nodes.forEach((node, at) => {
+      const look = viewer.look[at], entry = this.items[at];
+      entry.hidden = !look;
+      if (!look) return;
+      const said = nodeSaid(viewer, node, look, scored);
+      if (entry.label.textContent !== said) entry.label.textContent = said;
+      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${look.state})`);
+      entry.setAttribute("aria-selected", String(at === viewer.pinned));
+    });
+  }
+
+  focus(at) {
+    this.items.forEach((entry, place) => { entry.tabIndex = place === at ? 0 : -1; });
+    this.items[at].focus();
+    this.viewer.pin(at);
+  }
+
+  onKey(event) {
+    const shown = [...this.tree.querySelectorAll("[role=treeitem]")].filter((entry) => entry.offsetParent !== null);
+    const at = shown.indexOf(event.target.closest("[role=treeitem]"));
+    if (at < 0) return;
+    const here = shown[at], open = here.getAttribute("aria-expanded");
+    const to = (entry) => { if (entry) this.focus(this.items.indexOf(entry)); };
+    const acts = {
+      ArrowDown: () => to(shown[at + 1]), ArrowUp: () => to(shown[at - 1]), Home: () => to(shown[0]), End: () => to(shown[shown.length - 1]),
+      ArrowRight: () => open === "false" ? here.setAttribute("aria-expanded", "true") : open && to(shown[at + 1]),
+      ArrowLeft: () => open === "true" ? here.setAttribute("aria-expanded", "false") : to(here.parentElement.closest("[role=treeitem]")),
+      Enter: () => to(here),
+    };
+    if (!acts[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    acts[event.key]();
+  }
+}
+
+/* One node in words: token, state, and the probabilities known so far. */
+function nodeSaid(viewer, node, look, scored) {
+  const {say} = viewer, said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: say(`state.${look.state}`)})];
+  if (look.slots > 1) said.push(say("node.multiplicity", {count: look.slots}));
+  if (look.landed) said.push(say("state.landed"));
+  if (scored && node.target_prob !== null) said.push(`${say("ui.target")} ${number(node.target_prob)}`);
+  if (node.draft_prob !== null) said.push(`${say("ui.draft")} ${number(node.draft_prob)}`);
+  return said.join(", ");
+}

@@ -1,0 +1,189 @@
+"""The sentences of the drawings: every verdict, draw and width told with its own numbers.
+
+The sentences come from one table of templates per language (``words/<language>.json``), which
+the viewer reads as well. Numbers are given as many digits as it takes to see which is larger.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.records import Draw, Layer, Node, Trial
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_PLAIN_FROM = 5e-4
+_MOST_DIGITS = 12
+
+
+class Words:
+    """The templates of one language. Raises: ValueError for a language without a table."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.language = language
+        self.table = _load(language)
+
+    def __call__(self, key: str, **values: Any) -> str:
+        """The template ``key`` filled with ``values``."""
+        return self.table[key].format(**values)
+
+    def counted(self, noun: str, count: int) -> str:
+        """A number of ``beams`` or ``layers``."""
+        return self(f"count.{noun}.one" if count == 1 else f"count.{noun}", count=count)
+
+    def trial(self, trial: Trial, *, width: int) -> str:
+        """The verdict of one trial with its arithmetic."""
+        if trial.verdict == "orphaned":
+            return self("trial.orphaned")
+        if trial.verdict == "unneeded":
+            return self("trial.unneeded", width=width)
+        if trial.acceptance is None or trial.uniform is None:
+            return self(f"trial.{trial.verdict}_plain")
+        if trial.verdict == "rejected" and trial.acceptance == 0:
+            return self("trial.rejected_none")
+        if trial.acceptance >= 1 and trial.residual_prob is not None:
+            residual, draft = tell_apart(trial.residual_prob, trial.draft_prob)
+            return self("trial.accepted_sure", residual=residual, draft=draft)
+        u, ratio = tell_apart(trial.uniform, trial.acceptance)
+        return self(f"trial.{trial.verdict}", u=u, ratio=ratio)
+
+    def residual(self, trial: Trial, node: Node) -> str | None:
+        """Where P' comes from, or None for a trial without one.
+
+        The formula is spelled out only where it gives the recorded number: without replacement P and Q
+        of the trial are not those of the node.
+        """
+        if trial.residual_prob is None:
+            return None
+        shown = {"residual": number(trial.residual_prob), "draft": number(trial.draft_prob)}
+        if trial.c and trial.S and node.target_prob is not None:
+            formula = max(node.target_prob - trial.c * trial.draft_prob, 0.0) / trial.S
+            if math.isclose(formula, trial.residual_prob, rel_tol=1e-6, abs_tol=1e-9):
+                return self("trial.residual", c=number(trial.c), S=number(trial.S), **shown)
+        return self("trial.ratio", **shown)
+
+    def draw(self, draw: Draw) -> str:
+        """How one beam was drawn from the target's law."""
+        u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
+        sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
+        return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
+
+    def width(
+        self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float] | None = None
+    ) -> tuple[str, str]:
+        """Why the layer has its width: a sentence, and a short form for the drawing.
+
+        The reason is found again from the recorded numbers; without settings only the recorded reason can be given.
+
+        Args:
+            layer: the record.
+            settings: as resolved.
+            chances: :func:`chances_of` the layer, where they are known already.
+        """
+        if settings is None:
+            return layer.width_reason or self("width.given", width=layer.width), ""
+        if chances is None:
+            chances = chances_of(layer, settings)
+        reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings, chances)
+        values = {"width": layer.width, "next": layer.width + 1}
+        tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
+        shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
+        return self(f"width.{reason}", **values, **shown), self(f"width.short_{reason}", **values, **shown)
+
+    def outcome(self, layer: Layer) -> str:
+        """What the layer's verdicts led to."""
+        likely = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
+        return self(f"outcome.{layer.outcome}{likely}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
+
+
+def _draft_reason(layer: Layer, settings: DecodingSettings, chances: Sequence[float]) -> str:
+    width, threshold = layer.width, settings.width_threshold
+    likely = "" if layer.forest_mass is None else "likely_"
+    if width < settings.min_width:
+        return f"{likely}support"
+    if _at(chances, width) < threshold:
+        return f"{likely}min" if width == settings.min_width else f"{likely}given"
+    if width >= len(chances):
+        return "likely_all" if likely else "all"
+    if _at(chances, width + 1) >= threshold:
+        return f"{likely}max" if width == settings.widest else f"{likely}support"
+    return f"{likely}between"
+
+
+def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
+    if settings.draft_depth == 0:
+        return "bonus_plain"
+    return "bonus" if layer.width == settings.widest else "bonus_all"
+
+
+def chances_of(layer: Layer, settings: DecodingSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
+    """What the width was chosen from: P(accepted >= k), in a likely forest P(k draws all land), k = 1, 2, ...
+
+    Greedy draws without replacement are certain: there the draws of the layer tell who lands.
+    """
+    if layer.forest_mass is None:
+        return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
+    most = settings.widest if settings else layer.width
+    if settings and settings.temperature == 0 and not settings.replacement:
+        landed = [draw.landed for draw in draws][:most]
+        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, most + 1))
+    return tuple(layer.forest_mass**k for k in range(1, most + 1))
+
+
+def at_least(layer: Layer, count: int) -> float:
+    """P(accepted >= count) of a layer; 0 beyond its drafts."""
+    return min(1.0, math.fsum(layer.accepted_distribution[count:]))
+
+
+def _at(chances: Sequence[float], count: int) -> float:
+    return 1.0 if count < 1 else chances[count - 1] if count <= len(chances) else 0.0
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
+    if value == 0 or abs(value) >= _PLAIN_FROM:
+        places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
+        text = _fixed(value, places)
+        text = text.rstrip("0").rstrip(".") if float(text) == round(value) == value else text
+    else:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        text = f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPT)}"
+    return text.replace("-", "−")
+
+
+def _fixed(value: float, places: int) -> str:
+    """The value with this many places; a tie goes away from zero, as browsers round."""
+    if value * 2.0 ** (places + 1) % 1:  # not even half a last place: no tie
+        return f"{value:.{places}f}"
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
+
+
+def tell_apart(*values: float) -> list[str]:
+    """The numbers with as many digits as it takes for different ones to look different."""
+    distinct = len(set(values))
+    for digits in range(2, _MOST_DIGITS):
+        texts = [number(value, digits) for value in values]
+        if len(set(texts)) == distinct:
+            break
+    return texts
+
+
+@lru_cache
+def _load(language: str) -> dict[str, str]:
+    known = sorted(name.removesuffix(".json") for name in _names() if name.endswith(".json"))
+    if language not in known:
+        raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
+    table: dict[str, str] = json.loads((_folder() / f"{language}.json").read_text(encoding="utf-8"))
+    return table
+
+
+def _folder() -> Any:
+    return resources.files("visualize") / "words"
+
+
+def _names() -> list[str]:
+    return [entry.name for entry in _folder().iterdir()]
