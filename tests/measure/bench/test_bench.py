@@ -9,12 +9,12 @@ import torch
 
 from dsbd.decoder import decode
 from dsbd.errors import PairError, SettingsError
+from dsbd.measure.bench import schedule as bench
 from dsbd.measure.bench.contenders import BenchPlan, contenders
 from dsbd.measure.bench.paired import quality_verdict, speed_ratio
 from dsbd.measure.bench.results_file import Journal, difference
 from dsbd.measure.bench.run import Run, measure_run
 from dsbd.measure.bench.schedule import learn_acceptance, measure, require_runnable, runs_of, settle
-from dsbd.measure.bench import schedule as bench
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.bench.tables import bench_tables
 from dsbd.measure.bench.transformers_generate import _trimmed

@@ -12,7 +12,7 @@ import dsbd
 from dsbd.tracing.trace import Trace
 from tests.command_line import refused, run
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("method", dsbd.METHODS)

@@ -6,11 +6,11 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import visualize
+from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import viewer
-from tests.visualize.test_evidence import tampered
-from tests.visualize.test_exports import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED
+from tests.visualize.viewer.test_audit import tampered
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)
