@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dsbd.tracing.trace import Trace
-from tests.visualize.drawings.test_exports import nasty_trace
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"

@@ -8,39 +8,13 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from dsbd.tracing.records import Iteration, Node
-from dsbd.tracing.trace import Trace
+from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.document import embedded_json
 from visualize.viewer.assets import classic, viewer_assets
 from visualize.viewer.bundle import module
 
 TRACE = toy_trace()
-NASTY = [
-    "<script>alert(1)</script>",
-    "</script><img src=x onerror=alert(1)>",
-    "\"'`${x}",
-    "👨\u200d👩\u200d👧",
-    "\u202eabc",
-    "\x00",
-    "a\u2028b\u2029c",
-    "]]>",
-    "<b>b</b>",
-    "<a href='javascript:alert(1)'>",
-    "&lt;",
-    "&amp;",
-    "<!--",
-    "\ud800",
-]
-
-
-def nasty_trace() -> Trace:
-    """The toy trace with the texts of its nodes and prompt replaced by the worst there are."""
-    iterations = []
-    for iteration in TRACE.iterations:
-        nodes = [Node(**{**vars(node), "text": NASTY[node.id % len(NASTY)], "bytes": None}) for node in iteration.nodes]
-        iterations.append(Iteration(**{**vars(iteration), "nodes": nodes}))
-    return Trace(**{**vars(TRACE), "iterations": iterations})
 
 
 @pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])

@@ -8,7 +8,7 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.visualize.drawings.test_exports import NASTY, nasty_trace
+from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.drawings.mermaid import mermaid
 from visualize.drawings.tikz import tex

@@ -6,8 +6,8 @@ import re
 import pytest
 
 import visualize
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.embed.snippets import MOST_STEPS
 

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 import visualize
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import hostile_marks, served, visit
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 
 TRACE = toy_trace()

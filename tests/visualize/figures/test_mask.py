@@ -7,7 +7,7 @@ import pytest
 import visualize
 from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
-from tests.visualize.drawings.test_exports import nasty_trace
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.figures.mask import mask_info
 from visualize.pages import page_file

@@ -10,8 +10,8 @@ from dsbd.assets import asset_path
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
 from tests.command_line import refused
-from tests.visualize.drawings.test_exports import NASTY, nasty_trace
 from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.lesson import Question, parse_lesson, read_lesson
 from visualize.pages.lesson_page import stops_of

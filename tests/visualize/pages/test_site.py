@@ -9,8 +9,8 @@ import visualize
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
 from tests.command_line import refused, run
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import hostile_marks, served, visit
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 
 TRACE = toy_trace()

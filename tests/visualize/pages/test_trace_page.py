@@ -6,8 +6,8 @@ import pytest
 
 import visualize
 from dsbd.errors import TraceError
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import hostile_marks, visit
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages import page_file
 from visualize.pages.compressed import packed

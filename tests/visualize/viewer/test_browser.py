@@ -5,8 +5,8 @@ import json
 import pytest
 
 import visualize
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import viewer
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.document import embedded_json
 from visualize.viewer.assets import plotly_js_path, viewer_assets

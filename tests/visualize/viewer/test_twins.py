@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tests.visualize.drawings.test_exports import nasty_trace
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.traces import OPEN, TRACES
 from visualize import build_scene, nodes_csv
 from visualize.viewer.bundle import known_languages

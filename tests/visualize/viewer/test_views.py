@@ -6,8 +6,8 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import visualize
-from tests.visualize.drawings.test_exports import nasty_trace
 from tests.visualize.homes import viewer
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED
 from tests.visualize.viewer.test_audit import tampered
