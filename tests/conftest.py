@@ -1,13 +1,26 @@
 """For tests of every folder: one browser (two of Playwright's synchronous sessions cannot share a process), the toy
-pair as folders, one thread."""
+pair as folders, one thread.
 
+Models this small are slower on two threads than on one, and much slower where two test processes share two cores. So
+torch gets one thread, unless OMP_NUM_THREADS says otherwise.
+"""
+
+import os
 import shutil
 
 import pytest
 
 CHROMIUM = shutil.which("chromium")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; programs that tests start inherit it
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", "--no-first-run"]  # fmt: skip
+
+
+def pytest_collection_modifyitems(items) -> None:
+    """Every test that opens a browser has the marker ``browser``."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")
@@ -40,14 +53,3 @@ def toy_folders(tmp_path_factory) -> dict[str, str]:
 def pair_flags(toy_folders) -> list[str]:
     """The flags that name the toy pair."""
     return ["--dtype", "float32", "--target", toy_folders["target"], "--draft", toy_folders["draft"]]
-
-
-@pytest.fixture(scope="module")
-def one_thread():
-    """Models this small run several times faster on one thread, and lose much more where cores are shared."""
-    import torch
-
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)

@@ -21,11 +21,6 @@ STORIES = [
 ]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread(one_thread) -> None:
-    pass
-
-
 @pytest.fixture(scope="session")
 def tiny_tokenizer():
     return train_tokenizer(STORIES, vocabulary_size=320)
