@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.tracing.records import Iteration
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dsbd.tracing.records import Iteration
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.look.states import YIELDED, styles
 from visualize.scenes.records import NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of

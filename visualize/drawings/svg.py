@@ -7,7 +7,7 @@ from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.geometry import BAND, LEFT, PITCH, ROW
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.look.states import STATES, YIELDED, Style, Theme, styles
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.at_step import at_step

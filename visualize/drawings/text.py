@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbd.errors import TraceError
 from dsbd.tracing.records import Iteration
 from visualize.drawings.captions import known_numbers, whole_token
+from visualize.files import write
 from visualize.scenes.records import IterationScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import number
@@ -33,14 +33,6 @@ def forest_text(source: Source | Iteration | Scene, iteration: int | None = None
 def export_text(source: Source, path: str | Path, iteration: int | None = None) -> None:
     """Write :func:`forest_text` to a file. Raises: TraceError."""
     write(path, forest_text(source, iteration))
-
-
-def write(path: str | Path, content: str) -> None:
-    """Write UTF-8 text. Raises: TraceError where the file cannot be written."""
-    try:
-        Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise TraceError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
 
 def _iteration(iteration: IterationScene, scene: Scene) -> Iterator[str]:

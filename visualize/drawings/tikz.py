@@ -8,7 +8,7 @@ from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
 from visualize.drawings.geometry import BAND, LEFT, PITCH, ROW
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.look.states import STATES, YIELDED, styles
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of

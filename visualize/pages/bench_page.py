@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from visualize.drawings.text import write
 from visualize.figures.bench import plot_sweep, quality_figure, speed_figure, sweep_infos
 from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
+from visualize.files import write
 from visualize.pages.document import document, style
 from visualize.pages.plotly_script import plotly_origins, plotly_tag
 from visualize.pages.trace_page import copy_plotly

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dsbd.errors import LessonError, TraceError
 from visualize.drawings.svg import forest_svg
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, embedded_json, packed_element, script

@@ -8,7 +8,7 @@ from pathlib import Path
 from dsbd.errors import LessonError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize.drawings.svg import forest_svg
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page

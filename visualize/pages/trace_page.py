@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from dsbd.errors import TraceError
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from visualize.drawings.text import write
+from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.compressed import packed
 from visualize.pages.document import packed_element, script, style
