@@ -9,9 +9,10 @@ from collections.abc import Iterable
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
 from visualize.look.states import YIELDED
+from visualize.scenes.chances import chances_of
 from visualize.scenes.records import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
 from visualize.scenes.tokens import piece_label, visible
-from visualize.words.words import Words, chances_of
+from visualize.words.words import Words
 
 Look = tuple[str, int, bool]
 """State, slots and landed mark of a node."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from visualize.scenes.chances import follows
 from visualize.scenes.records import Change, IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.tokens import MARKS
 
@@ -68,7 +67,7 @@ def pack_iteration(iteration: IterationScene) -> dict[str, Any]:
         "steps": {
             "fields": list(STEP),
             "rows": [
-                [step.phase, step.layer, step.focus, list(step.about), [_change(c, iteration) for c in step.changes]]
+                [step.phase, step.layer, step.focus, list(step.about), [_change(change) for change in step.changes]]
                 for step in iteration.steps
             ],
         },
@@ -96,17 +95,12 @@ def _node(node: NodeScene) -> list[Any]:
     return values
 
 
-def _change(change: Change, iteration: IterationScene) -> Any:
-    """A node that appears as what it is needs no more than its place."""
-    plain = change.state == iteration.nodes[change.node].kind and change.state != "input" and not change.slots
-    return change.node if plain else [change.node, change.state, change.slots, int(change.landed)]
+def _change(change: Change) -> list[Any]:
+    return [change.node, change.state, change.slots, int(change.landed)]
 
 
 def _layer(layer: LayerScene) -> dict[str, Any]:
-    """P(accepted >= k) is left out where it follows from the chain: the viewer finds it again."""
     plain = {field: getattr(layer, field) for field in LAYER}
-    if layer.forest_mass is None and follows(layer.at_least, layer.chain_S, layer.threshold):
-        plain["at_least"] = None
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
 

@@ -2,7 +2,7 @@
 
 Decided on the recorded numbers alone, layer by layer, and only as far as they still apply: beyond the first layer
 whose beams would differ nothing is recorded, and without replacement nothing beyond the first changed verdict.
-``viewer/whatif.js`` is its twin in the browser.
+``viewer/law/what_if.js`` is its twin in the browser.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Literal
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration, Layer, Node, Trial
-from visualize.words.words import chances_of
+from visualize.scenes.chances import chances_of
 
 Stop = Literal["beams", "draws", "uniform", "verdict"]
 

@@ -72,9 +72,7 @@ class Words:
         sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
 
-    def width(
-        self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float] | None = None
-    ) -> tuple[str, str]:
+    def width(self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float]) -> tuple[str, str]:
         """Why the layer has its width: a sentence, and a short form for the drawing.
 
         The reason is found again from the recorded numbers; without settings only the recorded reason can be given.
@@ -82,12 +80,10 @@ class Words:
         Args:
             layer: the record.
             settings: as resolved.
-            chances: :func:`chances_of` the layer, where they are known already.
+            chances: what the width was chosen from (``visualize.scenes.chances.chances_of``).
         """
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
-        if chances is None:
-            chances = chances_of(layer, settings)
         reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings, chances)
         values = {"width": layer.width, "next": layer.width + 1}
         tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
@@ -118,25 +114,6 @@ def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
     if settings.draft_depth == 0:
         return "bonus_plain"
     return "bonus" if layer.width == settings.widest else "bonus_all"
-
-
-def chances_of(layer: Layer, settings: DecodingSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
-    """What the width was chosen from: P(accepted >= k), in a likely forest P(k draws all land), k = 1, 2, ...
-
-    Greedy draws without replacement are certain: there the draws of the layer tell who lands.
-    """
-    if layer.forest_mass is None:
-        return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
-    most = settings.widest if settings else layer.width
-    if settings and settings.temperature == 0 and not settings.replacement:
-        landed = [draw.landed for draw in draws][:most]
-        return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, most + 1))
-    return tuple(layer.forest_mass**k for k in range(1, most + 1))
-
-
-def at_least(layer: Layer, count: int) -> float:
-    """P(accepted >= count) of a layer; 0 beyond its drafts."""
-    return min(1.0, math.fsum(layer.accepted_distribution[count:]))
 
 
 def _at(chances: Sequence[float], count: int) -> float:

@@ -8,6 +8,7 @@ import pytest
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Draw, Layer, Trial
+from visualize.scenes.chances import chances_of
 from visualize.words.words import Words, number, tell_apart
 
 WORDS = Words()
@@ -80,11 +81,12 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
     ],
 )
 def test_widths_are_found_again_from_the_distribution(made, changes, sentence):
-    assert WORDS.width(made, DecodingSettings(**changes))[0] == sentence
+    settings = DecodingSettings(**changes)
+    assert WORDS.width(made, settings, chances_of(made, settings))[0] == sentence
 
 
 def test_without_settings_the_recorded_reason_stands():
-    assert WORDS.width(layer(3), None) == ("as recorded", "")
+    assert WORDS.width(layer(3), None, []) == ("as recorded", "")
 
 
 @pytest.mark.parametrize(

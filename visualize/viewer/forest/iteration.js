@@ -1,6 +1,5 @@
 /* One iteration as visualize/scenes/to_json.py sent it, opened: nodes, trials, draws, layers, steps, and the looks they lead to. */
 
-import {alphasOf, tailsOf} from "../law/chances.js";
 import {records} from "../base/dom.js";
 
 export const YIELDED = ["accepted", "recovered", "fresh", "bonus"];
@@ -17,8 +16,7 @@ export class Iteration {
     this.trials = records(packed.trials);
     this.draws = records(packed.draws);
     const pairs = records(packed.alternatives);
-    this.layers = packed.layers.map((layer) => ({...layer,
-      at_least: layer.at_least ?? tailsOf(alphasOf(layer.chain_S)), alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
+    this.layers = packed.layers.map((layer) => ({...layer, alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
     this.steps = records(packed.steps);
     this.beams_before = records(packed.beams_before);
     this.beams_after = records(packed.beams_after);
@@ -36,10 +34,7 @@ export class Iteration {
   looksAt(last) {
     const looks = [];
     for (const step of this.steps.slice(0, last + 1)) {
-      for (const change of step.changes) {
-        const [node, state, slots, landed] = typeof change === "number" ? [change, this.nodes[change].kind, 0, 0] : change;
-        looks[node] = {state, slots, landed: Boolean(landed)};
-      }
+      for (const [node, state, slots, landed] of step.changes) looks[node] = {state, slots, landed: Boolean(landed)};
     }
     return looks;
   }
