@@ -54,7 +54,7 @@ def test_beams_carry_their_true_log_weight(settings):
     result = decode(max_new_tokens=9, draft_depth=3, draft_width=4, **settings)
     for beam in result.beams:
         again = log_likelihood(pair.target, pair.encode(PROMPT), beam.token_ids)
-        assert beam.log_weight == pytest.approx(again, abs=1e-5 if pair.target.dtype.itemsize < 8 else 1e-9)
+        assert beam.log_weight == pytest.approx(again, abs=1e-6)  # norms compute in float32
         assert beam.score == pytest.approx(beam.log_weight / len(beam.token_ids))
         assert beam.finished == (beam.token_ids[-1] == EOS)
         assert EOS not in beam.token_ids[:-1]

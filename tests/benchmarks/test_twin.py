@@ -66,7 +66,8 @@ def test_a_saved_twin_is_the_same_model(tmp_path):
     make_twin(model, Shape(96, 64, 3, 8, 4)).save_pretrained(tmp_path)
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
     with torch.inference_mode():
-        assert (loaded(ids).logits - model(ids).logits).abs().max() < 1e-9
+        ours, theirs = loaded(ids).logits, model(ids).logits
+    assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()  # as above: norms compute in float32
 
 
 @pytest.mark.parametrize(

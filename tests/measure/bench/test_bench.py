@@ -61,10 +61,11 @@ def test_figures_of_every_method(measured, method):
     contender = next(one for one in plan.contenders if one.method == method)
     run = journal.find(contender, "Once", 0)
     assert 1 <= run.new_tokens <= run.layers <= 5
-    assert 0 <= run.prefill_seconds < run.seconds
+    assert 0 <= run.prefill_seconds <= run.seconds
     assert run.perplexity > 1
     assert run.best_log_weight < 0
-    assert run.best_log_weight >= run.best_log_weight_per_token * run.layers
+    # Equal up to a rounding where the likeliest text is as long as the run; a prompt counted along is off by nats.
+    assert run.best_log_weight >= run.best_log_weight_per_token * run.layers - 1e-6
     assert run.target_calls >= 1
     assert (run.phase_seconds is None) == method.startswith("hf_")
     assert run.peak_allocated_bytes is None  # a CPU has no such figure
