@@ -1,48 +1,44 @@
-"""Joules of a block of work, in three states: by counter, integrated from power, or not measured.
+"""Joules of a block of work, read from a counter of the device, or "not measured".
 
-A meter never estimates: on a GPU that is cut into instances or shared with other processes, and where neither a
-counter nor a power reading is there, its reading says "not measured". Needs no torch.
+A meter never estimates. Where the device has no counter, and on a GPU that is split into instances or shared with
+other processes, the answer is "not measured". Needs no torch.
 """
 
-import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
-State = Literal["counter", "integrated", "not measured"]
+State = Literal["counter", "not measured"]
 POWERCAP = Path("/sys/class/powercap")
 IDLE_SECONDS = 2.0
-POWER_PERIOD_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
 class Energy:
-    """What a block of work took."""
+    """The energy that a block of work used."""
 
     state: State
     joules: float | None = None
-    """Everything the device took; None where not measured."""
+    """Energy used by the whole device; None where not measured."""
     above_idle_joules: float | None = None
-    """The same less what the idle device takes in that time."""
+    """The same, minus what the idle device uses in that time."""
 
 
 NOT_MEASURED = Energy("not measured")
 
 
 class Meter(Protocol):
-    """Reads one device."""
+    """Measures one device."""
 
     def begin(self) -> None:
-        """Start of a block."""
+        """Start a block."""
         ...
 
     def end(self) -> Energy:
-        """End of the block."""
+        """End the block and return its energy."""
         ...
 
 
@@ -50,138 +46,108 @@ class NullMeter:
     """The meter of a device that cannot be measured."""
 
     def begin(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     def end(self) -> Energy:
-        """Not measured."""
+        """Return "not measured"."""
         return NOT_MEASURED
 
 
 class Counter(NamedTuple):
-    """A count of joules."""
+    """A running count of joules."""
 
     read_joules: Callable[[], float]
     span: float | None = None
-    """Where the count starts anew; None where it does not."""
+    """The value at which the count starts again from zero; None where it never does."""
 
 
 class CounterMeter:
-    """Reads the counters of one device before and after."""
+    """Reads the counters of one device before and after a block."""
 
     def __init__(self, counters: Sequence[Counter]) -> None:
         self._counters, self._before = counters, [0.0] * len(counters)
 
     def begin(self) -> None:
+        """Read the counters."""
         self._before = [counter.read_joules() for counter in self._counters]
 
     def end(self) -> Energy:
+        """Read the counters again and return the difference."""
         joules = 0.0
         for counter, before in zip(self._counters, self._before, strict=True):
-            taken = counter.read_joules() - before
-            joules += taken + counter.span if taken < 0 and counter.span is not None else taken
+            used = counter.read_joules() - before
+            joules += used + counter.span if used < 0 and counter.span is not None else used
         return Energy("counter", joules)
 
 
-class PowerMeter:
-    """Integrates a power reading taken every few milliseconds, by trapezoids."""
-
-    def __init__(self, read_watts: Callable[[], float], period_seconds: float = POWER_PERIOD_SECONDS) -> None:
-        self._read, self._period = read_watts, period_seconds
-        self._stop, self._thread = threading.Event(), threading.Thread()
-        self._samples: list[tuple[float, float]] = []
-
-    def begin(self) -> None:
-        self._samples, self._stop = [self._sample()], threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def end(self) -> Energy:
-        self._stop.set()
-        self._thread.join()
-        self._samples.append(self._sample())
-        joules = sum((after - before) * (low + high) / 2 for (before, low), (after, high) in pairwise(self._samples))
-        return Energy("integrated", joules)
-
-    def _run(self) -> None:
-        while not self._stop.wait(self._period):
-            self._samples.append(self._sample())
-
-    def _sample(self) -> tuple[float, float]:
-        return time.perf_counter(), self._read()
-
-
 class AboveIdleMeter:
-    """Another meter, with what the idle device takes learnt at the beginning and taken off."""
+    """Another meter that first measures the idle device, and then subtracts the idle power from each block."""
 
-    def __init__(self, meter: Meter, idle_seconds: float) -> None:
+    def __init__(self, meter: CounterMeter, idle_seconds: float) -> None:
         self._meter, self._start = meter, time.perf_counter()
         meter.begin()
         time.sleep(idle_seconds)
         joules = meter.end().joules
-        assert joules is not None, "a meter that measures nothing has no idle power"
+        assert joules is not None, "a counter always has a reading"
         self._idle_watts = joules / (time.perf_counter() - self._start)
 
     def begin(self) -> None:
+        """Start a block."""
         self._start = time.perf_counter()
         self._meter.begin()
 
     def end(self) -> Energy:
-        taken, seconds = self._meter.end(), time.perf_counter() - self._start
-        assert taken.joules is not None
-        return replace(taken, above_idle_joules=max(taken.joules - self._idle_watts * seconds, 0.0))
+        """End the block and return its energy, in all and above idle."""
+        used, seconds = self._meter.end(), time.perf_counter() - self._start
+        assert used.joules is not None
+        return replace(used, above_idle_joules=max(used.joules - self._idle_watts * seconds, 0.0))
 
 
 def gpu_meter(device: int | str = 0, nvml: Any = None, idle_seconds: float = IDLE_SECONDS) -> Meter:
-    """The meter of an NVIDIA GPU, idle learnt.
+    """Return the meter of an NVIDIA GPU; a :class:`NullMeter` where the GPU has no energy counter of its own.
 
     Args:
-        device: its UUID (without ``GPU-``), or its place as NVML counts, which knows no CUDA_VISIBLE_DEVICES.
-        nvml: a module like ``pynvml``; None imports it where the extra ``energy`` is installed.
-        idle_seconds: how long the idle device is watched.
+        device: the UUID of the GPU (without ``GPU-``), or its number in NVML, which ignores CUDA_VISIBLE_DEVICES.
+        nvml: a module like ``pynvml``; None imports it if the extra ``energy`` is installed.
+        idle_seconds: how long to measure the idle device.
     """
-    try:
-        import pynvml
-    except ImportError:
-        pynvml = None
-    library = nvml or pynvml
-    if library is None:
-        return NullMeter()
-    try:
-        library.nvmlInit()
-        by_place = isinstance(device, int)
-        find = library.nvmlDeviceGetHandleByIndex if by_place else library.nvmlDeviceGetHandleByUUID
-        handle = find(device if by_place else f"GPU-{device}")
-        if _shared(library, handle):
+    if nvml is None:
+        try:
+            import pynvml as nvml
+        except ImportError:
             return NullMeter()
-    except library.NVMLError:
-        return NullMeter()
-    meter = _nvml_meter(library, handle)
-    return NullMeter() if meter is None else AboveIdleMeter(meter, idle_seconds)
-
-
-def _nvml_meter(library: Any, handle: Any) -> Meter | None:
-    """The counter where the GPU has one, else its power; None where it tells neither."""
-    with suppress(library.NVMLError):
-        library.nvmlDeviceGetTotalEnergyConsumption(handle)
-        return CounterMeter([Counter(lambda: library.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)])
-    with suppress(library.NVMLError):
-        library.nvmlDeviceGetPowerUsage(handle)
-        return PowerMeter(lambda: library.nvmlDeviceGetPowerUsage(handle) / 1000)
-    return None
-
-
-def _shared(library: Any, handle: Any) -> bool:
-    """True where the reading would be that of others too: instances (MIG), or more than one process."""
     try:
-        if library.nvmlDeviceGetMigMode(handle)[0]:
+        nvml.nvmlInit()
+        if isinstance(device, int):
+            handle = nvml.nvmlDeviceGetHandleByIndex(device)
+        else:
+            handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{device}")
+        if _shared(nvml, handle):
+            return NullMeter()
+        nvml.nvmlDeviceGetTotalEnergyConsumption(handle)
+    except nvml.NVMLError:
+        return NullMeter()
+    counter = Counter(lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)  # NVML counts millijoules
+    return AboveIdleMeter(CounterMeter([counter]), idle_seconds)
+
+
+def _shared(nvml: Any, handle: Any) -> bool:
+    """Whether the counter also counts the work of others: the GPU is split (MIG), or more than one process uses it."""
+    try:
+        if nvml.nvmlDeviceGetMigMode(handle)[0]:
             return True
-    except library.NVMLError:
-        pass  # a GPU that knows no instances
-    return len(library.nvmlDeviceGetComputeRunningProcesses(handle)) > 1
+    except nvml.NVMLError:
+        pass  # this GPU cannot be split
+    return len(nvml.nvmlDeviceGetComputeRunningProcesses(handle)) > 1
 
 
 def cpu_meter(root: Path = POWERCAP, idle_seconds: float = IDLE_SECONDS) -> Meter:
-    """The meter of all processor packages by the kernel's powercap counters, idle learnt; null where unreadable."""
+    """Return the meter of all processor packages; a :class:`NullMeter` where the kernel's counters cannot be read.
+
+    Args:
+        root: the powercap folder of the kernel.
+        idle_seconds: how long to measure the idle processor.
+    """
     counters = []
     try:
         for zone in sorted(root.glob("*:*")):
