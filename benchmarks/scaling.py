@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import dsbd
 from dsbd.measure.bench.contenders import BenchPlan, Contender
+from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.results_file import Journal
-from dsbd.measure.bench.run import Run
 from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import known
 from dsbd.measure.bench.tables import number, table

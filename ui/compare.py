@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.errors import DsbdError, SettingsError
-from dsbd.measure.compare import Progress
+from dsbd.measure.comparison import Progress
 from dsbd.settings import METHODS, DecodingSettings
 from ui import messages
 from ui.decode import KEEP, alert, sentence

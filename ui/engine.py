@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dsbd
 from dsbd.auto.plan import PlanProgress
 from dsbd.decoder import planning
-from dsbd.measure.compare import Progress, compare
+from dsbd.measure.comparison import Progress, compare
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
@@ -59,7 +59,7 @@ class Engine:
     def _compare(
         self, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int
     ) -> Iterator[Progress]:
-        """Measure methods side by side; see :func:`dsbd.measure.compare.compare`."""
+        """Measure methods side by side; see :func:`dsbd.measure.comparison.compare`."""
         yield from compare(self.pair, prompt, settings, list(methods), runs)
 
 

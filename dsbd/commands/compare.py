@@ -25,7 +25,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Returns the exit code."""
     settings = settings_of(parsed)
     methods = [name.strip() for name in parsed.methods.split(",") if name.strip()]
-    from dsbd.measure.compare import compare
+    from dsbd.measure.comparison import compare
 
     progress = None
     for progress in compare(pair_of(parsed), parsed.prompt, settings, methods, parsed.runs):

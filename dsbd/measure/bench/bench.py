@@ -9,8 +9,9 @@ import torch
 from tqdm import tqdm
 
 from dsbd.measure.bench.contenders import BenchPlan
+from dsbd.measure.bench.prepare import learn_acceptance, learn_costs, require_runnable, settle
 from dsbd.measure.bench.results_file import Journal
-from dsbd.measure.bench.schedule import learn_acceptance, learn_costs, measure, require_runnable, settle
+from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.energy import Meter, cpu_meter, gpu_meter
 from dsbd.measure.machine import conditions

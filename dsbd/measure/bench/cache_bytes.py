@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dsbd.measure.bench.run import Run
+from dsbd.measure.bench.records import Run
 
 
 def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from dsbd.measure.bench.run import Run
+from dsbd.measure.bench.records import Run
 from dsbd.measure.intervals import Estimate, estimate, median_interval, sign_test
 
 Runs = Sequence[Sequence[Run | None]]

@@ -11,7 +11,7 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.bench.run import Run
+from dsbd.measure.bench.records import Run
 
 FORMAT = "dsbd-bench/1"
 

@@ -10,9 +10,10 @@ from dsbd.measure.bench.cache_bytes import memory_of
 from dsbd.measure.bench.contenders import BASELINE, BenchPlan, Contender
 from dsbd.measure.bench.limits import limits_of
 from dsbd.measure.bench.paired import RULE, Runs, quality_verdict, speed_ratio
+from dsbd.measure.bench.prepare import acceptance_name
+from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.results_file import FORMAT, Journal
-from dsbd.measure.bench.run import Run
-from dsbd.measure.bench.schedule import acceptance_name, runs_of
+from dsbd.measure.bench.schedule import runs_of
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
 

@@ -3,9 +3,6 @@
 import pytest
 
 from dsbd.measure.bench.limits import between, expected_layers, limits_of, speed_up_limit
-from dsbd.measure.hardware import slot_bytes, weight_bytes
-from dsbd.models.language_model import LanguageModel
-from tests.toy_pair import toy_model, toy_pair
 
 
 @pytest.mark.parametrize(("beta", "threshold"), [(0.6, 0.7), (0.9, 0.7), (1.0, 1.0), (0.0, 0.7)])
@@ -23,17 +20,6 @@ def test_free_drafts_make_layers_the_limit():
 @pytest.mark.parametrize(("size", "value"), [(1, 10), (2, 12), (3, 14), (64, 40), (999, 40)])
 def test_forwards_between_measured_sizes(size, value):
     assert between({"1": 10, "4": 16, "64": 40}, size) == pytest.approx(value)
-
-
-def test_bytes_come_from_the_shapes():
-    """Counting untied input embeddings as streamed, or forgetting the values, moves every floor."""
-    model = toy_model(1, 2)
-    own = sum(weight.numel() for weight in model.parameters()) - 260 * 32
-    assert weight_bytes(LanguageModel(model, "toy")) == 8 * own
-    target = toy_pair().target
-    config = target.config
-    parts = 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
-    assert slot_bytes(target) == parts * target.dtype.itemsize == target.new_cache(5).bytes / 5
 
 
 def test_shares_of_a_made_up_run():

@@ -8,8 +8,9 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import BASELINE, BenchPlan, Contender, require_names
 from dsbd.measure.bench.paired import Runs, speed_ratio
+from dsbd.measure.bench.prepare import require_runnable, settle
 from dsbd.measure.bench.results_file import Journal
-from dsbd.measure.bench.schedule import measure, require_runnable, runs_of, settle
+from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import count_figures, known, quality_figures
 from dsbd.models.pair import Pair
 from dsbd.settings import METHODS, DecodingSettings

@@ -1,0 +1,51 @@
+"""``python -m dsbd decode``."""
+
+import json
+from dataclasses import fields
+
+import pytest
+
+import dsbd
+from tests.command_line import run
+
+
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_decode_prints_one_object(capsys, pair_flags, method):
+    flags = ["--prompt", "Once", "--max-new-tokens", "5", "--method", method, "--json"]
+    code, out, _ = run(capsys, "decode", *flags, *pair_flags)
+    assert code == 0
+    printed = json.loads(out)
+    assert set(printed) == {"text", "token_ids", "beams", "stats", "settings", "models"}
+    assert set(printed["beams"][0]) == {
+        "text", "token_ids", "log_weight", "score", "finished", "multiplicity"
+    }  # fmt: skip
+    assert printed["token_ids"] == printed["beams"][0]["token_ids"]
+    assert printed["settings"]["method"] == method
+    assert printed["stats"]["new_tokens"] == len(printed["token_ids"])
+    assert out.count("\n") == 1
+
+
+def test_every_setting_is_a_flag(capsys, pair_flags):
+    """A field added to DecodingSettings is a flag by itself; each value arrives."""
+    values = {
+        "method": "dsbd", "max_new_tokens": 4, "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_width": 5,
+        "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,
+        "num_beams": 2, "temperature": 0.9, "top_k": 20, "top_p": 0.95, "length_penalty": 0.5, "seed": 7,
+        "forest": "sampled", "depth_costs": [1.0, 1.5, 2.0], "continuation": 0.6,
+    }  # fmt: skip
+    assert set(values) == {field.name for field in fields(dsbd.DecodingSettings)}
+    flags = []
+    for name, value in values.items():
+        flag = name.replace("_", "-")
+        flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("[]")]
+    code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
+    assert code == 0
+    assert json.loads(out)["settings"] == values
+
+
+def test_plain_decode_streams_the_text_alone(capsys, pair_flags):
+    flags = ["--prompt", "Once", "--max-new-tokens", "12"]
+    _, out, err = run(capsys, "decode", *flags, *pair_flags)
+    _, printed, _ = run(capsys, "decode", *flags, *pair_flags, "--json")
+    assert out == json.loads(printed)["text"] + "\n"
+    assert "tokens/s" in err
