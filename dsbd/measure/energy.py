@@ -113,9 +113,10 @@ def gpu_meter(device: int | str = 0, nvml: Any = None, idle_seconds: float = IDL
     """
     if nvml is None:
         try:
-            import pynvml as nvml
+            import pynvml
         except ImportError:
             return NullMeter()
+        nvml = pynvml
     try:
         nvml.nvmlInit()
         if isinstance(device, int):
