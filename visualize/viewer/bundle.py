@@ -18,7 +18,7 @@ _IMPORT = re.compile(
 )
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
-_REMARK = re.compile(r"[ \t]{2,}// .*$", re.M)
+_REMARK = re.compile(r"[ \t]+// .*$", re.M)
 _STRINGS = re.compile(r"words/(\w+)\.json")
 
 
@@ -61,7 +61,7 @@ def imports_of(name: str) -> list[tuple[str, list[str]]]:
     return [
         (
             posixpath.normpath(posixpath.join(folder, found["file"])),
-            [one.strip() for one in found["names"].strip("{}").split(",")],
+            [name.strip() for name in found["names"].strip("{}").split(",") if name.strip()],
         )
         for found in _IMPORT.finditer(source(name))
     ]

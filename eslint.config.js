@@ -1,0 +1,35 @@
+/* What the JavaScript of the page must keep to. The layout of the lines is prettier's business. */
+
+import js from "@eslint/js";
+import globals from "globals";
+
+const script = (files, names) => ({
+  files,
+  languageOptions: {
+    sourceType: "script",
+    globals: {...globals.browser, ...Object.fromEntries(names.map((name) => [name, "readonly"]))},
+  },
+});
+
+export default [
+  js.configs.recommended,
+  {
+    rules: {
+      curly: ["error", "multi-line"],
+      eqeqeq: ["error", "smart"],
+      "max-len": ["error", {code: 120, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true}],
+      "max-lines": ["error", 300],
+      "no-unused-vars": ["error", {args: "after-used", caughtErrors: "all"}],
+      "no-var": "error",
+      "object-shorthand": "error",
+      "one-var": ["error", "never"],
+      "prefer-const": "error",
+      "prefer-template": "error",
+    },
+  },
+  {files: ["visualize/viewer/**/*.js"], languageOptions: {globals: globals.browser}},
+  {files: ["visualize/viewer/law/*.js"], languageOptions: {globals: {}}},
+  script(["visualize/pages/*.js"], ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"]),
+  {files: ["visualize/pages/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
+  script(["ui/*.js"], ["element", "props", "watch"]),
+];
