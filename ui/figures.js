@@ -15,7 +15,10 @@ function draw() {
   });
 }
 
-follow(props, watch, (message, bulk) => { figures = bulk; draw(); });
+follow(props, watch, (message, bulk) => {
+  figures = bulk;
+  draw();
+});
 onTheme(draw);
 let width = 0;
 new ResizeObserver(() => {

@@ -1,6 +1,7 @@
 /* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. */
 const viewer = globalThis.DsbdViewer.mount(element.querySelector(".forest-mount"));
-let scene = null, waiting = null;
+let scene = null;
+let waiting = null;
 
 /* Follow the decode unless the visitor has stepped back to look at something. */
 let shown = 0;
@@ -10,13 +11,15 @@ const atEnd = () => viewer.where().it >= shown - 1;
 function draw(how) {
   const planned = waiting !== null;
   waiting = {...waiting, ...how};
-  if (!planned) requestAnimationFrame(() => {
-    const {follow, open} = waiting;
-    waiting = null;
-    viewer.setScene(scene, {follow});
-    shown = scene.iterations.length;
-    if (open) openAtVerdicts();
-  });
+  if (!planned) {
+    requestAnimationFrame(() => {
+      const {follow, open} = waiting;
+      waiting = null;
+      viewer.setScene(scene, {follow});
+      shown = scene.iterations.length;
+      if (open) openAtVerdicts();
+    });
+  }
 }
 
 /* A recording opens where its first iteration has been decided and nothing has faded yet, one step before the commit. */

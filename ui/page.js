@@ -11,7 +11,8 @@ globalThis.DsbdPage = (() => {
 
   /* Calls show(message, bulk) for every new value, one after the other, in order; unpacking is not instant. */
   function follow(props, watch, show) {
-    let last = 0, turn = Promise.resolve();
+    let last = 0;
+    let turn = Promise.resolve();
     const take = () => {
       const message = props.value ? JSON.parse(props.value) : null;
       if (!message || message.number === last) return;

@@ -20,12 +20,17 @@ globalThis.DsbdDeck ??= (() => {
 
   const slideOf = (event) => (event.fragment || event.currentSlide)?.closest("section");
   const begin = () => {
-    for (const name of ["ready", "slidechanged", "fragmentshown", "fragmenthidden"]) Reveal.on(name, (event) => tell(slideOf(event)));
+    for (const name of ["ready", "slidechanged", "fragmentshown", "fragmenthidden"]) {
+      Reveal.on(name, (event) => tell(slideOf(event)));
+    }
     addEventListener("message", ({data, source}) => {
       if (!data || data.dsbd !== "ready") return;
-      for (const frame of document.querySelectorAll("iframe.dsbd-frame")) if (frame.contentWindow === source) tell(frame.closest("section"));
+      for (const frame of document.querySelectorAll("iframe.dsbd-frame")) {
+        if (frame.contentWindow === source) tell(frame.closest("section"));
+      }
     });
   };
-  if (document.readyState === "complete") begin(); else addEventListener("load", begin);
+  if (document.readyState === "complete") begin();
+  else addEventListener("load", begin);
   return {tell};
 })();

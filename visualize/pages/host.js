@@ -15,7 +15,8 @@
 globalThis.DsbdHost = (() => {
   "use strict";
 
-  const WAIT_MS = 100, WAIT_TIMES = 150;  // for Plotly in another frame of the page
+  const WAIT_MS = 100;
+  const WAIT_TIMES = 150; // for Plotly in another frame of the page
 
   /* Another viewer's frame on the same page carries Plotly for all that say "shared". */
   function besideMe() {
@@ -23,7 +24,9 @@ globalThis.DsbdHost = (() => {
       try {
         const found = parent.frames[at].document.getElementById("dsbd-plotly");
         if (found && found.textContent) return found.textContent;
-      } catch { /* a frame of somebody else */ }
+      } catch {
+        /* a frame of somebody else */
+      }
     }
     return "";
   }
@@ -51,20 +54,31 @@ globalThis.DsbdHost = (() => {
   /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
     const scene = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
-    const listeners = [], iterations = scene.iterations?.length ?? 0;
+    const listeners = [];
+    const iterations = scene.iterations?.length ?? 0;
     const onchange = (place) => listeners.forEach((hear) => hear(place));
     const handle = globalThis.DsbdViewer.mount(element, scene, {hash: "address" in element.dataset, onchange});
-    const where = () => iterations ? handle.where() : {it: 0, step: 0}, stay = () => handle.goto(where());
+    const where = () => (iterations ? handle.where() : {it: 0, step: 0});
+    const stay = () => handle.goto(where());
     const steps = (it) => scene.iterations[it].steps.rows.length;
     const atFirst = () => !iterations || (where().it === 0 && where().step === 0);
     const atLast = () => !iterations || (where().it === iterations - 1 && where().step === steps(iterations - 1) - 1);
     return {
-      element, handle, listeners, iterations, where, atFirst, atLast,
+      element,
+      handle,
+      listeners,
+      iterations,
+      where,
+      atFirst,
+      atLast,
       first: () => handle.goto({it: 0, step: 0}),
       last: () => handle.goto({it: iterations - 1, step: Infinity}),
-      next: () => atLast() ? stay() : handle.move(1),
-      previous: () => atFirst() ? stay() : handle.move(-1),
-      shown() { globalThis.dispatchEvent(new Event("resize")); stay(); },
+      next: () => (atLast() ? stay() : handle.move(1)),
+      previous: () => (atFirst() ? stay() : handle.move(-1)),
+      shown() {
+        globalThis.dispatchEvent(new Event("resize"));
+        stay();
+      },
     };
   }
 
@@ -73,7 +87,8 @@ globalThis.DsbdHost = (() => {
   const PLACE = ["it", "step", "layer", "node"];
 
   function placeIn(text) {
-    const found = new URLSearchParams(text), place = {};
+    const found = new URLSearchParams(text);
+    const place = {};
     for (const name of PLACE) if (/^\d{1,9}$/.test(found.get(name) || "")) place[name] = Number(found.get(name));
     return place;
   }
@@ -86,7 +101,14 @@ globalThis.DsbdHost = (() => {
     const tell = () => {
       if (!listener) return;
       const {it, step} = viewer.where();
-      const place = {dsbd: "place", it, step, iterations: viewer.iterations, first: viewer.atFirst(), last: viewer.atLast()};
+      const place = {
+        dsbd: "place",
+        it,
+        step,
+        iterations: viewer.iterations,
+        first: viewer.atFirst(),
+        last: viewer.atLast(),
+      };
       // A file, or a frame without an origin, cannot be named as the one to be told.
       listener.page.postMessage(place, listener.origin === "null" ? "*" : listener.origin);
     };
@@ -95,8 +117,11 @@ globalThis.DsbdHost = (() => {
       if (!data || typeof data.dsbd !== "string" || (source !== parent && source !== window)) return;
       if (data.dsbd === "place") return;
       listener = {page: source, origin};
-      if (data.dsbd === "goto") viewer.handle.goto(Object.fromEntries(PLACE.filter((name) => whole(data[name])).map((name) => [name, data[name]])));
-      else if (["first", "previous", "next", "last", "shown"].includes(data.dsbd)) viewer[data.dsbd]();
+      if (data.dsbd === "goto") {
+        viewer.handle.goto(
+          Object.fromEntries(PLACE.filter((name) => whole(data[name])).map((name) => [name, data[name]])),
+        );
+      } else if (["first", "previous", "next", "last", "shown"].includes(data.dsbd)) viewer[data.dsbd]();
       else if (data.dsbd === "hello") tell();
     });
   }
@@ -105,7 +130,8 @@ globalThis.DsbdHost = (() => {
     if (parent !== window) document.documentElement.classList.add("framed");
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
-      const asked = placeIn(location.hash.slice(1)), viewer = await opened(element);
+      const asked = placeIn(location.hash.slice(1));
+      const viewer = await opened(element);
       const named = "address" in element.dataset && Object.keys(asked).length;
       if (element.dataset.place && !named) viewer.handle.goto(placeIn(element.dataset.place));
       viewers.push(viewer);

@@ -4,7 +4,8 @@
   "use strict";
 
   const {cards, words} = JSON.parse(document.getElementById("lesson").textContent);
-  const root = document.querySelector(".lesson"), articles = [...root.querySelectorAll("article")];
+  const root = document.querySelector(".lesson");
+  const articles = [...root.querySelectorAll("article")];
   const find = (selector) => root.querySelector(selector);
   const state = {card: 0, teacher: false, answered: new Set()};
   const orderOf = ({it, step}) => it * 1e6 + step;
@@ -23,14 +24,18 @@
   function barrier() {
     if (state.teacher) return null;
     const here = orderOf(cards[state.card]);
-    const open = cards.filter((card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card));
-    return open.length ? open.reduce((one, other) => orderOf(other) < orderOf(one) ? other : one) : null;
+    const open = cards.filter(
+      (card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card),
+    );
+    return open.length ? open.reduce((one, other) => (orderOf(other) < orderOf(one) ? other : one)) : null;
   }
 
   const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
 
   /* The views below the forest and the CSV tell a whole iteration: they wait until its questions are answered. */
-  function conceal(limit, it) { root.classList.toggle("asking", Boolean(limit) && limit.it <= it); }
+  function conceal(limit, it) {
+    root.classList.toggle("asking", Boolean(limit) && limit.it <= it);
+  }
 
   viewer.listeners.push((place) => {
     const limit = barrier();
@@ -43,7 +48,8 @@
   /* ---- cards ------------------------------------------------------------------------------ */
 
   function place() {
-    const card = cards[state.card], shown = state.answered.has(state.card) || state.teacher;
+    const card = cards[state.card];
+    const shown = state.answered.has(state.card) || state.teacher;
     note.textContent = "";
     viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
     conceal(barrier(), shown ? card.answer_it : card.it);
@@ -51,7 +57,9 @@
 
   function show(card, focus = true) {
     state.card = Math.max(0, Math.min(articles.length - 1, card));
-    articles.forEach((article, at) => { article.hidden = at !== state.card; });
+    articles.forEach((article, at) => {
+      article.hidden = at !== state.card;
+    });
     find("button.previous").disabled = state.card === 0;
     find("button.next").disabled = state.card === articles.length - 1;
     find(".count").textContent = words.card.replace("{number}", state.card + 1).replace("{count}", articles.length);
@@ -74,7 +82,9 @@
   }
 
   articles.forEach((article, at) => {
-    for (const button of article.querySelectorAll(".options button")) button.addEventListener("click", () => answer(article, at, button));
+    for (const button of article.querySelectorAll(".options button")) {
+      button.addEventListener("click", () => answer(article, at, button));
+    }
   });
 
   /* ---- teacher, print, address ------------------------------------------------------------ */
@@ -89,7 +99,11 @@
 
   function remember() {
     const address = `#card=${state.card + 1}${state.teacher ? "&teacher=1" : ""}`;
-    try { history.replaceState(null, "", address); } catch { /* a frame without an address */ }
+    try {
+      history.replaceState(null, "", address);
+    } catch {
+      /* a frame without an address */
+    }
   }
 
   find("button.previous").addEventListener("click", () => show(state.card - 1));

@@ -4,8 +4,12 @@
 globalThis.dsbdUnpack = async (packed) => {
   const signs = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_`{|}~";
   const value = new Uint8Array(128);
-  [...signs].forEach((sign, at) => { value[sign.charCodeAt(0)] = at; });
-  const text = packed.trim(), count = (text.length - 1) / 5 * 4, bytes = new DataView(new ArrayBuffer(count));
+  [...signs].forEach((sign, at) => {
+    value[sign.charCodeAt(0)] = at;
+  });
+  const text = packed.trim();
+  const count = ((text.length - 1) / 5) * 4;
+  const bytes = new DataView(new ArrayBuffer(count));
   for (let from = 1, to = 0; from < text.length; from += 5, to += 4) {
     let number = 0;
     for (let at = from; at < from + 5; at++) number = number * 85 + value[text.charCodeAt(at)];

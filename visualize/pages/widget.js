@@ -1,4 +1,3 @@
-
 /* The viewer as an anywidget: scene and place are shared with Python, both ways. Plotly is asked for once a page. */
 let asked = null;
 
@@ -22,15 +21,19 @@ async function render({model, el}) {
   el.append(place);
   await plotly(model);
   let opened = false;
-  const handle = mount(place, model.get("scene"), {onchange: ({it, step}) => {
-    if (!opened || (model.get("it") === it && model.get("step") === step)) return;
-    model.set("it", it);
-    model.set("step", step);
-    model.save_changes();
-  }});
+  const handle = mount(place, model.get("scene"), {
+    onchange: ({it, step}) => {
+      if (!opened || (model.get("it") === it && model.get("step") === step)) return;
+      model.set("it", it);
+      model.set("step", step);
+      model.save_changes();
+    },
+  });
   const follow = () => {
     const {it, step} = handle.where();
-    if (it !== model.get("it") || step !== model.get("step")) handle.goto({it: model.get("it"), step: model.get("step")});
+    if (it !== model.get("it") || step !== model.get("step")) {
+      handle.goto({it: model.get("it"), step: model.get("step")});
+    }
   };
   const redraw = () => handle.setScene(model.get("scene"));
   handle.goto({it: model.get("it"), step: model.get("step")});

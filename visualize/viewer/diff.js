@@ -17,15 +17,40 @@ export class Diff {
   setScene(scene) {
     this.viewers?.forEach((viewer) => viewer.destroy());
     this.scene = scene;
-    const {say} = this, holders = [make("div"), make("div")];
+    const {say} = this;
+    const holders = [make("div"), make("div")];
     const jump = make("button", {type: "button", text: say("diff.jump"), onclick: () => this.jump()});
-    const box = make("input", {type: "checkbox", checked: "", onchange: (event) => { this.together = event.target.checked; }});
-    const head = make("div", {class: "dsbd dsbd-diff-head"}, make("div", {}, make("p", {class: "dsbd-sentence", text: this.sentence()}), make("p", {class: "dsbd-small", text: this.settings()})),
-      make("div", {class: "dsbd-tools"}, ...(scene.divergence ? [jump] : []), make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")}))));
+    const box = make("input", {
+      type: "checkbox",
+      checked: "",
+      onchange: (event) => {
+        this.together = event.target.checked;
+      },
+    });
+    const head = make(
+      "div",
+      {class: "dsbd dsbd-diff-head"},
+      make(
+        "div",
+        {},
+        make("p", {class: "dsbd-sentence", text: this.sentence()}),
+        make("p", {class: "dsbd-small", text: this.settings()}),
+      ),
+      make(
+        "div",
+        {class: "dsbd-tools"},
+        ...(scene.divergence ? [jump] : []),
+        make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")})),
+      ),
+    );
     head.dir = this.words.table.direction;
     this.root.replaceChildren(head, make("div", {class: "dsbd-pair-of-viewers"}, ...holders));
     this.viewers = holders.map((holder, side) => {
-      const viewer = new Viewer(holder, {...this.options, hash: this.options.hash ? ["left", "right"][side] : false, onchange: (place) => this.follow(side, place)});
+      const viewer = new Viewer(holder, {
+        ...this.options,
+        hash: this.options.hash ? ["left", "right"][side] : false,
+        onchange: (place) => this.follow(side, place),
+      });
       viewer.setScene([scene.left, scene.right][side]);
       return viewer;
     });
@@ -33,20 +58,31 @@ export class Diff {
     this.mark();
   }
 
-  get words() { return new Words(this.options.language ?? this.scene.language); }
-  get say() { const {words} = this; return (key, values) => words.say(key, values); }
+  get words() {
+    return new Words(this.options.language ?? this.scene.language);
+  }
+  get say() {
+    const {words} = this;
+    return (key, values) => words.say(key, values);
+  }
 
   sentence() {
     const {divergence} = this.scene;
     if (!divergence) return this.say("diff.same");
-    const where = divergence.layer ? this.say("layer.title", {layer: divergence.layer}) : this.say(`phase.${divergence.phase}`);
+    const where = divergence.layer
+      ? this.say("layer.title", {layer: divergence.layer})
+      : this.say(`phase.${divergence.phase}`);
     return this.say("diff.first", {index: divergence.iteration, where, step: divergence.step + 1});
   }
 
   /* What the two were asked for differently. */
   settings() {
-    const [one, other] = [this.scene.left.settings, this.scene.right.settings], told = (value) => value === null ? "–" : String(value);
-    return Object.keys(one).filter((name) => told(one[name]) !== told(other[name])).map((name) => `${name} ${told(one[name])} | ${told(other[name])}`).join(" · ");
+    const [one, other] = [this.scene.left.settings, this.scene.right.settings];
+    const told = (value) => (value === null ? "–" : String(value));
+    return Object.keys(one)
+      .filter((name) => told(one[name]) !== told(other[name]))
+      .map((name) => `${name} ${told(one[name])} | ${told(other[name])}`)
+      .join(" · ");
   }
 
   /* The other side goes to the same place, as far as it has one. */
@@ -54,7 +90,8 @@ export class Diff {
     this.mark();
     if (!side) this.options.onchange?.(place);
     if (!this.together || this.following || this.viewers?.length !== 2) return;
-    const {it, step} = this.viewers[side].where(), other = this.viewers[1 - side];
+    const {it, step} = this.viewers[side].where();
+    const other = this.viewers[1 - side];
     this.following = true;
     if (it < other.scene.iterations.length) other.goto({it, step});
     this.following = false;
@@ -64,15 +101,23 @@ export class Diff {
   mark() {
     const {divergence} = this.scene;
     this.viewers?.forEach((viewer) => {
-      const {it, step} = viewer.where(), parted = divergence && (it > divergence.it || (it === divergence.it && step >= divergence.step));
+      const {it, step} = viewer.where();
+      const parted = divergence && (it > divergence.it || (it === divergence.it && step >= divergence.step));
       viewer.root.classList.toggle("dsbd-parted", Boolean(parted));
-      viewer.root.classList.toggle("dsbd-parting", Boolean(divergence && it === divergence.it && step === divergence.step));
+      viewer.root.classList.toggle(
+        "dsbd-parting",
+        Boolean(divergence && it === divergence.it && step === divergence.step),
+      );
     });
   }
 
-  jump() { this.goto(this.scene.divergence); }
+  jump() {
+    this.goto(this.scene.divergence);
+  }
 
-  goto({it, step, layer, node}) { this.viewers.forEach((viewer) => viewer.goto({it, step, layer, node})); }
+  goto({it, step, layer, node}) {
+    this.viewers.forEach((viewer) => viewer.goto({it, step, layer, node}));
+  }
 
   destroy() {
     this.viewers.forEach((viewer) => viewer.destroy());

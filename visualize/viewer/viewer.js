@@ -21,17 +21,26 @@ export class Viewer {
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
-    this.drawn = null;            // the iteration that the parts show
+    this.drawn = null; // the iteration that the parts show
     this.opened = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
-    this.place = options.hash === undefined || options.hash === false ? null : new Place(options.hash === true ? "" : options.hash);
-    this.cleanup = [watchTheme(element, options.theme, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
+    this.place =
+      options.hash === undefined || options.hash === false
+        ? null
+        : new Place(options.hash === true ? "" : options.hash);
+    this.cleanup = [
+      watchTheme(element, options.theme, (theme) => this.setTheme(theme)),
+      this.watchSize(),
+      this.watchHash(),
+    ];
   }
 
-  get Plotly() { return this.options.Plotly || globalThis.Plotly; }
+  get Plotly() {
+    return this.options.Plotly || globalThis.Plotly;
+  }
 
   get now() {
     const packed = this.scene.iterations[this.it];
@@ -39,10 +48,14 @@ export class Viewer {
     return this.opened.get(packed);
   }
 
-  get sentence() { return this.words.step(this.now, this.step, this.scene.settings); }
+  get sentence() {
+    return this.words.step(this.now, this.step, this.scene.settings);
+  }
 
   /* The end of the prompt is the one node without a token of its own. */
-  labelOf(node, field = "label") { return node.id === 0 ? this.say("node.prompt") : node[field]; }
+  labelOf(node, field = "label") {
+    return node.id === 0 ? this.say("node.prompt") : node[field];
+  }
 
   /* ---- life ------------------------------------------------------------------------------- */
 
@@ -55,15 +68,27 @@ export class Viewer {
     }
     this.scene = scene;
     this.news = true;
-    if (!scene) { this.parts = this.drawn = null; this.controls?.stop(); this.root.replaceChildren(); return; }
+    if (!scene) {
+      this.parts = this.drawn = null;
+      this.controls?.stop();
+      this.root.replaceChildren();
+      return;
+    }
     if (!this.parts) this.build(this.options.language ?? this.place?.read().lang ?? scene.language);
-    const last = scene.iterations.length - 1, {parts} = this;
+    const last = scene.iterations.length - 1;
+    const {parts} = this;
     parts.empty.hidden = last >= 0;
     parts.body.hidden = last < 0;
     parts.title.textContent = [scene.title, scene.models.join(" + ")].filter(Boolean).join(" · ");
     this.badge.start();
-    if (last < 0) { this.drawn = null; return; }
-    if (first && this.place) { this.goto(this.place.read()); return; }
+    if (last < 0) {
+      this.drawn = null;
+      return;
+    }
+    if (first && this.place) {
+      this.goto(this.place.read());
+      return;
+    }
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
   }
 
@@ -74,7 +99,9 @@ export class Viewer {
     const named = step ?? (layer ? Math.max(0, this.now.stepOfLayer(layer)) : this.step);
     this.step = clamp(named === Infinity ? Infinity : Math.round(named) || 0, 0, this.now.steps.length - 1);
     if (!keep) this.hovered = -1;
-    if (this.drawn !== this.now || node !== undefined) this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
+    if (this.drawn !== this.now || node !== undefined) {
+      this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
+    }
     this.render();
     this.changed();
   }
@@ -87,7 +114,11 @@ export class Viewer {
 
   changed() {
     const place = this.where();
-    this.place?.write({...place, layer: place.layer || null, lang: this.words.language === this.scene.language ? null : this.words.language});
+    this.place?.write({
+      ...place,
+      layer: place.layer || null,
+      lang: this.words.language === this.scene.language ? null : this.words.language,
+    });
     this.options.onchange?.(place);
   }
 
@@ -100,7 +131,7 @@ export class Viewer {
     if (theme === this.root.dataset.theme) return;
     this.root.dataset.theme = theme;
     for (const [state, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${state}`, style[theme]);
-    if (this.parts && this.scene.iterations.length) this.parts.tabs.update(false, true);  // only charts hold colours
+    if (this.parts && this.scene.iterations.length) this.parts.tabs.update(false, true); // only charts hold colours
   }
 
   destroy() {
@@ -129,7 +160,10 @@ export class Viewer {
     if (!this.place) return () => {};
     const follow = () => this.goto(this.place.read());
     globalThis.addEventListener("hashchange", follow);
-    return () => { clearTimeout(this.place.later); globalThis.removeEventListener("hashchange", follow); };
+    return () => {
+      clearTimeout(this.place.later);
+      globalThis.removeEventListener("hashchange", follow);
+    };
   }
 
   /* ---- the page --------------------------------------------------------------------------- */
@@ -151,11 +185,17 @@ export class Viewer {
   /* ---- at every step ---------------------------------------------------------------------- */
 
   render() {
-    const {parts: p, now} = this, step = now.steps[this.step], changed = this.drawn !== now, {sentence, news} = this;
+    const {parts: p, now} = this;
+    const step = now.steps[this.step];
+    const changed = this.drawn !== now;
+    const {sentence, news} = this;
     this.drawn = now;
     this.news = false;
     this.look = now.looksAt(this.step);
-    if (changed) { this.controls.build(); this.forest.build(); }
+    if (changed) {
+      this.controls.build();
+      this.forest.build();
+    }
     this.controls.update(sentence);
     p.chip.textContent = this.say(`phase.${step.phase}`);
     p.sentence.textContent = sentence;
@@ -170,17 +210,31 @@ export class Viewer {
   placeToShow(step) {
     if (step.focus >= 0) return step.focus;
     const {nodes} = this.now;
-    const settled = nodes.map((node, at) => at).filter((at) => this.look[at]?.slots && (step.phase === "commit" ? nodes[at].kept : nodes[at].column === step.layer));
-    settled.sort((one, other) => nodes[other].column - nodes[one].column || (nodes[other].target_prob ?? 0) - (nodes[one].target_prob ?? 0));
+    const settled = nodes
+      .map((node, at) => at)
+      .filter(
+        (at) => this.look[at]?.slots && (step.phase === "commit" ? nodes[at].kept : nodes[at].column === step.layer),
+      );
+    settled.sort(
+      (one, other) =>
+        nodes[other].column - nodes[one].column || (nodes[other].target_prob ?? 0) - (nodes[one].target_prob ?? 0),
+    );
     return settled[0] ?? 0;
   }
 
   /* The drawing in a sentence: how many nodes in how many layers, and what became of them. */
   altText() {
     const counts = new Map();
-    for (const look of this.look) if (look && look.state !== "input") counts.set(look.state, (counts.get(look.state) ?? 0) + 1);
+    for (const look of this.look) {
+      if (look && look.state !== "input") counts.set(look.state, (counts.get(look.state) ?? 0) + 1);
+    }
     const states = [...counts].map(([state, count]) => `${count} ${this.say(`state.${state}`)}`).join(", ");
-    return this.say("ui.alt", {index: this.now.index, nodes: [...counts.values()].reduce((sum, count) => sum + count, 0), layers: this.now.columns, states});
+    return this.say("ui.alt", {
+      index: this.now.index,
+      nodes: [...counts.values()].reduce((sum, count) => sum + count, 0),
+      layers: this.now.columns,
+      states,
+    });
   }
 
   hover(place) {

@@ -23,20 +23,39 @@ function filled(node, properties, children) {
 }
 
 /* Rows of a table that names its fields once, as objects; what a row leaves out at its end is null. */
-export const records = ({fields, rows}) => rows.map((row) => Object.fromEntries(fields.map((field, at) => [field, row[at] ?? null])));
+export const records = ({fields, rows}) =>
+  rows.map((row) => Object.fromEntries(fields.map((field, at) => [field, row[at] ?? null])));
 
 /* Glyphs of the controls as paths: the characters for them are coloured emoji on many machines. */
-const GLYPHS = {first: "M5 4h2v16H5zM20 4v16L8 12z", back: "M18 4v16L6 12z", play: "M7 4v16l13-8z", pause: "M6 4h4v16H6zM14 4h4v16h-4z",
-  forward: "M6 4v16l12-8z", last: "M17 4h2v16h-2zM4 4v16l12-8z", larger: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z", smaller: "M5 11h14v2H5z",
-  reset: "M12 5a7 7 0 1 1-6.7 5h2.1A5 5 0 1 0 12 7v3L7.5 6 12 2z", passed: "M9.5 18.5 3.5 12.4l2-2 4 4L18.4 5.500l2 2z", failed: "M11 4h2v11h-2zM11 17h2v3h-2z"};
+const GLYPHS = {
+  first: "M5 4h2v16H5zM20 4v16L8 12z",
+  back: "M18 4v16L6 12z",
+  play: "M7 4v16l13-8z",
+  pause: "M6 4h4v16H6zM14 4h4v16h-4z",
+  forward: "M6 4v16l12-8z",
+  last: "M17 4h2v16h-2zM4 4v16l12-8z",
+  larger: "M11 5h2v6h6v2h-6v6h-2v-6H5v-2h6z",
+  smaller: "M5 11h14v2H5z",
+  reset: "M12 5a7 7 0 1 1-6.7 5h2.1A5 5 0 1 0 12 7v3L7.5 6 12 2z",
+  passed: "M9.5 18.5 3.5 12.4l2-2 4 4L18.4 5.500l2 2z",
+  failed: "M11 4h2v11h-2zM11 17h2v3h-2z",
+};
 
 export function glyph(name) {
-  return draw("svg", {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"}, draw("path", {d: GLYPHS[name]}));
+  return draw(
+    "svg",
+    {viewBox: "0 0 24 24", class: "dsbd-glyph", "aria-hidden": "true"},
+    draw("path", {d: GLYPHS[name]}),
+  );
 }
 
 /* The symbol of a state, for legends and headings; its colour is a variable, so it follows the theme. */
 export function symbol(style, state, size = 16) {
-  return draw("svg", {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"}, mark(style, state));
+  return draw(
+    "svg",
+    {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"},
+    mark(style, state),
+  );
 }
 
 /* The same as a path within -1..1. */
@@ -55,7 +74,8 @@ export function marked(path, style, state) {
 }
 
 /* Something that may be wider or taller than its place; it can be scrolled by keyboard. */
-export const scrolled = (label, ...inside) => make("div", {class: "dsbd-wide-drawing", tabindex: "0", role: "group", "aria-label": label}, ...inside);
+export const scrolled = (label, ...inside) =>
+  make("div", {class: "dsbd-wide-drawing", tabindex: "0", role: "group", "aria-label": label}, ...inside);
 
 /* Hands a file to the reader. */
 export function download(name, content, type) {

@@ -13,4 +13,12 @@ const tables = {en, zh, es, de, fr, ja, ar};
 
 export const STYLES = states;
 export const STRINGS = Object.fromEntries(Object.entries(tables).filter(([, table]) => table));
-export const NAMES = {en: "English", zh: "中文", es: "Español", de: "Deutsch", fr: "Français", ja: "日本語", ar: "العربية"};
+export const NAMES = {
+  en: "English",
+  zh: "中文",
+  es: "Español",
+  de: "Deutsch",
+  fr: "Français",
+  ja: "日本語",
+  ar: "العربية",
+};

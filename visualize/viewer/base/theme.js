@@ -12,5 +12,8 @@ export function watchTheme(element, wanted, apply) {
   for (const node of [document.documentElement, document.body]) observer.observe(node, {attributeFilter: ["class"]});
   media.addEventListener("change", tell);
   tell();
-  return () => { observer.disconnect(); media.removeEventListener("change", tell); };
+  return () => {
+    observer.disconnect();
+    media.removeEventListener("change", tell);
+  };
 }

@@ -33,11 +33,16 @@ export function tellApart(...values) {
 }
 
 /* P(accepted >= count) of a layer, in a likely forest P(count draws all land); 0 beyond what is held. */
-export const atLeast = (layer, count) => count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
+export const atLeast = (layer, count) =>
+  count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
 
-export const widest = ({max_width, min_width, draft_width, num_beams, forest}) => max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);
+export const widest = ({max_width, min_width, draft_width, num_beams, forest}) =>
+  max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);
 
-const capital = (text) => { const [first = "", ...rest] = [...text]; return first.toUpperCase() + rest.join(""); };
+const capital = (text) => {
+  const [first = "", ...rest] = [...text];
+  return first.toUpperCase() + rest.join("");
+};
 
 export class Words {
   constructor(language) {
@@ -49,9 +54,13 @@ export class Words {
     return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   }
 
-  counted(noun, count) { return this.say(count === 1 ? `count.${noun}.one` : `count.${noun}`, {count}); }
+  counted(noun, count) {
+    return this.say(count === 1 ? `count.${noun}.one` : `count.${noun}`, {count});
+  }
 
-  layerTitle(layer) { return this.say(layer.kind === "bonus" ? "layer.bonus" : "layer.title", {layer: layer.layer}); }
+  layerTitle(layer) {
+    return this.say(layer.kind === "bonus" ? "layer.bonus" : "layer.title", {layer: layer.layer});
+  }
 
   /* The verdict of one trial with its arithmetic. */
   trial(trial, width) {
@@ -90,17 +99,29 @@ export class Words {
 
   /* Why the layer has its width: a sentence, and a short form for the drawing. */
   width(layer, settings) {
-    if (settings.width_threshold === undefined) return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
+    if (settings.width_threshold === undefined) {
+      return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
+    }
     const reason = layer.kind === "bonus" ? bonusReason(layer, settings) : draftReason(layer, settings);
     const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
-    const values = {width: layer.width, next: layer.width + 1, reached: tails[0], missed: tails[1], threshold: tails[2]};
+    const values = {
+      width: layer.width,
+      next: layer.width + 1,
+      reached: tails[0],
+      missed: tails[1],
+      threshold: tails[2],
+    };
     return [this.say(`width.${reason}`, values), this.say(`width.short_${reason}`, values)];
   }
 
   /* What the layer's verdicts led to. */
   outcome(layer) {
     const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
-    return this.say(`outcome.${layer.outcome}${likely}`, {layer: layer.layer, width: layer.width, accepted: layer.accepted});
+    return this.say(`outcome.${layer.outcome}${likely}`, {
+      layer: layer.layer,
+      width: layer.width,
+      accepted: layer.accepted,
+    });
   }
 
   /* "draft 2 of 5" */
@@ -117,19 +138,25 @@ export class Words {
 
   /* The sentence of one step. */
   step(iteration, at, settings) {
-    const step = iteration.steps[at], {layer, about} = step;
+    const step = iteration.steps[at];
+    const {layer, about} = step;
     switch (step.phase) {
       case "draft": {
         const [drafts, nodes, cover] = about;
         const key = !drafts ? "step.draft_nodes" : cover ? "step.draft_cover" : "step.draft";
         return this.say(key, {layer, drafts, nodes, cover});
       }
-      case "score": return this.say(about[0] ? "step.score" : "step.score_none", {nodes: about[0]});
-      case "width": return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
-      case "layer": return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer))}));
-      case "commit": return this.commit(iteration);
+      case "score":
+        return this.say(about[0] ? "step.score" : "step.score_none", {nodes: about[0]});
+      case "width":
+        return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
+      case "layer":
+        return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer))}));
+      case "commit":
+        return this.commit(iteration);
       default: {
-        const fact = iteration.factOf(step), token = `“${iteration.nodes[step.focus].token}”`;
+        const fact = iteration.factOf(step);
+        const token = `“${iteration.nodes[step.focus].token}”`;
         const values = {layer, token, title: this.title(iteration, fact), sentence: this.verdict(iteration, fact)};
         return capital(this.say(`step.${step.phase}`, values));
       }
@@ -144,7 +171,9 @@ export class Words {
 }
 
 function draftReason(layer, settings) {
-  const {width} = layer, threshold = settings.width_threshold, likely = layer.forest_mass === null ? "" : "likely_";
+  const {width} = layer;
+  const threshold = settings.width_threshold;
+  const likely = layer.forest_mass === null ? "" : "likely_";
   if (width < settings.min_width) return `${likely}support`;
   if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
   if (width >= layer.at_least.length) return `${likely}all`;

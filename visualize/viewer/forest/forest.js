@@ -8,7 +8,7 @@ import {YIELDED} from "./iteration.js";
 const ZOOM = [0.5, 4];
 const ZOOM_STEP = 1.25;
 const DASHES = {solid: null, dash: "9 6", dot: "2 4", dashdot: "8 4 2 4"};
-const UNKNOWN = 0.2;           // the probability a mark is sized by before it is known
+const UNKNOWN = 0.2; // the probability a mark is sized by before it is known
 
 export class Forest {
   constructor(viewer) {
@@ -17,45 +17,82 @@ export class Forest {
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
     this.titles = make("div", {class: "dsbd-titles", "aria-hidden": "true"});
-    this.element = make("div", {class: "dsbd-scroller", tabindex: "0"}, this.head, make("div", {class: "dsbd-sheet"}, this.titles, this.body));
+    this.element = make(
+      "div",
+      {class: "dsbd-scroller", tabindex: "0"},
+      this.head,
+      make("div", {class: "dsbd-sheet"}, this.titles, this.body),
+    );
     this.listen();
   }
 
   listen() {
     const placeOf = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
     const {body, element, viewer} = this;
-    body.addEventListener("pointerover", (event) => { if (event.pointerType !== "touch") viewer.hover(placeOf(event)); });
+    body.addEventListener("pointerover", (event) => {
+      if (event.pointerType !== "touch") viewer.hover(placeOf(event));
+    });
     body.addEventListener("pointerleave", () => viewer.hover(-1));
-    body.addEventListener("click", (event) => { const at = placeOf(event); if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at); });
-    element.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey) return;
-      event.preventDefault();
-      this.zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
-    }, {passive: false});
+    body.addEventListener("click", (event) => {
+      const at = placeOf(event);
+      if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
+    });
+    element.addEventListener(
+      "wheel",
+      (event) => {
+        if (!event.ctrlKey) return;
+        event.preventDefault();
+        this.zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP);
+      },
+      {passive: false},
+    );
   }
 
   /* ---- once per iteration, width of the page and language ----------------------------------- */
 
   build() {
-    const {viewer, body} = this, {now} = viewer;
-    const geometry = this.geometry = measure(now, this.element.clientWidth || 800);
+    const {viewer, body} = this;
+    const {now} = viewer;
+    const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
     this.shown = [];
     this.headShown = "";
-    this.bands = Array.from({length: now.columns}, (_, at) => draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}));
-    this.edges = now.nodes.map((node) => node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""}));
+    this.bands = Array.from({length: now.columns}, (_, at) =>
+      draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
+    );
+    this.edges = now.nodes.map((node) => (node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""})));
     this.marks = now.nodes.map((node, at) => this.node(node, at));
     this.ring = draw("circle", {class: "dsbd-focus", r: 11.5, hidden: ""});
-    body.replaceChildren(...this.bands, draw("g", {}, ...this.edges.filter(Boolean)), this.ring, draw("g", {}, ...this.marks.map((entry) => entry.group)));
+    body.replaceChildren(
+      ...this.bands,
+      draw("g", {}, ...this.edges.filter(Boolean)),
+      this.ring,
+      draw("g", {}, ...this.marks.map((entry) => entry.group)),
+    );
     this.resize();
   }
 
   node(node, at) {
-    const {x, y} = this.geometry.at(node), {label} = this.geometry;
-    const shape = draw("path"), landed = draw("circle", {class: "dsbd-landed", r: 10, hidden: ""});
+    const {x, y} = this.geometry.at(node);
+    const {label} = this.geometry;
+    const shape = draw("path");
+    const landed = draw("circle", {class: "dsbd-landed", r: 10, hidden: ""});
     const turn = label.turn ? ` rotate(${label.turn})` : "";
     const text = draw("text", {class: "dsbd-label", transform: `translate(${label.x},${label.y})${turn}`});
-    const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: this.geometry.upright ? 27 : 26 + 8 * node.columns, height: 24});
-    const group = draw("g", {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""}, hit, landed, shape, text);
+    const hit = draw("rect", {
+      class: "dsbd-hit",
+      x: -13,
+      y: -12,
+      width: this.geometry.upright ? 27 : 26 + 8 * node.columns,
+      height: 24,
+    });
+    const group = draw(
+      "g",
+      {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},
+      hit,
+      landed,
+      shape,
+      text,
+    );
     return {group, shape, text, landed};
   }
 
@@ -74,25 +111,36 @@ export class Forest {
   }
 
   zoomBy(factor) {
-    const {element} = this, before = this.zoom;
+    const {element} = this;
+    const before = this.zoom;
     this.zoom = factor ? clamp(before * factor, ...ZOOM) : 1;
     const middle = [element.scrollLeft + element.clientWidth / 2, element.scrollTop + element.clientHeight / 2];
     this.resize();
     this.headShown = "";
     this.updateHead(this.viewer.now.steps[this.viewer.step]);
-    element.scrollTo({left: middle[0] * this.zoom / before - element.clientWidth / 2, top: middle[1] * this.zoom / before - element.clientHeight / 2});
+    element.scrollTo({
+      left: (middle[0] * this.zoom) / before - element.clientWidth / 2,
+      top: (middle[1] * this.zoom) / before - element.clientHeight / 2,
+    });
   }
 
   /* ---- at every step ----------------------------------------------------------------------- */
 
   update() {
-    const {viewer} = this, {now, look} = viewer, step = now.steps[viewer.step];
-    const committed = step.phase === "commit", scored = viewer.step >= now.scoredStep;
+    const {viewer} = this;
+    const {now, look} = viewer;
+    const step = now.steps[viewer.step];
+    const committed = step.phase === "commit";
+    const scored = viewer.step >= now.scoredStep;
     now.nodes.forEach((node, at) => this.show(node, at, look[at], committed && !node.kept, scored));
     this.bands.forEach((band, at) => band.classList.toggle("dsbd-current", step.layer === at + 1));
     const focus = viewer.pinned >= 0 ? viewer.pinned : step.focus;
     this.ring.toggleAttribute("hidden", focus < 0 || !look[focus]);
-    if (focus >= 0) { const {x, y} = this.geometry.at(now.nodes[focus]); this.ring.setAttribute("cx", x); this.ring.setAttribute("cy", y); }
+    if (focus >= 0) {
+      const {x, y} = this.geometry.at(now.nodes[focus]);
+      this.ring.setAttribute("cx", x);
+      this.ring.setAttribute("cy", y);
+    }
     this.updateHead(step);
   }
 
@@ -100,13 +148,15 @@ export class Forest {
     const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored}` : "";
     if (this.shown[at] === key) return;
     this.shown[at] = key;
-    const {group, shape, text, landed} = this.marks[at], edge = this.edges[at];
+    const {group, shape, text, landed} = this.marks[at];
+    const edge = this.edges[at];
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
     if (!look) return;
-    const style = this.viewer.styles[look.state], chance = clamp((scored ? node.target_prob : node.draft_prob) ?? UNKNOWN, 0, 1);
+    const style = this.viewer.styles[look.state];
+    const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? UNKNOWN, 0, 1);
     marked(shape, style, look.state);
-    shape.setAttribute("transform", `scale(${(style.size * (0.85 + 0.35 * Math.sqrt(chance)) / 2).toFixed(2)})`);
+    shape.setAttribute("transform", `scale(${((style.size * (0.85 + 0.35 * Math.sqrt(chance))) / 2).toFixed(2)})`);
     landed.toggleAttribute("hidden", !look.landed);
     const settled = YIELDED.includes(look.state) || look.state === "input";
     text.textContent = `\u2068${this.viewer.labelOf(node)}\u2069${look.slots > 1 ? ` ${this.viewer.say("node.multiplicity", {count: look.slots})}` : ""}`;
@@ -118,7 +168,8 @@ export class Forest {
 
   /* Likelier edges are thicker; what a layer yielded is thicker still. */
   showEdge(edge, node, style, state, weak, chance) {
-    const parent = this.viewer.now.nodes[node.parent], strong = YIELDED.includes(state);
+    const parent = this.viewer.now.nodes[node.parent];
+    const strong = YIELDED.includes(state);
     edge.setAttribute("d", this.geometry.edge(parent, node, this.viewer.look[node.parent]?.slots ?? 0));
     edge.style.stroke = `var(--dsbd-${state})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
@@ -127,7 +178,8 @@ export class Forest {
   }
 
   updateHead(step) {
-    const chosen = this.viewer.now.layers.filter((layer) => layer.step <= this.viewer.step).length, key = `${chosen} ${step.layer}`;
+    const chosen = this.viewer.now.layers.filter((layer) => layer.step <= this.viewer.step).length;
+    const key = `${chosen} ${step.layer}`;
     if (this.headShown === key) return;
     this.headShown = key;
     drawHead(this, step.layer);
@@ -135,14 +187,19 @@ export class Forest {
 
   /* Scrolls the drawing, never the page, to what the step is about. */
   bringIntoView(place, layer, jump) {
-    const {element, geometry, zoom} = this, node = this.viewer.now.nodes[place];
+    const {element, geometry, zoom} = this;
+    const node = this.viewer.now.nodes[place];
     if (!geometry || !node) return;
-    const at = geometry.at({column: layer || node.column, row: node.row}), top = geometry.upright ? 0 : HEAD;
-    const x = at.x * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch), y = (at.y + top) * zoom;
+    const at = geometry.at({column: layer || node.column, row: node.row});
+    const top = geometry.upright ? 0 : HEAD;
+    const x = at.x * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
+    const y = (at.y + top) * zoom;
     const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
     if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
-    if (hidden(y, element.scrollTop, element.clientHeight, top * zoom)) to.top = Math.max(0, y - element.clientHeight / 2);
+    if (hidden(y, element.scrollTop, element.clientHeight, top * zoom)) {
+      to.top = Math.max(0, y - element.clientHeight / 2);
+    }
     if (to.left !== undefined || to.top !== undefined) element.scrollTo(to);
   }
 }

@@ -16,19 +16,28 @@ export class Iteration {
     this.trials = records(packed.trials);
     this.draws = records(packed.draws);
     const pairs = records(packed.alternatives);
-    this.layers = packed.layers.map((layer) => ({...layer, alternatives: pairs.filter((pair) => pair.layer === layer.layer)}));
+    this.layers = packed.layers.map((layer) => ({
+      ...layer,
+      alternatives: pairs.filter((pair) => pair.layer === layer.layer),
+    }));
     this.steps = records(packed.steps);
     this.beams_before = records(packed.beams_before);
     this.beams_after = records(packed.beams_after);
     this.seconds = packed.seconds;
     this.slots = packed.slots;
     this.facts = this.nodes.map(() => []);
-    this.steps.forEach((step, at) => { if (isFact(step)) this.facts[step.focus].push({step: at, ...this.factOf(step)}); });
+    this.steps.forEach((step, at) => {
+      if (isFact(step)) this.facts[step.focus].push({step: at, ...this.factOf(step)});
+    });
   }
 
-  layer(number) { return this.layers.find((entry) => entry.layer === number); }
+  layer(number) {
+    return this.layers.find((entry) => entry.layer === number);
+  }
 
-  factOf(step) { return step.phase === "trial" ? {trial: this.trials[step.about[0]]} : {draw: this.draws[step.about[0]]}; }
+  factOf(step) {
+    return step.phase === "trial" ? {trial: this.trials[step.about[0]]} : {draw: this.draws[step.about[0]]};
+  }
 
   /* The look of every node at a step; undefined for nodes that are not there yet. */
   looksAt(last) {
@@ -43,7 +52,8 @@ export class Iteration {
   phases() {
     const runs = [];
     this.steps.forEach(({phase, layer}, at) => {
-      const verify = VERIFYING.includes(phase), key = verify ? `layer ${layer}` : phase;
+      const verify = VERIFYING.includes(phase);
+      const key = verify ? `layer ${layer}` : phase;
       const last = runs[runs.length - 1];
       if (last?.key === key) last.to = at;
       else runs.push({key, phase: verify ? "verify" : phase, layer: verify ? layer : 0, from: at, to: at});
@@ -65,7 +75,8 @@ export class Iteration {
   }
 
   children() {
-    const below = this.nodes.map(() => []), roots = [];
+    const below = this.nodes.map(() => []);
+    const roots = [];
     this.nodes.forEach((node, at) => (node.parent < 0 ? roots : below[node.parent]).push(at));
     return {below, roots};
   }
@@ -76,6 +87,14 @@ const isFact = (step) => step.phase === "trial" || step.phase === "draw";
 /* Fields that can be told from another are sent as null. */
 function wholeNode(node) {
   const token = node.token ?? node.label;
-  return {...node, token, columns: node.columns ?? [...node.label].length, adds: node.adds ?? token.replaceAll("␣", " "), pending: node.pending ?? "", completes: node.completes ?? "",
-    kept: Boolean(node.kept), ends: Boolean(node.ends)};
+  return {
+    ...node,
+    token,
+    columns: node.columns ?? [...node.label].length,
+    adds: node.adds ?? token.replaceAll("␣", " "),
+    pending: node.pending ?? "",
+    completes: node.completes ?? "",
+    kept: Boolean(node.kept),
+    ends: Boolean(node.ends),
+  };
 }

@@ -4,10 +4,11 @@
 import {alphasOf, tailsOf} from "./chances.js";
 import {widest} from "../base/words.js";
 
-const TOLERANCE = 1e-9;        // between a recorded number and the one computed again
-const TIE = 1e-12;             // a probability this close to the threshold may fall on either side
+const TOLERANCE = 1e-9; // between a recorded number and the one computed again
+const TIE = 1e-12; // a probability this close to the threshold may fall on either side
 
-const close = (recorded, expected) => recorded !== null && Math.abs(recorded - expected) <= TOLERANCE * Math.max(1, Math.abs(expected));
+const close = (recorded, expected) =>
+  recorded !== null && Math.abs(recorded - expected) <= TOLERANCE * Math.max(1, Math.abs(expected));
 
 /* {checks, failure}: failure names the first decision that does not follow, as {layer, what, place}, or is null. */
 export function recheck(iteration, settings) {
@@ -31,52 +32,78 @@ export function bounded(count, support, settings) {
 /* The largest K whose chance reaches the threshold. */
 export function reached(chances, threshold) {
   let count = 0;
-  chances.forEach((chance, at) => { if (chance >= threshold) count = at + 1; });
+  chances.forEach((chance, at) => {
+    if (chance >= threshold) count = at + 1;
+  });
   return count;
 }
 
 class Walk {
   constructor(iteration, layer, settings) {
-    Object.assign(this, {iteration, layer, settings, c: 0, S: 1, rejections: 0, accepted: [], drafted: 0, taken: 0, spent: new Set()});
-    this.ranks = settings.temperature === 0 && !settings.replacement;  // greedy without replacement: ranks, not laws
+    Object.assign(this, {
+      iteration,
+      layer,
+      settings,
+      c: 0,
+      S: 1,
+      rejections: 0,
+      accepted: [],
+      drafted: 0,
+      taken: 0,
+      spent: new Set(),
+    });
+    this.ranks = settings.temperature === 0 && !settings.replacement; // greedy without replacement: ranks, not laws
     this.trials = iteration.trials.filter((trial) => trial.layer === layer.layer);
     this.draws = iteration.draws.filter((draw) => draw.layer === layer.layer);
     this.alive = new Set(layer.alive);
   }
 
-  * decisions() {
+  *decisions() {
     yield ["width", -1, this.width()];
     for (const trial of this.trials) yield ["trial", trial.node, this.trial(trial)];
-    yield ["outcome", -1, this.accepted.length === this.layer.accepted && this.draws.length === this.layer.width - this.accepted.length];
+    yield [
+      "outcome",
+      -1,
+      this.accepted.length === this.layer.accepted && this.draws.length === this.layer.width - this.accepted.length,
+    ];
     for (const draw of this.draws) yield ["draw", draw.node, this.draw(draw)];
     yield ["outcome", -1, this.outcome() === this.layer.outcome];
   }
 
   width() {
-    const {layer, settings} = this, {support, width} = layer;
-    if (layer.kind === "bonus") return width === (settings.replacement ? widest(settings) : Math.min(widest(settings), support));
+    const {layer, settings} = this;
+    const {support, width} = layer;
+    if (layer.kind === "bonus") {
+      return width === (settings.replacement ? widest(settings) : Math.min(widest(settings), support));
+    }
     if (layer.forest_mass === null && !this.chain()) return false;
     const threshold = settings.width_threshold;
-    return [threshold, threshold - TIE, threshold + TIE].some((value) => width === bounded(reached(layer.at_least, value), support, settings));
+    return [threshold, threshold - TIE, threshold + TIE].some(
+      (value) => width === bounded(reached(layer.at_least, value), support, settings),
+    );
   }
 
   /* P(accepted >= k) from S of the chain. */
   chain() {
-    const {chain_S, at_least} = this.layer, drafts = at_least.length;
+    const {chain_S, at_least} = this.layer;
+    const drafts = at_least.length;
     if (chain_S.length !== drafts + 1 || !close(chain_S[0], 1)) return false;
     const tails = tailsOf(alphasOf(chain_S));
     return tails.every((tail, at) => close(at_least[at], Math.min(tail, 1)));
   }
 
   trial(trial) {
-    const {settings, ranks} = this, node = this.iteration.nodes[trial.node];
+    const {settings, ranks} = this;
+    const node = this.iteration.nodes[trial.node];
     if (node.kind !== "drafted" || node.column !== this.layer.layer || node.draft_prob === null) return false;
     const rest = settings.replacement || ranks ? 1 : 1 - this.drafted;
     this.drafted += node.draft_prob;
     if (!close(trial.draft_prob * rest, ranks ? 1 : node.draft_prob)) return false;
     const verdict = this.verdict(trial, node);
     if (verdict === "accepted") this.accept(trial, node);
-    else if (verdict === "rejected" || verdict === "orphaned") { if (!this.reject(trial, ranks || node.draft_prob <= 0 ? 1 : trial.draft_prob / node.draft_prob)) return false; }
+    else if (verdict === "rejected" || verdict === "orphaned") {
+      if (!this.reject(trial, ranks || node.draft_prob <= 0 ? 1 : trial.draft_prob / node.draft_prob)) return false;
+    }
     return verdict === trial.verdict;
   }
 
@@ -87,14 +114,20 @@ class Walk {
     const left = this.ranks ? Number((trial.residual_prob ?? 0) > 0) : this.residual(trial.node, node);
     if (!close(trial.residual_prob, left) || trial.acceptance === null || trial.uniform === null) return null;
     const certain = trial.acceptance === 1 && left / trial.draft_prob > 1 - TOLERANCE;
-    if (!close(trial.acceptance, certain ? 1 : Math.min(1, left / trial.draft_prob)) || trial.uniform < 0 || trial.uniform >= 1) return null;
+    if (
+      !close(trial.acceptance, certain ? 1 : Math.min(1, left / trial.draft_prob)) ||
+      trial.uniform < 0 ||
+      trial.uniform >= 1
+    ) {
+      return null;
+    }
     return trial.uniform < trial.acceptance ? "accepted" : "rejected";
   }
 
   /* max(P − cQ, 0) / S; a pair that is spent takes no part in Q, one that was taken has nothing left. */
   residual(place, node) {
     const {replacement} = this.settings;
-    const target = !replacement && this.accepted.includes(place) ? 0 : node.target_prob ?? 0;
+    const target = !replacement && this.accepted.includes(place) ? 0 : (node.target_prob ?? 0);
     const draft = !replacement && this.spent.has(place) ? 0 : node.draft_prob;
     return Math.max(target - this.c * draft, 0) / this.S;
   }
@@ -116,10 +149,16 @@ class Walk {
   }
 
   reject(trial, gain) {
-    const c = this.c + this.S * gain, later = [...this.trials.filter((other) => other.order > trial.order), ...this.draws].find((item) => item.c !== null);
+    const c = this.c + this.S * gain;
+    const later = [...this.trials.filter((other) => other.order > trial.order), ...this.draws].find(
+      (item) => item.c !== null,
+    );
     if (this.settings.replacement) {
       const S = this.layer.chain_S[++this.rejections] ?? 0;
-      if (S > 0) { this.c = c; this.S = S; }
+      if (S > 0) {
+        this.c = c;
+        this.S = S;
+      }
       return true;
     }
     if (!later) return true;
@@ -130,7 +169,8 @@ class Walk {
   }
 
   draw(draw) {
-    const node = this.iteration.nodes[draw.node], {replacement} = this.settings;
+    const node = this.iteration.nodes[draw.node];
+    const {replacement} = this.settings;
     if (draw.kind !== (this.c > 0 ? "recovered" : this.layer.kind === "bonus" ? "bonus" : "fresh")) return false;
     if (draw.landed !== (node.kind !== "drawn") || !this.alive.has(node.parent) || !this.adopt(draw)) return false;
     const draft = !replacement && this.spent.has(draw.node) ? 0 : draw.draft_prob;
@@ -143,10 +183,13 @@ class Walk {
   }
 
   outcome() {
-    const {nodes} = this.iteration, yielded = [...this.accepted, ...this.draws.map((draw) => draw.node)];
+    const {nodes} = this.iteration;
+    const yielded = [...this.accepted, ...this.draws.map((draw) => draw.node)];
     if (yielded.every((place) => nodes[place].ends)) return "finished";
     if (this.layer.kind === "bonus") return "bonus";
     if (!this.draws.length) return "passed";
-    return this.settings.landing && this.draws.every((draw) => draw.landed || nodes[draw.node].ends) ? "landed" : "short";
+    return this.settings.landing && this.draws.every((draw) => draw.landed || nodes[draw.node].ends)
+      ? "landed"
+      : "short";
   }
 }

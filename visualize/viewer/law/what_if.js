@@ -6,7 +6,11 @@ import {bounded, reached} from "./audit.js";
 /* changes: {width_threshold, min_width, uniforms: {trial: value}}. Returns {layers, stop}: per layer its width and the
  * verdicts with their acceptance probabilities; stop = {layer, reason} where the recorded numbers end, or null. */
 export function whatIf(iteration, settings, changes) {
-  const asked = {...settings, width_threshold: changes.width_threshold ?? settings.width_threshold, min_width: changes.min_width ?? settings.min_width};
+  const asked = {
+    ...settings,
+    width_threshold: changes.width_threshold ?? settings.width_threshold,
+    min_width: changes.min_width ?? settings.min_width,
+  };
   const layers = [];
   for (const layer of iteration.layers) {
     const found = tried(iteration, layer, asked, changes.uniforms ?? {});
@@ -18,35 +22,63 @@ export function whatIf(iteration, settings, changes) {
 
 function tried(iteration, layer, settings, uniforms) {
   const trials = iteration.trials.map((trial, at) => [trial, at]).filter(([trial]) => trial.layer === layer.layer);
-  const width = layer.kind === "bonus" ? layer.width : bounded(reached(layer.at_least, settings.width_threshold), layer.support, settings);
-  const verdicts = [], accepted = [], alive = new Set(layer.alive);
-  let rejections = 0, c = 0, changed = false, stop = null;
+  const width =
+    layer.kind === "bonus"
+      ? layer.width
+      : bounded(reached(layer.at_least, settings.width_threshold), layer.support, settings);
+  const verdicts = [];
+  const accepted = [];
+  const alive = new Set(layer.alive);
+  let rejections = 0;
+  let c = 0;
+  let changed = false;
+  let stop = null;
   for (const [trial, at] of trials) {
-    const node = iteration.nodes[trial.node], S = layer.chain_S[rejections];
-    let verdict, acceptance = null;
+    const node = iteration.nodes[trial.node];
+    const S = layer.chain_S[rejections];
+    let verdict;
+    let acceptance = null;
     if (accepted.length === width) verdict = "unneeded";
     else if (!alive.has(node.parent)) verdict = "orphaned";
     else {
       const uniform = uniforms[at] ?? trial.uniform;
-      if (uniform === null) { stop = "uniform"; break; }
+      if (uniform === null) {
+        stop = "uniform";
+        break;
+      }
       acceptance = changed || trial.acceptance === null ? chance(node, trial, c, S) : trial.acceptance;
       verdict = uniform < acceptance ? "accepted" : "rejected";
     }
     verdicts.push({trial: at, verdict, acceptance});
     changed ||= verdict !== trial.verdict;
-    if (changed && !settings.replacement) { stop = "verdict"; break; }
-    if (verdict === "accepted") { accepted.push(trial.node); rejections = c = 0; }
-    else if (verdict !== "unneeded" && (layer.chain_S[rejections + 1] ?? 0) > 0) { c += S; rejections++; }
+    if (changed && !settings.replacement) {
+      stop = "verdict";
+      break;
+    }
+    if (verdict === "accepted") {
+      accepted.push(trial.node);
+      rejections = c = 0;
+    } else if (verdict !== "unneeded" && (layer.chain_S[rejections + 1] ?? 0) > 0) {
+      c += S;
+      rejections++;
+    }
   }
-  return {layer: layer.layer, width, verdicts, stop: stop ?? ending(iteration, layer, trials, accepted, width, changed)};
+  return {
+    layer: layer.layer,
+    width,
+    verdicts,
+    stop: stop ?? ending(iteration, layer, trials, accepted, width, changed),
+  };
 }
 
-const chance = (node, trial, c, S) => Math.min(1, Math.max((node.target_prob ?? 0) - c * trial.draft_prob, 0) / S / trial.draft_prob);
+const chance = (node, trial, c, S) =>
+  Math.min(1, Math.max((node.target_prob ?? 0) - c * trial.draft_prob, 0) / S / trial.draft_prob);
 
 /* Why the recorded numbers end with this layer; null where they go on. */
 function ending(iteration, layer, trials, accepted, width, changed) {
   const before = trials.filter(([trial]) => trial.verdict === "accepted").map(([trial]) => trial.node);
-  const same = [...accepted].sort((one, other) => one - other).join() === [...before].sort((one, other) => one - other).join();
+  const same =
+    [...accepted].sort((one, other) => one - other).join() === [...before].sort((one, other) => one - other).join();
   if (width !== layer.width || !same) return "beams";
   return changed && accepted.length < width ? "draws" : null;
 }

@@ -4,7 +4,7 @@ import {glyph, make} from "../base/dom.js";
 import {recheck} from "../law/audit.js";
 import {Iteration} from "../forest/iteration.js";
 
-const SLICE_MS = 8;            // checking goes in slices, so that nothing waits for it
+const SLICE_MS = 8; // checking goes in slices, so that nothing waits for it
 
 export class Badge {
   constructor(viewer) {
@@ -23,23 +23,32 @@ export class Badge {
   }
 
   go(it, checks) {
-    const {viewer} = this, {scene} = viewer, end = performance.now() + SLICE_MS;
+    const {viewer} = this;
+    const {scene} = viewer;
+    const end = performance.now() + SLICE_MS;
     for (; it < scene.iterations.length; it++) {
       const packed = scene.iterations[it];
       if (!this.checked.has(packed)) {
-        if (performance.now() > end) { this.later = setTimeout(() => this.go(it, checks), 1); return; }
+        if (performance.now() > end) {
+          this.later = setTimeout(() => this.go(it, checks), 1);
+          return;
+        }
         this.checked.set(packed, recheck(viewer.opened.get(packed) ?? new Iteration(packed), scene.settings));
       }
       const found = this.checked.get(packed);
       checks += found.checks;
-      if (found.failure) { this.failure = {it, ...found.failure}; break; }
+      if (found.failure) {
+        this.failure = {it, ...found.failure};
+        break;
+      }
     }
     this.checks = checks;
     this.show();
   }
 
   show() {
-    const {element, failure, viewer} = this, {say} = viewer;
+    const {element, failure, viewer} = this;
+    const {say} = viewer;
     const text = failure ? this.named(failure) : say("evidence.passed", {count: this.checks});
     element.classList.toggle("dsbd-failed", Boolean(failure));
     element.title = say("evidence.meaning");
@@ -47,16 +56,25 @@ export class Badge {
   }
 
   named({it, layer, what, place}) {
-    const {viewer} = this, iteration = new Iteration(viewer.scene.iterations[it]), node = iteration.nodes[place];
-    return viewer.say("evidence.failed", {index: iteration.index, layer, what: viewer.say(`evidence.${what}`, {token: node ? `“${viewer.labelOf(node)}”` : ""})});
+    const {viewer} = this;
+    const iteration = new Iteration(viewer.scene.iterations[it]);
+    const node = iteration.nodes[place];
+    return viewer.say("evidence.failed", {
+      index: iteration.index,
+      layer,
+      what: viewer.say(`evidence.${what}`, {token: node ? `“${viewer.labelOf(node)}”` : ""}),
+    });
   }
 
   /* To the decision that does not follow. */
   open() {
     if (!this.failure) return;
-    const {it, layer, place, what} = this.failure, {viewer} = this;
+    const {it, layer, place, what} = this.failure;
+    const {viewer} = this;
     viewer.goto({it, layer});
-    const step = viewer.now.steps.findIndex((entry) => entry.layer === layer && entry.focus === place && entry.phase === what);
+    const step = viewer.now.steps.findIndex(
+      (entry) => entry.layer === layer && entry.focus === place && entry.phase === what,
+    );
     if (step >= 0) viewer.goto({step});
   }
 }

@@ -3,16 +3,46 @@
 import {download, draw} from "../base/dom.js";
 import {HEAD} from "../forest/geometry.js";
 
-const PAINT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight"];
-const CSV = ["id", "parent", "layer", "token", "token_id", "kind", "state", "slots", "landed", "kept", "ends", "target_prob", "draft_prob",
-  "target_log_prob", "draft_log_prob"];
+const PAINT = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "opacity",
+  "font-family",
+  "font-size",
+  "font-weight",
+];
+const CSV = [
+  "id",
+  "parent",
+  "layer",
+  "token",
+  "token_id",
+  "kind",
+  "state",
+  "slots",
+  "landed",
+  "kept",
+  "ends",
+  "target_prob",
+  "draft_prob",
+  "target_log_prob",
+  "draft_log_prob",
+];
 
 /* The forest with its head as one stand-alone document: what style sheets say is written onto the elements. */
 export function svgText(viewer) {
-  const {forest} = viewer, {width, height, upright} = forest.geometry, top = upright ? 0 : HEAD;
+  const {forest} = viewer;
+  const {width, height, upright} = forest.geometry;
+  const top = upright ? 0 : HEAD;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
-  const whole = draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height: height + top, viewBox: `0 0 ${width} ${height + top}`},
-    draw("title", {text: viewer.altText()}), draw("rect", {width, height: height + top, fill: paper}));
+  const whole = draw(
+    "svg",
+    {xmlns: "http://www.w3.org/2000/svg", width, height: height + top, viewBox: `0 0 ${width} ${height + top}`},
+    draw("title", {text: viewer.altText()}),
+    draw("rect", {width, height: height + top, fill: paper}),
+  );
   if (!upright) whole.append(painted(forest.head));
   const body = draw("g", {transform: `translate(0,${top})`}, painted(forest.body));
   whole.append(body);
@@ -26,7 +56,8 @@ function painted(source) {
 }
 
 function copied(source) {
-  const copy = source.cloneNode(false), css = getComputedStyle(source);
+  const copy = source.cloneNode(false);
+  const css = getComputedStyle(source);
   copy.removeAttribute("class");
   copy.removeAttribute("style");
   for (const name of PAINT) copy.setAttribute(name, css.getPropertyValue(name));
@@ -37,10 +68,14 @@ function copied(source) {
   return copy;
 }
 
-export function saveSvg(viewer) { download(`${name(viewer)}.svg`, svgText(viewer), "image/svg+xml"); }
+export function saveSvg(viewer) {
+  download(`${name(viewer)}.svg`, svgText(viewer), "image/svg+xml");
+}
 
 export async function savePng(viewer, scale = 2) {
-  const {width, height, upright} = viewer.forest.geometry, canvas = document.createElement("canvas"), image = new Image();
+  const {width, height, upright} = viewer.forest.geometry;
+  const canvas = document.createElement("canvas");
+  const image = new Image();
   canvas.width = scale * width;
   canvas.height = scale * (height + (upright ? 0 : HEAD));
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(viewer))}`;
@@ -54,7 +89,13 @@ export function csvText(iteration, prompt) {
   const looks = iteration.looksAt(Infinity);
   const lines = iteration.nodes.map((node, at) => {
     const look = looks[at] ?? {state: node.kind, slots: 0, landed: false};
-    const row = {...node, ...look, token: node.id === 0 ? prompt : node.token, parent: node.parent < 0 ? null : iteration.nodes[node.parent].id, layer: node.column};
+    const row = {
+      ...node,
+      ...look,
+      token: node.id === 0 ? prompt : node.token,
+      parent: node.parent < 0 ? null : iteration.nodes[node.parent].id,
+      layer: node.column,
+    };
     return CSV.map((field) => cell(row[field])).join(",");
   });
   return `${CSV.join(",")}\r\n${lines.join("\r\n")}\r\n`;
@@ -69,6 +110,8 @@ function cell(value) {
   return /[",\r\n]/.test(safe) ? `"${safe.replace(/"/g, '""')}"` : safe;
 }
 
-export function saveCsv(viewer) { download(`${name(viewer)}.csv`, `\ufeff${csvText(viewer.now, viewer.say("node.prompt"))}`, "text/csv"); }
+export function saveCsv(viewer) {
+  download(`${name(viewer)}.csv`, `\ufeff${csvText(viewer.now, viewer.say("node.prompt"))}`, "text/csv");
+}
 
 const name = (viewer) => `dsbd-iteration-${viewer.now.index}`;

@@ -1,15 +1,34 @@
 /* Keys of a viewer that has the focus: steps, iterations, play, size. */
 
 export function onKey(viewer, event) {
-  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) return;
-  const {controls, forest} = viewer, on = event.target;
-  if (/^(SELECT|TEXTAREA)$/.test(on.tagName) || (on.tagName === "INPUT" && (event.key !== " " || on.type !== "range"))) return;
+  if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
+    return;
+  }
+  const {controls, forest} = viewer;
+  const on = event.target;
+  if (
+    /^(SELECT|TEXTAREA)$/.test(on.tagName) ||
+    (on.tagName === "INPUT" && (event.key !== " " || on.type !== "range"))
+  ) {
+    return;
+  }
   if (event.key === " " && /^(BUTTON|SUMMARY)$/.test(on.tagName)) return;
-  const turn = (by) => { controls.stop(); viewer.goto({it: viewer.it + by, step: 0}); };
+  const turn = (by) => {
+    controls.stop();
+    viewer.goto({it: viewer.it + by, step: 0});
+  };
   const acts = {
-    ArrowLeft: () => controls.move(-1), ArrowRight: () => controls.move(1), Home: () => controls.go(0), End: () => controls.go(Infinity),
-    PageUp: () => turn(-1), PageDown: () => turn(1), " ": () => controls.timer ? controls.stop() : controls.start(),
-    Escape: () => viewer.pin(-1), "+": () => forest.zoomBy(1.25), "-": () => forest.zoomBy(0.8), 0: () => forest.zoomBy(0),
+    ArrowLeft: () => controls.move(-1),
+    ArrowRight: () => controls.move(1),
+    Home: () => controls.go(0),
+    End: () => controls.go(Infinity),
+    PageUp: () => turn(-1),
+    PageDown: () => turn(1),
+    " ": () => (controls.timer ? controls.stop() : controls.start()),
+    Escape: () => viewer.pin(-1),
+    "+": () => forest.zoomBy(1.25),
+    "-": () => forest.zoomBy(0.8),
+    0: () => forest.zoomBy(0),
   };
   if (!acts[event.key]) return;
   event.preventDefault();

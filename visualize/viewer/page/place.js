@@ -1,14 +1,17 @@
 /* The state in the address: #it=3&step=9&layer=2&node=17. Several viewers on a page each keep theirs below a prefix. */
 
-const PAUSE_MS = 120;          // browsers drop what is written faster than this for long
+const PAUSE_MS = 120; // browsers drop what is written faster than this for long
 const FIELDS = ["it", "step", "layer", "node", "lang"];
 
 export class Place {
   /* prefix: "" for the only viewer of a page, else a name of its own: #left.it=3&right.it=4 */
-  constructor(prefix) { this.prefix = prefix ? `${prefix}.` : ""; }
+  constructor(prefix) {
+    this.prefix = prefix ? `${prefix}.` : "";
+  }
 
   read() {
-    const found = new URLSearchParams(location.hash.slice(1)), place = {};
+    const found = new URLSearchParams(location.hash.slice(1));
+    const place = {};
     for (const field of FIELDS) {
       const text = found.get(this.prefix + field);
       if (text === null) continue;
@@ -34,6 +37,10 @@ export class Place {
       if (place[field] === undefined || place[field] === null) found.delete(this.prefix + field);
       else found.set(this.prefix + field, place[field]);
     }
-    try { history.replaceState(null, "", `#${found}`); } catch { /* a frame without an address */ }
+    try {
+      history.replaceState(null, "", `#${found}`);
+    } catch {
+      /* a frame without an address */
+    }
   }
 }

@@ -2,25 +2,52 @@
 
 import {make} from "../base/dom.js";
 
-let mounted = 0;               // makes ids unique on pages with several viewers
+let mounted = 0; // makes ids unique on pages with several viewers
 
 export class Tabs {
   constructor(viewer, panels, open) {
     this.panels = panels;
     this.prefix = `dsbd-${++mounted}`;
-    this.buttons = panels.map((panel, at) => make("button", {type: "button", role: "tab", id: `${this.prefix}-tab-${at}`, class: "dsbd-tab",
-      "aria-controls": `${this.prefix}-panel-${at}`, "data-tab": panel.key, text: viewer.say(`tab.${panel.key}`), onclick: () => this.open(at)}));
-    this.sheets = panels.map((panel, at) => make("div", {role: "tabpanel", id: `${this.prefix}-panel-${at}`, class: `dsbd-panel dsbd-panel-${panel.key}`,
-      "aria-labelledby": `${this.prefix}-tab-${at}`, tabindex: "0", hidden: ""}));
-    this.list = make("div", {class: "dsbd-tabs", role: "tablist", "aria-label": viewer.say("ui.views")}, ...this.buttons);
+    this.buttons = panels.map((panel, at) =>
+      make("button", {
+        type: "button",
+        role: "tab",
+        id: `${this.prefix}-tab-${at}`,
+        class: "dsbd-tab",
+        "aria-controls": `${this.prefix}-panel-${at}`,
+        "data-tab": panel.key,
+        text: viewer.say(`tab.${panel.key}`),
+        onclick: () => this.open(at),
+      }),
+    );
+    this.sheets = panels.map((panel, at) =>
+      make("div", {
+        role: "tabpanel",
+        id: `${this.prefix}-panel-${at}`,
+        class: `dsbd-panel dsbd-panel-${panel.key}`,
+        "aria-labelledby": `${this.prefix}-tab-${at}`,
+        tabindex: "0",
+        hidden: "",
+      }),
+    );
+    this.list = make(
+      "div",
+      {class: "dsbd-tabs", role: "tablist", "aria-label": viewer.say("ui.views")},
+      ...this.buttons,
+    );
     this.list.addEventListener("keydown", (event) => this.onKey(event));
     this.element = make("div", {class: "dsbd-views"}, this.list, ...this.sheets);
     this.stale = panels.map(() => true);
-    this.at = Math.max(0, panels.findIndex((panel) => panel.key === open));
+    this.at = Math.max(
+      0,
+      panels.findIndex((panel) => panel.key === open),
+    );
     this.mark();
   }
 
-  get open_key() { return this.panels[this.at].key; }
+  get open_key() {
+    return this.panels[this.at].key;
+  }
 
   open(at) {
     this.at = at;
@@ -28,7 +55,9 @@ export class Tabs {
     this.refresh();
   }
 
-  show(key) { this.open(this.panels.findIndex((panel) => panel.key === key)); }
+  show(key) {
+    this.open(this.panels.findIndex((panel) => panel.key === key));
+  }
 
   mark() {
     this.buttons.forEach((button, at) => {
@@ -40,7 +69,9 @@ export class Tabs {
 
   /* changed: another iteration is shown; news: the scene has changed. Closed panels remember it until they are opened. */
   update(changed = false, news = false) {
-    this.panels.forEach((panel, at) => { this.stale[at] ||= changed || (news && Boolean(panel.whole)); });
+    this.panels.forEach((panel, at) => {
+      this.stale[at] ||= changed || (news && Boolean(panel.whole));
+    });
     this.refresh();
   }
 
@@ -52,7 +83,8 @@ export class Tabs {
   }
 
   onKey(event) {
-    const count = this.buttons.length, rtl = getComputedStyle(this.list).direction === "rtl" ? -1 : 1;
+    const count = this.buttons.length;
+    const rtl = getComputedStyle(this.list).direction === "rtl" ? -1 : 1;
     const to = {ArrowRight: this.at + rtl, ArrowLeft: this.at - rtl, Home: 0, End: count - 1}[event.key];
     if (to === undefined) return;
     event.preventDefault();

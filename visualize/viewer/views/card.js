@@ -3,30 +3,47 @@
 import {clamp, make, symbol} from "../base/dom.js";
 import {number} from "../base/words.js";
 
-const SAID = 48;               // characters of running text shown above a node's numbers
+const SAID = 48; // characters of running text shown above a node's numbers
 
 export function drawCard(viewer, card) {
   const step = viewer.now.steps[viewer.step];
   const place = viewer.hovered >= 0 ? viewer.hovered : viewer.pinned >= 0 ? viewer.pinned : step.focus;
   if (place >= 0 && viewer.look[place]) card.replaceChildren(...nodeCard(viewer, place));
-  else if (step.layer && step.phase !== "draft") card.replaceChildren(...layerCard(viewer, viewer.now.layer(step.layer)));
-  else if (step.phase === "commit") card.replaceChildren(...secondsCard(viewer));
+  else if (step.layer && step.phase !== "draft") {
+    card.replaceChildren(...layerCard(viewer, viewer.now.layer(step.layer)));
+  } else if (step.phase === "commit") card.replaceChildren(...secondsCard(viewer));
   else card.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")}));
   card.scrollTop = 0;
 }
 
 function nodeCard(viewer, place) {
-  const {now, say} = viewer, node = now.nodes[place], look = viewer.look[place], scored = viewer.step >= now.scoredStep;
-  const state = make("span", {class: "dsbd-state"}, symbol(viewer.styles[look.state], look.state), say(`state.${look.state}`));
+  const {now, say} = viewer;
+  const node = now.nodes[place];
+  const look = viewer.look[place];
+  const scored = viewer.step >= now.scoredStep;
+  const state = make(
+    "span",
+    {class: "dsbd-state"},
+    symbol(viewer.styles[look.state], look.state),
+    say(`state.${look.state}`),
+  );
   if (look.slots > 1) state.append(` ${say("node.multiplicity", {count: look.slots})}`);
   if (look.landed) state.append(` · ${say("state.landed")}`);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
-  if (node.completes) parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
+  if (node.completes) {
+    parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
+  }
   if (node.draft_prob !== null) parts.push(bar(say("ui.draft"), node.draft_prob, "draft"));
   if (node.target_prob !== null && scored) parts.push(bar(say("ui.target"), node.target_prob, "target"));
-  const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).map((fact) => factItem(viewer, node, fact)).reverse();
-  parts.push(make("ul", {class: "dsbd-facts"}, ...facts), make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}));
+  const facts = now.facts[place]
+    .filter((fact) => fact.step <= viewer.step)
+    .map((fact) => factItem(viewer, node, fact))
+    .reverse();
+  parts.push(
+    make("ul", {class: "dsbd-facts"}, ...facts),
+    make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
+  );
   const layer = now.layer(node.column);
   if (layer && layer.step <= viewer.step) parts.push(...alternatives(viewer, layer, place));
   return parts;
@@ -34,7 +51,9 @@ function nodeCard(viewer, place) {
 
 function small({say}, node, scored) {
   const found = [];
-  const fact = (key, value) => { if (value !== null) found.push(`${say(key)} ${number(value)}`); };
+  const fact = (key, value) => {
+    if (value !== null) found.push(`${say(key)} ${number(value)}`);
+  };
   if (scored) fact("ui.target_log_prob", node.target_log_prob);
   fact("ui.draft_log_prob", node.draft_log_prob);
   fact("ui.log_weight", node.log_weight);
@@ -54,11 +73,18 @@ function said({nodes}, place) {
 export function bar(name, value, kind, text = number(value)) {
   const fill = make("i", {class: `dsbd-fill dsbd-${kind}`});
   fill.style.width = `${100 * clamp(value, 0, 1)}%`;
-  return make("div", {class: "dsbd-bar"}, make("span", {text: name}), make("div", {class: "dsbd-rail"}, fill), make("b", {text}));
+  return make(
+    "div",
+    {class: "dsbd-bar"},
+    make("span", {text: name}),
+    make("div", {class: "dsbd-rail"}, fill),
+    make("b", {text}),
+  );
 }
 
 function factItem(viewer, node, fact) {
-  const {words, now, say} = viewer, item = make("li", {}, make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}));
+  const {words, now, say} = viewer;
+  const item = make("li", {}, make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}));
   item.append(make("p", {text: words.verdict(now, fact)}));
   if (fact.step === viewer.step) item.classList.add("dsbd-current");
   const range = gaugeOf(fact);
@@ -73,12 +99,15 @@ function factItem(viewer, node, fact) {
 
 function gaugeOf({trial, draw}) {
   if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, state: draw.kind};
-  return trial.acceptance === null || trial.uniform === null ? null : {low: 0, high: trial.acceptance, u: trial.uniform, state: "accepted"};
+  return trial.acceptance === null || trial.uniform === null
+    ? null
+    : {low: 0, high: trial.acceptance, u: trial.uniform, state: "accepted"};
 }
 
 /* 0 to 1, the interval that decides, and the random number as a tick. */
 export function gauge({low, high, u, state}) {
-  const range = make("i", {class: "dsbd-range"}), tick = make("i", {class: "dsbd-tick"});
+  const range = make("i", {class: "dsbd-range"});
+  const tick = make("i", {class: "dsbd-tick"});
   range.style.insetInlineStart = `${100 * low}%`;
   range.style.width = `${100 * Math.max(high - low, 0.004)}%`;
   range.style.background = `var(--dsbd-${state})`;
@@ -88,7 +117,7 @@ export function gauge({low, high, u, state}) {
 
 /* c and S before a trial, and as the next record of its layer found them. */
 function residuals(iteration, {trial, draw}) {
-  const told = (item) => item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null;
+  const told = (item) => (item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null);
   if (draw) return [told(draw), null];
   if (trial.c === null) return [null, null];
   const later = [...iteration.trials.filter((other) => other.order > trial.order), ...iteration.draws];
@@ -97,7 +126,8 @@ function residuals(iteration, {trial, draw}) {
 
 function layerCard(viewer, layer) {
   if (!layer) return [];
-  const [reason] = viewer.words.width(layer, viewer.scene.settings), threshold = viewer.scene.settings.width_threshold;
+  const [reason] = viewer.words.width(layer, viewer.scene.settings);
+  const threshold = viewer.scene.settings.width_threshold;
   const rows = layer.at_least.map((value, at) => {
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain");
     row.classList.toggle("dsbd-chosen", at < layer.width);
@@ -108,8 +138,18 @@ function layerCard(viewer, layer) {
     }
     return row;
   });
-  const head = [make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}), make("p", {text: reason})];
-  if (rows.length) head.push(make("p", {class: "dsbd-fact-title", text: viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land")}));
+  const head = [
+    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}),
+    make("p", {text: reason}),
+  ];
+  if (rows.length) {
+    head.push(
+      make("p", {
+        class: "dsbd-fact-title",
+        text: viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land"),
+      }),
+    );
+  }
   return [...head, ...rows, ...alternatives(viewer, layer, -1)];
 }
 
@@ -117,12 +157,15 @@ function layerCard(viewer, layer) {
 function alternatives(viewer, layer, here) {
   if (!layer.alternatives.length) return [];
   const rows = layer.alternatives.map((pair) => {
-    const row = bar("", pair.target_prob, "target"), tick = make("i", {class: "dsbd-tick"});
+    const row = bar("", pair.target_prob, "target");
+    const tick = make("i", {class: "dsbd-tick"});
     tick.style.insetInlineStart = `${100 * clamp(pair.draft_prob, 0, 1)}%`;
     row.children[1].append(tick);
     row.classList.add("dsbd-wide");
     row.classList.toggle("dsbd-here", pair.node >= 0 && pair.node === here);
-    row.firstChild.replaceWith(make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`}));
+    row.firstChild.replaceWith(
+      make("bdi", {class: "dsbd-pair", text: `${pair.parent ? `${pair.parent} → ` : ""}${pair.token}`}),
+    );
     return row;
   });
   return [make("p", {class: "dsbd-fact-title", text: viewer.say("ui.alternatives")}), ...rows];
@@ -131,6 +174,7 @@ function alternatives(viewer, layer, here) {
 function secondsCard({now, say}) {
   const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
   const rows = Object.entries(now.seconds).map(([phase, value]) =>
-    bar(say(`phase.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`));
+    bar(say(`phase.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`),
+  );
   return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
 }

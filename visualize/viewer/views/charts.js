@@ -6,25 +6,44 @@ const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e
 
 export class ChartsPanel {
   key = "charts";
-  whole = true;                // it shows all iterations
+  whole = true; // it shows all iterations
 
-  constructor(viewer) { this.viewer = viewer; }
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
     const {viewer} = this;
     this.here = -1;
-    if (!viewer.Plotly) { this.plots = []; sheet.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.no_plotly")}), this.table()); return; }
+    if (!viewer.Plotly) {
+      this.plots = [];
+      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.no_plotly")}), this.table());
+      return;
+    }
     if (!this.plots?.length) this.plots = [make("div", {class: "dsbd-chart"}), make("div", {class: "dsbd-chart"})];
     sheet.replaceChildren(...this.plots);
-    const css = getComputedStyle(viewer.root), color = (name) => css.getPropertyValue(`--dsbd-${name}`).trim();
+    const css = getComputedStyle(viewer.root);
+    const color = (name) => css.getPropertyValue(`--dsbd-${name}`).trim();
     const figures = [this.widths(color), this.seconds()];
     figures.forEach(({title, data, axis}, at) => {
       const grid = {gridcolor: color("line"), zeroline: false, rangemode: "tozero", fixedrange: true};
-      const last = viewer.scene.iterations[viewer.scene.iterations.length - 1].index, range = [viewer.scene.iterations[0].index - 0.6, last + 0.6];
-      const layout = {title: {text: title, x: 0, xref: "paper", font: {size: 14}}, height: 300, margin: {l: 48, r: 8, t: 66, b: 40}, barmode: "stack", bargap: 0.25,
-        paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: {family: css.fontFamily, color: color("ink"), size: 12},
-        legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0}, xaxis: {...grid, showgrid: false, range, title: viewer.say("figure.iteration")}, yaxis: {...grid, title: axis}};
-      const plot = this.plots[at], fresh = !plot.data;
+      const last = viewer.scene.iterations[viewer.scene.iterations.length - 1].index;
+      const range = [viewer.scene.iterations[0].index - 0.6, last + 0.6];
+      const layout = {
+        title: {text: title, x: 0, xref: "paper", font: {size: 14}},
+        height: 300,
+        margin: {l: 48, r: 8, t: 66, b: 40},
+        barmode: "stack",
+        bargap: 0.25,
+        paper_bgcolor: "rgba(0,0,0,0)",
+        plot_bgcolor: "rgba(0,0,0,0)",
+        font: {family: css.fontFamily, color: color("ink"), size: 12},
+        legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0},
+        xaxis: {...grid, showgrid: false, range, title: viewer.say("figure.iteration")},
+        yaxis: {...grid, title: axis},
+      };
+      const plot = this.plots[at];
+      const fresh = !plot.data;
       this.viewer.Plotly.react(plot, data, layout, {displayModeBar: false, responsive: true});
       if (fresh) plot.on("plotly_click", (event) => viewer.goto({it: this.places.get(event.points[0].x), step: 0}));
     });
@@ -37,31 +56,88 @@ export class ChartsPanel {
   }
 
   widths(color) {
-    const {iterations} = this, {say} = this.viewer, x = iterations.map((iteration) => iteration.index);
+    const {iterations} = this;
+    const {say} = this.viewer;
+    const x = iterations.map((iteration) => iteration.index);
     const widths = iterations.map((iteration) => iteration.layers.map((layer) => layer.width));
-    const mean = (values) => values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null;
+    const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null);
     const dots = widths.flatMap((values, at) => values.map((value) => [x[at], value]));
-    return {title: say("figure.width"), axis: "", data: [
-      {type: "bar", x, y: widths.map((values) => values.length), name: say("figure.layers"), marker: {color: color("faint")}, opacity: 0.55},
-      {type: "scatter", mode: "markers", x: dots.map(([at]) => at), y: dots.map(([, value]) => value), name: say("figure.layer_width"),
-        marker: {symbol: "circle-open", size: 8, color: color("accent"), line: {width: 1.5}}},
-      {type: "scatter", mode: "lines", x, y: widths.map(mean), name: say("figure.mean_width"), line: {color: color("accent"), width: 2}}]};
+    return {
+      title: say("figure.width"),
+      axis: "",
+      data: [
+        {
+          type: "bar",
+          x,
+          y: widths.map((values) => values.length),
+          name: say("figure.layers"),
+          marker: {color: color("faint")},
+          opacity: 0.55,
+        },
+        {
+          type: "scatter",
+          mode: "markers",
+          x: dots.map(([at]) => at),
+          y: dots.map(([, value]) => value),
+          name: say("figure.layer_width"),
+          marker: {symbol: "circle-open", size: 8, color: color("accent"), line: {width: 1.5}},
+        },
+        {
+          type: "scatter",
+          mode: "lines",
+          x,
+          y: widths.map(mean),
+          name: say("figure.mean_width"),
+          line: {color: color("accent"), width: 2},
+        },
+      ],
+    };
   }
 
   seconds() {
-    const {iterations} = this, {say} = this.viewer, x = iterations.map((iteration) => iteration.index);
-    const data = Object.entries(PHASES).map(([phase, [color, shape]]) => ({type: "bar", x, y: iterations.map((iteration) => iteration.seconds[phase]),
-      name: say(`phase.${phase}`), marker: {color, pattern: {shape, size: 6, fillmode: "overlay"}}}));
+    const {iterations} = this;
+    const {say} = this.viewer;
+    const x = iterations.map((iteration) => iteration.index);
+    const data = Object.entries(PHASES).map(([phase, [color, shape]]) => ({
+      type: "bar",
+      x,
+      y: iterations.map((iteration) => iteration.seconds[phase]),
+      name: say(`phase.${phase}`),
+      marker: {color, pattern: {shape, size: 6, fillmode: "overlay"}},
+    }));
     return {title: say("figure.timeline"), axis: say("figure.seconds"), data};
   }
 
   /* The same numbers where Plotly did not load. */
   table() {
-    const {say} = this.viewer, phases = Object.keys(PHASES);
-    const head = make("tr", {}, ...["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `phase.${phase}`)].map((key) => make("th", {text: say(key)})));
-    return make("table", {class: "dsbd-table"}, make("thead", {}, head), make("tbody", {}, ...this.iterations.map((iteration) => make("tr", {},
-      make("td", {text: iteration.index}), make("td", {text: iteration.layers.length}), make("td", {text: iteration.layers.map((layer) => layer.width).join(" ")}),
-      ...phases.map((phase) => make("td", {text: `${(1000 * iteration.seconds[phase]).toFixed(1)} ms`}))))));
+    const {say} = this.viewer;
+    const phases = Object.keys(PHASES);
+    const head = make(
+      "tr",
+      {},
+      ...["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `phase.${phase}`)].map(
+        (key) => make("th", {text: say(key)}),
+      ),
+    );
+    return make(
+      "table",
+      {class: "dsbd-table"},
+      make("thead", {}, head),
+      make(
+        "tbody",
+        {},
+        ...this.iterations.map((iteration) =>
+          make(
+            "tr",
+            {},
+            make("td", {text: iteration.index}),
+            make("td", {text: iteration.layers.length}),
+            make("td", {text: iteration.layers.map((layer) => layer.width).join(" ")}),
+            ...phases.map((phase) => make("td", {text: `${(1000 * iteration.seconds[phase]).toFixed(1)} ms`})),
+          ),
+        ),
+      ),
+    );
   }
 
   /* A line at the iteration shown. */
@@ -70,7 +146,15 @@ export class ChartsPanel {
     if (this.here === viewer.now.index) return;
     this.here = viewer.now.index;
     const accent = getComputedStyle(viewer.root).getPropertyValue("--dsbd-accent").trim();
-    const line = {type: "line", x0: this.here, x1: this.here, yref: "paper", y0: 0, y1: 1, line: {color: accent, width: 1.5, dash: "dot"}};
+    const line = {
+      type: "line",
+      x0: this.here,
+      x1: this.here,
+      yref: "paper",
+      y0: 0,
+      y1: 1,
+      line: {color: accent, width: 1.5, dash: "dot"},
+    };
     for (const plot of this.plots) viewer.Plotly.relayout(plot, {shapes: [line]});
   }
 }

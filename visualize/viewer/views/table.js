@@ -8,31 +8,53 @@ const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "unifor
 export class TablePanel {
   key = "table";
 
-  constructor(viewer) { this.viewer = viewer; }
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
-    const {viewer} = this, {now, say} = viewer;
+    const {viewer} = this;
+    const {now, say} = viewer;
     const head = make("tr", {}, ...COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)})));
-    this.cells = now.nodes.map((node) => COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})));
+    this.cells = now.nodes.map((node) =>
+      COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
+    );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
     const caption = make("caption", {text: say("table.title", {index: now.index})});
-    sheet.replaceChildren(scrolled(say("tab.table"), make("table", {class: "dsbd-table"}, caption, make("thead", {}, head), make("tbody", {}, ...this.rows))));
+    sheet.replaceChildren(
+      scrolled(
+        say("tab.table"),
+        make("table", {class: "dsbd-table"}, caption, make("thead", {}, head), make("tbody", {}, ...this.rows)),
+      ),
+    );
   }
 
   update() {
-    const {viewer} = this, {now} = viewer, scored = viewer.step >= now.scoredStep;
+    const {viewer} = this;
+    const {now} = viewer;
+    const scored = viewer.step >= now.scoredStep;
     now.nodes.forEach((node, at) => {
       const look = viewer.look[at];
       this.rows[at].hidden = !look;
       if (!look) return;
       this.rows[at].classList.toggle("dsbd-current", at === viewer.pinned || at === now.steps[viewer.step].focus);
-      const facts = now.facts[at].filter((fact) => fact.step <= viewer.step), parent = now.nodes[node.parent];
-      const values = [viewer.labelOf(node, "token"), parent ? viewer.labelOf(parent) : "", node.column,
-        viewer.say(`state.${look.state}`) + (look.slots > 1 ? ` ×${look.slots}` : ""), shown(node.draft_prob), scored ? shown(node.target_prob) : "",
-        facts.map((fact) => shown((fact.trial ?? fact.draw).uniform)).join(" "), facts.map((fact) => fact.trial ? shown(fact.trial.acceptance) : "").join(" ")];
-      values.forEach((value, column) => { if (this.cells[at][column].textContent !== String(value)) this.cells[at][column].textContent = value; });
+      const facts = now.facts[at].filter((fact) => fact.step <= viewer.step);
+      const parent = now.nodes[node.parent];
+      const values = [
+        viewer.labelOf(node, "token"),
+        parent ? viewer.labelOf(parent) : "",
+        node.column,
+        viewer.say(`state.${look.state}`) + (look.slots > 1 ? ` ×${look.slots}` : ""),
+        shown(node.draft_prob),
+        scored ? shown(node.target_prob) : "",
+        facts.map((fact) => shown((fact.trial ?? fact.draw).uniform)).join(" "),
+        facts.map((fact) => (fact.trial ? shown(fact.trial.acceptance) : "")).join(" "),
+      ];
+      values.forEach((value, column) => {
+        if (this.cells[at][column].textContent !== String(value)) this.cells[at][column].textContent = value;
+      });
     });
   }
 }
 
-const shown = (value) => value === null ? "" : number(value);
+const shown = (value) => (value === null ? "" : number(value));

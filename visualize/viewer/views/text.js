@@ -6,7 +6,9 @@ import {number} from "../base/words.js";
 export class TextPanel {
   key = "text";
 
-  constructor(viewer) { this.viewer = viewer; }
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
     this.sheet = sheet;
@@ -14,7 +16,8 @@ export class TextPanel {
   }
 
   update() {
-    const {viewer} = this, after = viewer.step === viewer.now.steps.length - 1;
+    const {viewer} = this;
+    const after = viewer.step === viewer.now.steps.length - 1;
     if (this.drawn === after) return;
     this.drawn = after;
     const beams = after ? viewer.now.beams_after : viewer.now.beams_before;
@@ -22,27 +25,40 @@ export class TextPanel {
     const added = new Set(viewer.now.nodes.filter((node) => node.column > 0).map((node) => node.id));
     const lines = beams.map((beam, at) => this.beam(beam, paths[at], at ? paths[0] : null, after ? added : null));
     if (!lines.length) lines.push(make("p", {class: "dsbd-hint", text: viewer.say("text.empty")}));
-    this.sheet.replaceChildren(make("p", {class: "dsbd-fact-title", text: viewer.say(after ? "ui.output_beams" : "ui.input_beams")}), ...lines);
+    this.sheet.replaceChildren(
+      make("p", {class: "dsbd-fact-title", text: viewer.say(after ? "ui.output_beams" : "ui.input_beams")}),
+      ...lines,
+    );
   }
 
   /* What a beam shares with the best one is not said again. */
   beam(beam, path, best, added) {
-    const {say, scene} = this.viewer, line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
+    const {say, scene} = this.viewer;
+    const line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
     let shared = 0;
     if (best) while (shared < path.length - 1 && shared < best.length && path[shared] === best[shared]) shared++;
     line.append(make("span", {class: "dsbd-origin-prompt", text: shared ? "…" : scene.prompt.join("")}));
     let run = null;
     path.slice(shared).forEach((token, index) => {
-      const last = shared + index === path.length - 1, fresh = added?.has(token.id) ?? false;
-      if (run?.origin !== token.origin || run.fresh !== fresh) {  // one element per run of tokens: long texts stay light
-        run = {origin: token.origin, fresh, span: make("span", {class: `dsbd-origin dsbd-origin-${token.origin}`, title: say(`state.${token.origin}`)})};
+      const last = shared + index === path.length - 1;
+      const fresh = added?.has(token.id) ?? false;
+      if (run?.origin !== token.origin || run.fresh !== fresh) {
+        // one element per run of tokens: long texts stay light
+        run = {
+          origin: token.origin,
+          fresh,
+          span: make("span", {class: `dsbd-origin dsbd-origin-${token.origin}`, title: say(`state.${token.origin}`)}),
+        };
         run.span.classList.toggle("dsbd-new", fresh);
         line.append(run.span);
       }
       run.span.append(token.text + (last ? token.pending : ""));
     });
-    const notes = [beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "",
-      `${say("ui.log_weight")} ${number(beam.log_weight)}`, beam.finished ? say("ui.finished_beams") : ""];
+    const notes = [
+      beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "",
+      `${say("ui.log_weight")} ${number(beam.log_weight)}`,
+      beam.finished ? say("ui.finished_beams") : "",
+    ];
     return make("div", {class: "dsbd-beam"}, line, make("small", {text: notes.filter(Boolean).join(" · ")}));
   }
 

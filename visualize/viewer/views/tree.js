@@ -6,17 +6,24 @@ import {number} from "../base/words.js";
 export class TreePanel {
   key = "tree";
 
-  constructor(viewer) { this.viewer = viewer; }
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
-    const {viewer} = this, {below, roots} = viewer.now.children(), items = this.items = [];
+    const {viewer} = this;
+    const {below, roots} = viewer.now.children();
+    const items = (this.items = []);
     this.tree = make("ul", {class: "dsbd-tree", role: "tree", "aria-label": viewer.say("ui.tree")});
     this.tree.addEventListener("keydown", (event) => this.onKey(event));
     const item = (at, level) => {
       const label = make("span");
-      const entry = items[at] = make("li", {role: "treeitem", tabindex: "-1", "aria-level": level}, label);
+      const entry = (items[at] = make("li", {role: "treeitem", tabindex: "-1", "aria-level": level}, label));
       entry.label = label;
-      entry.addEventListener("click", (event) => { event.stopPropagation(); this.focus(at); });
+      entry.addEventListener("click", (event) => {
+        event.stopPropagation();
+        this.focus(at);
+      });
       if (below[at].length) {
         entry.setAttribute("aria-expanded", "true");
         entry.append(make("ul", {role: "group"}, ...below[at].map((child) => item(child, level + 1))));
@@ -29,9 +36,11 @@ export class TreePanel {
   }
 
   update() {
-    const {viewer} = this, scored = viewer.step >= viewer.now.scoredStep;
+    const {viewer} = this;
+    const scored = viewer.step >= viewer.now.scoredStep;
     viewer.now.nodes.forEach((node, at) => {
-      const look = viewer.look[at], entry = this.items[at];
+      const look = viewer.look[at];
+      const entry = this.items[at];
       entry.hidden = !look;
       if (!look) return;
       const said = nodeSaid(viewer, node, look, scored);
@@ -42,7 +51,9 @@ export class TreePanel {
   }
 
   focus(at) {
-    this.items.forEach((entry, place) => { entry.tabIndex = place === at ? 0 : -1; });
+    this.items.forEach((entry, place) => {
+      entry.tabIndex = place === at ? 0 : -1;
+    });
     this.items[at].focus();
     this.viewer.pin(at);
   }
@@ -51,12 +62,21 @@ export class TreePanel {
     const shown = [...this.tree.querySelectorAll("[role=treeitem]")].filter((entry) => entry.offsetParent !== null);
     const at = shown.indexOf(event.target.closest("[role=treeitem]"));
     if (at < 0) return;
-    const here = shown[at], open = here.getAttribute("aria-expanded");
-    const to = (entry) => { if (entry) this.focus(this.items.indexOf(entry)); };
+    const here = shown[at];
+    const open = here.getAttribute("aria-expanded");
+    const to = (entry) => {
+      if (entry) this.focus(this.items.indexOf(entry));
+    };
     const acts = {
-      ArrowDown: () => to(shown[at + 1]), ArrowUp: () => to(shown[at - 1]), Home: () => to(shown[0]), End: () => to(shown[shown.length - 1]),
-      ArrowRight: () => open === "false" ? here.setAttribute("aria-expanded", "true") : open && to(shown[at + 1]),
-      ArrowLeft: () => open === "true" ? here.setAttribute("aria-expanded", "false") : to(here.parentElement.closest("[role=treeitem]")),
+      ArrowDown: () => to(shown[at + 1]),
+      ArrowUp: () => to(shown[at - 1]),
+      Home: () => to(shown[0]),
+      End: () => to(shown[shown.length - 1]),
+      ArrowRight: () => (open === "false" ? here.setAttribute("aria-expanded", "true") : open && to(shown[at + 1])),
+      ArrowLeft: () =>
+        open === "true"
+          ? here.setAttribute("aria-expanded", "false")
+          : to(here.parentElement.closest("[role=treeitem]")),
       Enter: () => to(here),
     };
     if (!acts[event.key]) return;
@@ -68,7 +88,8 @@ export class TreePanel {
 
 /* One node in words: token, state, and the probabilities known so far. */
 function nodeSaid(viewer, node, look, scored) {
-  const {say} = viewer, said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: say(`state.${look.state}`)})];
+  const {say} = viewer;
+  const said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: say(`state.${look.state}`)})];
   if (look.slots > 1) said.push(say("node.multiplicity", {count: look.slots}));
   if (look.landed) said.push(say("state.landed"));
   if (scored && node.target_prob !== null) said.push(`${say("ui.target")} ${number(node.target_prob)}`);

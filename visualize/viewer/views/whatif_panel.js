@@ -8,23 +8,53 @@ import {number, widest} from "../base/words.js";
 export class WhatIfPanel {
   key = "whatif";
 
-  constructor(viewer) { this.viewer = viewer; }
+  constructor(viewer) {
+    this.viewer = viewer;
+  }
 
   build(sheet) {
-    const {viewer} = this, {say, scene} = viewer, {settings} = scene;
+    const {viewer} = this;
+    const {say, scene} = viewer;
+    const {settings} = scene;
     this.changes = {uniforms: {}};
-    if (settings.width_threshold === undefined) { this.rows = null; sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_settings")})); return; }
-    this.threshold = make("input", {type: "range", min: 0, max: 1, step: 0.01, "aria-label": say("whatif.threshold"), oninput: (event) => this.change("width_threshold", event)});
-    this.minimum = make("input", {type: "range", min: 1, max: widest(settings), step: 1, "aria-label": say("whatif.min_width"), oninput: (event) => this.change("min_width", event)});
+    if (settings.width_threshold === undefined) {
+      this.rows = null;
+      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_settings")}));
+      return;
+    }
+    this.threshold = make("input", {
+      type: "range",
+      min: 0,
+      max: 1,
+      step: 0.01,
+      "aria-label": say("whatif.threshold"),
+      oninput: (event) => this.change("width_threshold", event),
+    });
+    this.minimum = make("input", {
+      type: "range",
+      min: 1,
+      max: widest(settings),
+      step: 1,
+      "aria-label": say("whatif.min_width"),
+      oninput: (event) => this.change("min_width", event),
+    });
     this.shown = {width_threshold: make("output"), min_width: make("output")};
     this.result = make("div");
     this.verdict = make("p", {class: "dsbd-whatif-said", "aria-live": "polite"});
-    const field = (key, input, output) => make("label", {class: "dsbd-field"}, make("span", {text: say(key)}), input, output);
-    sheet.replaceChildren(make("p", {class: "dsbd-counterfactual", text: say("whatif.marked")}),
-      make("div", {class: "dsbd-fields"}, field("whatif.threshold", this.threshold, this.shown.width_threshold),
+    const field = (key, input, output) =>
+      make("label", {class: "dsbd-field"}, make("span", {text: say(key)}), input, output);
+    sheet.replaceChildren(
+      make("p", {class: "dsbd-counterfactual", text: say("whatif.marked")}),
+      make(
+        "div",
+        {class: "dsbd-fields"},
+        field("whatif.threshold", this.threshold, this.shown.width_threshold),
         field("whatif.min_width", this.minimum, this.shown.min_width),
-        make("button", {type: "button", text: say("whatif.reset"), onclick: () => this.reset()})),
-      this.verdict, this.result);
+        make("button", {type: "button", text: say("whatif.reset"), onclick: () => this.reset()}),
+      ),
+      this.verdict,
+      this.result,
+    );
     this.reset();
   }
 
@@ -44,45 +74,109 @@ export class WhatIfPanel {
 
   /* One row per trial of the iteration, with a slider for its random number. */
   buildRows() {
-    const {viewer} = this, {now, say} = viewer;
+    const {viewer} = this;
+    const {now, say} = viewer;
     this.rows = now.trials.map((trial, at) => {
-      const input = trial.acceptance === null && trial.verdict !== "unneeded" ? null : make("input", {type: "range", min: 0, max: 0.999, step: 0.001,
-        value: trial.uniform ?? 0.5, "aria-label": say("whatif.uniform", {token: viewer.labelOf(now.nodes[trial.node])}),
-        oninput: (event) => { this.changes.uniforms[at] = Number(event.target.value); this.decide(); }});
-      const cells = {u: make("td"), gauge: make("td", {class: "dsbd-gauge-cell"}), before: make("td"), after: make("td")};
+      const input =
+        trial.acceptance === null && trial.verdict !== "unneeded"
+          ? null
+          : make("input", {
+              type: "range",
+              min: 0,
+              max: 0.999,
+              step: 0.001,
+              value: trial.uniform ?? 0.5,
+              "aria-label": say("whatif.uniform", {token: viewer.labelOf(now.nodes[trial.node])}),
+              oninput: (event) => {
+                this.changes.uniforms[at] = Number(event.target.value);
+                this.decide();
+              },
+            });
+      const cells = {
+        u: make("td"),
+        gauge: make("td", {class: "dsbd-gauge-cell"}),
+        before: make("td"),
+        after: make("td"),
+      };
       const name = make("th", {scope: "row", text: `${viewer.labelOf(now.nodes[trial.node])}`});
-      return {cells, row: make("tr", {}, make("td", {text: trial.layer}), name, make("td", {}, ...(input ? [input] : [])), cells.u, cells.gauge, cells.before, cells.after)};
+      return {
+        cells,
+        row: make(
+          "tr",
+          {},
+          make("td", {text: trial.layer}),
+          name,
+          make("td", {}, ...(input ? [input] : [])),
+          cells.u,
+          cells.gauge,
+          cells.before,
+          cells.after,
+        ),
+      };
     });
-    const head = ["table.layer", "table.token", "table.uniform", "whatif.value", "table.acceptance", "whatif.recorded", "whatif.would"];
-    this.result.replaceChildren(this.rows.length ? scrolled(say("tab.whatif"), make("table", {class: "dsbd-table"},
-      make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
-      make("tbody", {}, ...this.rows.map(({row}) => row)))) : make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}));
+    const head = [
+      "table.layer",
+      "table.token",
+      "table.uniform",
+      "whatif.value",
+      "table.acceptance",
+      "whatif.recorded",
+      "whatif.would",
+    ];
+    this.result.replaceChildren(
+      this.rows.length
+        ? scrolled(
+            say("tab.whatif"),
+            make(
+              "table",
+              {class: "dsbd-table"},
+              make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
+              make("tbody", {}, ...this.rows.map(({row}) => row)),
+            ),
+          )
+        : make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}),
+    );
   }
 
   decide() {
-    const {viewer, changes} = this, {now, say, scene} = viewer, found = whatIf(now, scene.settings, changes);
+    const {viewer, changes} = this;
+    const {now, say, scene} = viewer;
+    const found = whatIf(now, scene.settings, changes);
     this.shown.width_threshold.textContent = number(changes.width_threshold ?? scene.settings.width_threshold);
     this.shown.min_width.textContent = changes.min_width ?? scene.settings.min_width;
     const verdicts = new Map(found.layers.flatMap((layer) => layer.verdicts).map((entry) => [entry.trial, entry]));
     let differ = 0;
-    now.trials.forEach((trial, at) => { differ += this.show(trial, at, verdicts.get(at)); });
-    const widths = found.layers.filter((layer) => layer.width !== now.layer(layer.layer).width)
-      .map((layer) => say("whatif.width", {layer: layer.layer, width: layer.width, recorded: now.layer(layer.layer).width}));
+    now.trials.forEach((trial, at) => {
+      differ += this.show(trial, at, verdicts.get(at));
+    });
+    const widths = found.layers
+      .filter((layer) => layer.width !== now.layer(layer.layer).width)
+      .map((layer) =>
+        say("whatif.width", {layer: layer.layer, width: layer.width, recorded: now.layer(layer.layer).width}),
+      );
     const stop = found.stop ? say(`whatif.stop_${found.stop.reason}`, {layer: found.stop.layer}) : say("whatif.whole");
     this.verdict.textContent = [say("whatif.differ", {count: differ}), ...widths, stop].join(" ");
   }
 
   /* 1 where the verdict differs from the recorded one. */
   show(trial, at, entry) {
-    const {viewer} = this, {cells, row} = this.rows[at], uniform = this.changes.uniforms[at] ?? trial.uniform;
+    const {viewer} = this;
+    const {cells, row} = this.rows[at];
+    const uniform = this.changes.uniforms[at] ?? trial.uniform;
     const state = (name) => [symbol(viewer.styles[name], name, 14), ` ${viewer.say(`state.${name}`)}`];
     const differs = Boolean(entry && entry.verdict !== trial.verdict);
     row.classList.toggle("dsbd-differs", differs);
     row.classList.toggle("dsbd-beyond", !entry);
     cells.u.textContent = uniform === null ? "–" : number(uniform, 3);
-    cells.gauge.replaceChildren(...(entry?.acceptance != null && uniform !== null ? [gauge({low: 0, high: entry.acceptance, u: uniform, state: "accepted"})] : []));
+    cells.gauge.replaceChildren(
+      ...(entry?.acceptance != null && uniform !== null
+        ? [gauge({low: 0, high: entry.acceptance, u: uniform, state: "accepted"})]
+        : []),
+    );
     cells.before.replaceChildren(...state(trial.verdict));
-    cells.after.replaceChildren(...(entry ? [...state(entry.verdict), ...(differs ? [" ≠"] : [])] : [viewer.say("whatif.beyond")]));
+    cells.after.replaceChildren(
+      ...(entry ? [...state(entry.verdict), ...(differs ? [" ≠"] : [])] : [viewer.say("whatif.beyond")]),
+    );
     return Number(differs);
   }
 }
