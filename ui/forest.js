@@ -22,7 +22,7 @@ function draw(how) {
   }
 }
 
-/* A recording opens where its first iteration has been decided and nothing has faded yet, one step before the commit. */
+/* A recording opens one step before the first commit: everything is decided and nothing has faded yet. */
 function openAtVerdicts() {
   viewer.goto({it: 0, step: Infinity});
   viewer.goto({step: viewer.where().step - 1});

@@ -1,5 +1,5 @@
-/* Unpacks what visualize/pages/compressed.py packed: base 85 of gzip. dsbdReady is done once the viewer that the page carries,
- * if it carries one, has run.
+/* Unpacks the text that visualize/pages/compressed.py packed: gzip in base 85.
+ * The promise dsbdReady is fulfilled when the viewer that the page carries, if it carries one, has run.
  */
 globalThis.dsbdUnpack = async (packed) => {
   const signs = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%,()*+-;.=:?@^_`{|}~";

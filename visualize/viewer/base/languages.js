@@ -1,4 +1,5 @@
-/* The string tables, one per language, and the looks of the states. A page may carry fewer tables; English is always there. */
+/* The tables of sentences, one per language, and the looks of the states.
+ * A page may carry fewer tables; English is always there. */
 
 import states from "../../look/states.json" with {type: "json"};
 import ar from "../../words/ar.json" with {type: "json"};

@@ -1,4 +1,5 @@
-/* One iteration as visualize/scenes/to_json.py sent it, opened: nodes, trials, draws, layers, steps, and the looks they lead to. */
+/* One iteration, unpacked from what visualize/scenes/to_json.py sent: nodes, trials, draws, layers and steps,
+ * and how every node looks at every step. */
 
 import {records} from "../base/dom.js";
 

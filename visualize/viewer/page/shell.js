@@ -1,4 +1,4 @@
-/* What a viewer stands in: title, badge and tools above; controls, sentence, forest and card; legend and views below. */
+/* The frame of a viewer: title, badge and tools on top; controls, sentence, forest and card; legend and views below. */
 
 import {ChartsPanel} from "../views/charts.js";
 import {glyph, make, symbol} from "../base/dom.js";

@@ -1,4 +1,5 @@
-/* The linked views below the forest: tabs whose panels are built when first opened and told of every step while open. */
+/* The linked views below the forest, as tabs. A panel is built when it is first opened, and follows every step while
+ * it is open. */
 
 import {make} from "../base/dom.js";
 
@@ -67,7 +68,7 @@ export class Tabs {
     });
   }
 
-  /* changed: another iteration is shown; news: the scene has changed. Closed panels remember it until they are opened. */
+  /* changed: another iteration is shown. news: the scene has changed. Closed panels take it in when they are opened. */
   update(changed = false, news = false) {
     this.panels.forEach((panel, at) => {
       this.stale[at] ||= changed || (news && Boolean(panel.whole));

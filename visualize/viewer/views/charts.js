@@ -1,4 +1,5 @@
-/* Charts of the whole decode: chosen widths and accepted depth, and seconds per phase. Drawn with Plotly when opened. */
+/* Charts of the whole decode: widths and accepted depth, and seconds per phase. Plotly draws them
+ * when they are opened. */
 
 import {make} from "../base/dom.js";
 

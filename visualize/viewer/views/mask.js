@@ -1,4 +1,5 @@
-/* The forest attention mask: who sees whom. Every node sees the prompt, its input beam, its own ancestors and itself. */
+/* The forest attention mask: which node sees which.
+ * Every node sees the prompt, its input beam, its ancestors and itself. */
 
 import {clamp, draw, make, scrolled} from "../base/dom.js";
 

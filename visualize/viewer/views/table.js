@@ -16,7 +16,7 @@ export class TablePanel {
     const {viewer} = this;
     const {now, say} = viewer;
     const head = make("tr", {}, ...COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)})));
-    this.cells = now.nodes.map((node) =>
+    this.cells = now.nodes.map(() =>
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
