@@ -34,7 +34,7 @@ TIMED = """async ([key, count]) => {
 def main(path: str) -> None:
     trace = Trace.load(path)
     start = time.perf_counter()
-    packed = visualize.build_scene(trace).to_dict()
+    packed = visualize.scene_json(visualize.build_scene(trace))
     seconds = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = Path(folder) / "viewer.html"

@@ -16,6 +16,7 @@ import plotly.graph_objects as go
 
 from ui.recording import Recording
 from ui.running_text import running_text
+from visualize import scene_json
 
 _NUMBERS = count(1)
 
@@ -28,12 +29,12 @@ def whole_scene(recording: Recording, *, live: bool = False, first: bool = False
         live: it is the decode that runs or has just run; the viewer follows it, or stays where its visitor stepped.
         first: its first scene; nobody has stepped anywhere yet.
     """
-    return _message(kind="whole", live=live, first=first, packed=_packed(recording.scene().to_dict()))
+    return _message(kind="whole", live=live, first=first, packed=_packed(scene_json(recording.scene())))
 
 
 def more_scene(recording: Recording, since: int) -> str:
     """The iterations from ``since`` on, for a viewer that has the earlier ones."""
-    scene = recording.scene(last=len(recording) - since).to_dict()
+    scene = scene_json(recording.scene(last=len(recording) - since))
     news = {name: scene[name] for name in ("tokens", "iterations", "statistics")}
     return _message(kind="more", live=True, since=since, packed=_packed(news))
 

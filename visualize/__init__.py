@@ -1,7 +1,7 @@
 """Drawings of a trace: figures, text, SVG, a stand-alone page, and the viewer they share.
 
-Data flows one way: trace -> scene -> figure. Nothing here needs torch, a model or a page; names are
-loaded when they are first used, so that ``import visualize`` costs nothing.
+Data flows one way: trace, scene, drawing, page. Nothing here needs torch or a model. A name is loaded when it is
+first used, so ``import visualize`` costs almost nothing.
 """
 
 from importlib import import_module
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from visualize.scenes.build import build_scene as build_scene
     from visualize.scenes.diff import diff_scene as diff_scene
     from visualize.scenes.source import scene_of as scene  # noqa: F401 - the public name
+    from visualize.scenes.to_json import scene_json as scene_json
     from visualize.scenes.what_if import what_if as what_if
     from visualize.viewer.assets import viewer_assets as viewer_assets
 
@@ -45,13 +46,13 @@ _HOMES = {
     "SceneBuilder": "scenes.build",
     "build_scene": "scenes.build",
     "compare_figure": "figures.compare",
-    "export_bench": "pages.bench_page",
     "diff_scene": "scenes.diff",
+    "embed_snippet": "embed.snippets",
+    "export_bench": "pages.bench_page",
     "export_csv": "drawings.csv",
     "export_html": "pages.trace_page",
     "export_lesson": "pages.lesson_page",
     "export_mermaid": "drawings.mermaid",
-    "embed_snippet": "embed.snippets",
     "export_site": "pages.site",
     "export_svg": "drawings.svg",
     "export_text": "drawings.text",
@@ -62,21 +63,22 @@ _HOMES = {
     "forest_text": "drawings.text",
     "forest_tikz": "drawings.tikz",
     "mask_figure": "figures.mask",
+    "nodes_csv": "drawings.csv",
+    "quality_figure": "figures.bench",
+    "scaling_figure": "figures.scaling",
     "scene": "scenes.source",
+    "scene_json": "scenes.to_json",
     "show": "embed.notebook",
+    "speed_figure": "figures.bench",
     "timeline_figure": "figures.decode",
     "tokens_figure": "figures.decode",
     "viewer_assets": "viewer.assets",
-    "widget": "embed.widget",
-    "quality_figure": "figures.bench",
-    "scaling_figure": "figures.scaling",
-    "speed_figure": "figures.bench",
-    "nodes_csv": "drawings.csv",
     "what_if": "scenes.what_if",
+    "widget": "embed.widget",
     "width_figure": "figures.decode",
 }
 _NAMED = {"scene": "scene_of"}
-"""Names that their home knows otherwise."""
+"""Public names whose home uses another name."""
 __all__ = sorted(_HOMES)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from dsbd.tracing.records import Iteration
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
+from visualize.scenes.to_json import scene_json
 
 
 def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int = 0, step: int = 0) -> Any:
@@ -19,7 +20,8 @@ def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int 
         it: the iteration to open at, from 0.
         step: the step of that iteration, from 0.
 
-    Returns: an ``anywidget.AnyWidget`` with the traits ``scene`` (``Scene.to_dict()``), ``it`` and ``step``.
+    Returns: an ``anywidget.AnyWidget`` with the traits ``scene`` (as :func:`visualize.scene_json` gives it), ``it`` and
+        ``step``.
 
     Raises:
         TraceError: the source is no trace.
@@ -33,4 +35,4 @@ def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int 
         if error.name not in ("anywidget", "traitlets"):
             raise
         raise ImportError("visualize.widget needs anywidget; install it with: pip install 'dsbd[widget]'") from None
-    return module.ViewerWidget(scene=scene.to_dict(), it=it, step=step)
+    return module.ViewerWidget(scene=scene_json(scene), it=it, step=step)

@@ -20,6 +20,7 @@ from visualize.pages.viewer_parts import Kit, carried_kit
 from visualize.scenes.place import step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
+from visualize.scenes.to_json import scene_json
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _ICONS = {"previous": "←", "next": "→"}
@@ -81,7 +82,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}{_foot(words)}</section>',
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
-        packed_element("dsbd-scene-0", packed_json(scene.to_dict())),
+        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
         kit.body,
         script(page_file("lesson.js")),
     ]

@@ -11,6 +11,7 @@ from visualize.pages.page_words import page_words
 from visualize.pages.trace_page import START
 from visualize.pages.viewer_parts import shared_kit
 from visualize.scenes.records import Scene
+from visualize.scenes.to_json import scene_json
 from visualize.words.words import number
 
 VIEWER = "viewer/"
@@ -97,7 +98,7 @@ def trace_page(card: Card, *, site: str, base_url: str, name: str, language: str
         f'<a href="{card.download}" download>{words["site.download"]}</a></div>',
         f"<details><summary>{words['site.embed']}</summary>",
         f'<textarea readonly aria-label="{words["site.embed"]}">{embed}</textarea></details></footer></main>',
-        packed_element("dsbd-scene-0", packed_json(card.scene.to_dict())),
+        packed_element("dsbd-scene-0", packed_json(scene_json(card.scene))),
         kit.body,
         START,
     ]

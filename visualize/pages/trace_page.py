@@ -4,7 +4,6 @@ import html
 import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol
 
 from dsbd.errors import TraceError
 from visualize.files import write
@@ -12,25 +11,13 @@ from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
-from visualize.scenes.records import ResultBeam
+from visualize.scenes.records import DiffScene, Scene
 from visualize.scenes.source import Source, scene_of
+from visualize.scenes.to_json import scene_json
 from visualize.viewer.assets import plotly_js_path
 
-
-class Drawn(Protocol):
-    """What a viewer can show: a scene, or two side by side."""
-
-    @property
-    def title(self) -> str: ...
-    @property
-    def prompt(self) -> tuple[str, ...]: ...
-    @property
-    def result(self) -> tuple[ResultBeam, ...]: ...
-    @property
-    def strings(self) -> dict[str, str]: ...
-    def to_dict(self) -> dict[str, Any]: ...
-
-
+Drawn = Scene | DiffScene
+"""What a viewer can show."""
 START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
 
@@ -107,7 +94,7 @@ def _places(scenes: list[Drawn], place: str) -> str:
 
 
 def _scenes(scenes: list[Drawn]) -> Iterable[str]:
-    return (packed_element(f"dsbd-scene-{at}", packed_json(scene.to_dict())) for at, scene in enumerate(scenes))
+    return (packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(scenes))
 
 
 def _without_scripts(scenes: list[Drawn]) -> str:

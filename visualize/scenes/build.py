@@ -11,6 +11,7 @@ from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import forest_graph, tidy
 from visualize.scenes.records import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
 from visualize.scenes.steps import Look, StepList
+from visualize.scenes.to_json import SceneWithToDict
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words.words import Words
 
@@ -108,7 +109,7 @@ class SceneBuilder:
             for beam in result.beams
         )  # fmt: skip
         settings = {} if self.settings is None else dict(vars(self.settings))
-        return Scene(
+        return SceneWithToDict(
             self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
             self.statistics, beams, self.words.table,
         )  # fmt: skip

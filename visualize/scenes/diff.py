@@ -1,67 +1,13 @@
-"""Two traces of one prompt side by side, with the first step where they part."""
+"""Compares two traces of one prompt step by step and finds the first step where they part."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
 
 from dsbd.errors import TraceError
 from dsbd.tracing.records import ROOT
 from visualize.scenes.build import build_scene
-from visualize.scenes.records import IterationScene, ResultBeam, Scene, StepScene
+from visualize.scenes.records import DiffScene, Divergence, IterationScene, Scene, StepScene
 from visualize.scenes.source import Source, load_trace
-
-FORMAT = "dsbd-diff/1"
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """The first step that differs."""
-
-    it: int
-    """Place of the iteration, from 0."""
-    iteration: int
-    """Its recorded index."""
-    step: int
-    """Place of the step, from 0; the first step that only one of the two has counts as different."""
-    phase: str
-    layer: int
-    """0 where the step is about no layer."""
-
-
-@dataclass(frozen=True)
-class DiffScene:
-    """Two scenes and where they part. Pages take it as they take a scene."""
-
-    left: Scene
-    right: Scene
-    divergence: Divergence | None
-    """None where both took the same steps."""
-
-    @property
-    def title(self) -> str:
-        return f"{self.left.title} | {self.right.title}"
-
-    @property
-    def prompt(self) -> tuple[str, ...]:
-        return self.left.prompt
-
-    @property
-    def result(self) -> tuple[ResultBeam, ...]:
-        return self.left.result
-
-    @property
-    def strings(self) -> dict[str, str]:
-        return self.left.strings
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready plain data for the viewer."""
-        return {
-            "format": FORMAT,
-            "language": self.strings["language"],
-            "left": self.left.to_dict(),
-            "right": self.right.to_dict(),
-            "divergence": None if self.divergence is None else asdict(self.divergence),
-        }
+from visualize.scenes.to_json import DiffSceneWithToDict
 
 
 def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScene:
@@ -81,7 +27,7 @@ def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScen
         shown = [trace.prompt.text[:40] for trace in traces]
         raise TraceError(f"the traces have different prompts, {shown[0]!r} and {shown[1]!r}; record both with the same")
     scenes = [build_scene(trace, language=language) for trace in traces]
-    return DiffScene(scenes[0], scenes[1], first_divergence(scenes[0], scenes[1]))
+    return DiffSceneWithToDict(scenes[0], scenes[1], first_divergence(scenes[0], scenes[1]))
 
 
 def first_divergence(left: Scene, right: Scene) -> Divergence | None:

@@ -262,8 +262,43 @@ class Scene:
     strings: dict[str, str]
     """The sentence templates of the language the scene was built in."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready plain data, packed (``visualize.scenes.to_json``), with all that the viewer needs."""
-        from visualize.scenes.to_json import pack_scene
 
-        return pack_scene(self)
+@dataclass(frozen=True)
+class Divergence:
+    """The first step at which two scenes differ."""
+
+    it: int
+    """Place of the iteration, from 0."""
+    iteration: int
+    """Its recorded index."""
+    step: int
+    """Place of the step, from 0; the first step that only one of the two has counts as different."""
+    phase: str
+    layer: int
+    """0 where the step is about no layer."""
+
+
+@dataclass(frozen=True)
+class DiffScene:
+    """Two scenes of one prompt, and where they part. Pages take it as they take a scene."""
+
+    left: Scene
+    right: Scene
+    divergence: Divergence | None
+    """None where both took the same steps."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.left.title} | {self.right.title}"
+
+    @property
+    def prompt(self) -> tuple[str, ...]:
+        return self.left.prompt
+
+    @property
+    def result(self) -> tuple[ResultBeam, ...]:
+        return self.left.result
+
+    @property
+    def strings(self) -> dict[str, str]:
+        return self.left.strings

@@ -1,21 +1,22 @@
-"""A scene as JSON-ready data, small enough to stream: long lists become tables that name their fields once.
+"""Turns a scene into plain data for JSON, small enough to stream: long lists are tables that name their fields once.
 
-It holds no sentences: the viewer fills the templates of its language with the recorded numbers, as
-``visualize.words.words`` does. What takes part in a decision stands here in full; numbers that are only drawn
-keep six digits.
+The data holds no sentences: the viewer fills the templates of its language with the recorded numbers, as
+``visualize.words.words`` does. A number that takes part in a decision keeps every digit; a number that is only drawn
+keeps six.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
-from visualize.scenes.records import Change, IterationScene, LayerScene, NodeScene, Scene
+from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
 from visualize.scenes.tokens import MARKS
 
 FORMAT = "dsbd-scene/2"
+DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
 DRAWN_DIGITS = 4
-"""Of the likeliest pairs, which only bars and two digits show."""
+"""Of the likeliest pairs, shown as bars and with two digits."""
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
         "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
         "completes")  # fmt: skip
@@ -29,28 +30,58 @@ TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
 EXACT = {"target_prob", "draft_prob"}
-"""Of a drafted node: what decides its verdict."""
+"""Of a drafted node: these numbers decide its verdict and keep every digit."""
 
 
-def pack_scene(scene: Scene) -> dict[str, Any]:
-    """All that the viewer draws."""
+def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
+    """A scene as plain data that ``json.dumps`` takes: what the viewer's ``mount`` draws.
+
+    Args:
+        scene: of a trace (:func:`visualize.scene`, :func:`visualize.build_scene`), or of two traces side by side
+            (:func:`visualize.diff_scene`).
+
+    Returns: new lists and dicts of strings, numbers, booleans and None. Numbers that only a drawing uses have six
+    significant digits, all others every digit.
+    """
+    if isinstance(scene, DiffScene):
+        return {
+            "format": DIFF_FORMAT,
+            "language": scene.strings["language"],
+            "left": scene_json(scene.left),
+            "right": scene_json(scene.right),
+            "divergence": None if scene.divergence is None else asdict(scene.divergence),
+        }
     return {
         "format": FORMAT,
         "language": scene.strings["language"],
         "title": scene.title,
         "models": list(scene.models),
-        "settings": {
-            name: list(value) if isinstance(value, tuple) else value for name, value in scene.settings.items()
-        },
+        "settings": _plain(scene.settings),
         "prompt": list(scene.prompt),
         "tokens": _table(TOKEN, scene.tokens),
-        "iterations": [pack_iteration(iteration) for iteration in scene.iterations],
+        "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
         "result": [asdict(beam) for beam in scene.result],
     }
 
 
-def pack_iteration(iteration: IterationScene) -> dict[str, Any]:
+class SceneWithToDict(Scene):
+    """A scene with the method ``to_dict``, the name of :func:`scene_json` before 0.2; it goes after 0.2."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as :func:`scene_json`."""
+        return scene_json(self)
+
+
+class DiffSceneWithToDict(DiffScene):
+    """Two scenes with the method ``to_dict``, the name of :func:`scene_json` before 0.2; it goes after 0.2."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as :func:`scene_json`."""
+        return scene_json(self)
+
+
+def _iteration(iteration: IterationScene) -> dict[str, Any]:
     """One iteration; nodes are named by their place in it."""
     places = {node.id: place for place, node in enumerate(iteration.nodes)}
     slots = iteration.slots
@@ -62,15 +93,9 @@ def pack_iteration(iteration: IterationScene) -> dict[str, Any]:
         "nodes": {"fields": list(NODE), "rows": [_node(node) for node in iteration.nodes]},
         "trials": _records(TRIAL, iteration.trials, places),
         "draws": _records(DRAW, iteration.draws, places),
-        "layers": [_layer(layer) for layer in iteration.layers],
+        "layers": [_plain({field: getattr(layer, field) for field in LAYER}) for layer in iteration.layers],
         "alternatives": _alternatives(iteration),
-        "steps": {
-            "fields": list(STEP),
-            "rows": [
-                [step.phase, step.layer, step.focus, list(step.about), [_change(change) for change in step.changes]]
-                for step in iteration.steps
-            ],
-        },
+        "steps": {"fields": list(STEP), "rows": [_step(step) for step in iteration.steps]},
         "beams_before": _table(BEAM, iteration.beams_before),
         "beams_after": _table(BEAM, iteration.beams_after),
         "seconds": _rounded(iteration.seconds),
@@ -79,9 +104,16 @@ def pack_iteration(iteration: IterationScene) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _step(step: StepScene) -> list[Any]:
+    changes = [[change.node, change.state, change.slots, int(change.landed)] for change in step.changes]
+    return [step.phase, step.layer, step.focus, list(step.about), changes]
+
+
 def _node(node: NodeScene) -> list[Any]:
-    """What can be told from another field is null: the token where it is its label, its columns where each
-    character has one, and what it adds where that is the token with its spaces marked. Nulls at the end are left out.
+    """A field that follows from another is None, and a row ends with its last value that is not None.
+
+    The token follows where it equals its label, the columns where each character takes one, and the added text where
+    it is the token with real spaces in place of their marks.
     """
     row = {field: getattr(node, field) for field in NODE}
     row["columns"] = None if node.columns == len(node.label) else node.columns
@@ -95,15 +127,6 @@ def _node(node: NodeScene) -> list[Any]:
     return values
 
 
-def _change(change: Change) -> list[Any]:
-    return [change.node, change.state, change.slots, int(change.landed)]
-
-
-def _layer(layer: LayerScene) -> dict[str, Any]:
-    plain = {field: getattr(layer, field) for field in LAYER}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
-
-
 def _alternatives(iteration: IterationScene) -> dict[str, Any]:
     """The likeliest pairs of all layers in one table."""
     rows = [
@@ -115,7 +138,7 @@ def _alternatives(iteration: IterationScene) -> dict[str, Any]:
 
 
 def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
-    """Trials or draws with every digit of what decided them."""
+    """Trials or draws, every digit kept."""
     rows = [[places[item.node] if field == "node" else getattr(item, field) for field in fields] for item in items]
     return {"fields": list(fields), "rows": rows}
 
@@ -124,8 +147,12 @@ def _table(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:
     return {"fields": list(fields), "rows": [[_rounded(getattr(item, field)) for field in fields] for item in items]}
 
 
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+
+
 def _rounded(value: Any, digits: int = DIGITS) -> Any:
-    """Floats to so many significant digits, inside lists and dicts too."""
+    """Rounds floats to this many significant digits, inside lists and dicts too."""
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
     if isinstance(value, dict):

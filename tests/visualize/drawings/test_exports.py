@@ -77,11 +77,3 @@ def test_assets_come_from_one_source():
     selectors = [one.strip() for rule in re.findall(r"([^{}]+)\{", rules) for one in rule.split(",")]
     for selector in selectors:
         assert selector.startswith((".dsbd", "@")) or selector.endswith(("reduce)", "active)")), selector
-
-
-def test_public_names_load_and_unknown_ones_do_not():
-    for name in visualize.__all__:
-        assert callable(getattr(visualize, name))
-    assert "forest_figure" in dir(visualize)
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = visualize.nothing

@@ -61,7 +61,7 @@ def test_python_and_reader_step_together(browser, tmp_path):
         page.evaluate("() => { model.set('it', 0); model.set('step', 4); model.tell('change:it'); }")
         assert frame.inner_text(says) == SCENE.iterations[0].steps[4].sentence
         page.evaluate("scene => { model.set('scene', scene); model.tell('change:scene'); }",
-                      json.loads(json.dumps(visualize.scene(nasty_trace()).to_dict())))  # fmt: skip
+                      json.loads(json.dumps(visualize.scene_json(visualize.scene(nasty_trace())))))  # fmt: skip
         assert hostile_marks(frame) == 0
         page.evaluate("() => end()")
         assert page.locator(".dsbd").count() == 0

@@ -141,7 +141,7 @@ def table(packed):
 
 
 def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
-    packed = SCENE.to_dict()
+    packed = visualize.scene_json(SCENE)
     plain = json.loads(json.dumps(packed, allow_nan=False))
     assert plain == packed
     assert plain["format"] == "dsbd-scene/2"
@@ -162,6 +162,14 @@ def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
         for layer, one in zip(entry["layers"], record.layers, strict=True):
             assert layer["chain_S"] == one.chain_S
             assert [scene.nodes[place].id for place in layer["alive"]] == one.alive
+
+
+def test_the_old_name_of_scene_json_still_answers():
+    """Catches a notebook of 0.1 that breaks before 0.2 is over."""
+    assert SCENE.to_dict() == visualize.scene_json(SCENE)
+    pair = visualize.diff_scene(TRACE, TRACE)
+    assert pair.to_dict() == visualize.scene_json(pair)
+    assert pair.to_dict()["format"] == "dsbd-diff/1"
 
 
 def test_drawing_needs_neither_torch_nor_gradio():

@@ -7,7 +7,7 @@ import pytest
 
 from dsbd.tracing.trace import Trace
 from tests.visualize.traces import OPEN, TRACES
-from visualize import build_scene, what_if
+from visualize import build_scene, scene_json, what_if
 
 
 def questions(trace: Trace, iteration: int, count: int) -> list[dict]:
@@ -31,7 +31,7 @@ def questions(trace: Trace, iteration: int, count: int) -> list[dict]:
 @pytest.mark.parametrize("name", TRACES)
 def test_both_answer_what_if_alike(modules, name):
     trace = TRACES[name]
-    packed = build_scene(trace).to_dict()
+    packed = scene_json(build_scene(trace))
     for at, iteration in enumerate(trace.iterations[:8]):
         asked = questions(trace, at, 25)
         answers = modules.run(

@@ -8,7 +8,7 @@ import pytest
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace, canonical_digest
 from tests.visualize.traces import OPEN, RECORDED, TRACES
-from visualize import build_scene
+from visualize import build_scene, scene_json
 
 RECHECK = (
     OPEN
@@ -21,7 +21,7 @@ RECHECK = (
 @pytest.mark.parametrize("name", [name for name in TRACES if name != "nasty"])
 def test_every_decision_of_a_true_trace_follows_in_the_browser(modules, name):
     trace = TRACES[name]
-    reports = modules.run(RECHECK, build_scene(trace).to_dict())
+    reports = modules.run(RECHECK, scene_json(build_scene(trace)))
     assert [report["failure"] for report in reports] == [None] * len(trace.iterations)
     for report, iteration in zip(reports, trace.iterations, strict=True):
         assert report["checks"] == len(iteration.trials) + len(iteration.draws) + 3 * len(iteration.layers)
@@ -83,7 +83,7 @@ def test_a_tampered_decision_is_named(modules, name, kind):
         trace, at = found
         report = verify_trace(trace)
         assert not report.passed
-        failures = [one["failure"] for one in modules.run(RECHECK, build_scene(trace).to_dict())]
+        failures = [one["failure"] for one in modules.run(RECHECK, scene_json(build_scene(trace)))]
         assert failures[at] is not None, report.failure
         assert [place for place, failure in enumerate(failures) if failure] == [at]
         assert f"iteration {at}, layer {failures[at]['layer']}" in report.failure
@@ -96,7 +96,7 @@ def test_a_distribution_that_does_not_follow_from_the_chain_is_named(modules):
     shifted = [layer.accepted_distribution[0] + 0.01, layer.accepted_distribution[1] - 0.01]
     changed = replace(layer, accepted_distribution=shifted + layer.accepted_distribution[2:])
     first = replace(trace.iterations[0], layers=[changed, *trace.iterations[0].layers[1:]])
-    packed = build_scene(replace(trace, iterations=[first, *trace.iterations[1:]])).to_dict()
+    packed = scene_json(build_scene(replace(trace, iterations=[first, *trace.iterations[1:]])))
     failures = [report["failure"] for report in modules.run(RECHECK, packed)]
     assert failures[0] == {"layer": 1, "what": "width", "place": -1}
     assert failures[1:] == [None] * (len(failures) - 1)

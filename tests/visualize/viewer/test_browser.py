@@ -178,7 +178,7 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
     page.write_text(
         f"""<!doctype html><meta charset="utf-8"><style>{assets["css"]}</style><div id="a"></div><div id="b"></div>
         <script src="{plotly_js_path().as_uri()}"></script>
-        <script id="scene" type="application/json">{embedded_json(SCENE.to_dict())}</script>
+        <script id="scene" type="application/json">{embedded_json(visualize.scene_json(SCENE))}</script>
         <script>{assets["js_classic"]}
         const scene = JSON.parse(document.getElementById("scene").textContent);
         const first = {{...scene, iterations: scene.iterations.slice(0, 1)}};
@@ -202,7 +202,7 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
         run("() => a.destroy()")
         assert run("() => document.querySelectorAll('.dsbd').length") == 1
         run("() => b.setScene(null)")
-        empty = json.dumps(visualize.SceneBuilder(None).scene().to_dict())
+        empty = json.dumps(visualize.scene_json(visualize.SceneBuilder(None).scene()))
         run(f"() => b.setScene({empty})")
         assert opened.page.inner_text(".dsbd-empty") == "This trace holds no iterations."
         assert opened.errors == []

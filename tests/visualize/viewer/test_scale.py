@@ -6,7 +6,7 @@ import pytest
 
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
-from visualize import build_scene
+from visualize import build_scene, scene_json
 from visualize.pages.trace_page import html_page
 
 TRACE = toy_trace(max_new_tokens=512, draft_width=6, cover_width=8, min_width=3, seed=2)
@@ -34,7 +34,7 @@ def test_a_long_trace_is_small():
     assert nodes >= 5000
     assert sum(len(iteration.layers) for iteration in TRACE.iterations) == 512
     scene = build_scene(TRACE)
-    packed = json.dumps(scene.to_dict(), ensure_ascii=False, separators=(",", ":")).encode()
+    packed = json.dumps(scene_json(scene), ensure_ascii=False, separators=(",", ":")).encode()
     assert len(packed) / nodes < 320
     assert len(packed) < 2_000_000
 

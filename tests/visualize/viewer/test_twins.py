@@ -7,7 +7,7 @@ import pytest
 
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.traces import OPEN, TRACES
-from visualize import build_scene, nodes_csv
+from visualize import build_scene, nodes_csv, scene_json
 from visualize.viewer.bundle import known_languages
 from visualize.words.words import number, tell_apart
 
@@ -29,7 +29,7 @@ def test_both_say_the_same_sentences(modules, name, language):
                     words.verdict(iteration, fact),
                     fact.trial ? words.residual(fact.trial, iteration.nodes[at]) : ""]))};
         });""",
-        scene.to_dict(),
+        scene_json(scene),
     )  # fmt: skip
     for iteration, shown in zip(scene.iterations, said, strict=True):
         assert shown["steps"] == [step.sentence for step in iteration.steps]
@@ -58,7 +58,7 @@ def test_both_write_the_same_table(modules, name):
     code = """const {Iteration} = await import("/viewer/forest/iteration.js");
               const {csvText} = await import("/viewer/page/exports.js");"""
     written = modules.run(
-        f'{code} return given.iterations.map((packed) => csvText(new Iteration(packed), "prompt"));', scene.to_dict()
+        f'{code} return given.iterations.map((packed) => csvText(new Iteration(packed), "prompt"));', scene_json(scene)
     )
     assert written == [nodes_csv(scene, at) for at in range(len(scene.iterations))]
 
