@@ -1,4 +1,7 @@
-"""The decoder: draft, score, verify, commit, yield. *Source:* the paper's Algorithm 1; DESIGN.md section 3."""
+"""The decoder: draft, score, verify, commit, yield.
+
+*Source:* the paper's Algorithm 1; docs/algorithm.md, *One iteration*.
+"""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace

@@ -3,7 +3,7 @@
 Legal whatever it chooses: the depth of an iteration depends on earlier iterations alone. It reads no clock,
 so that a run with the same settings and seed makes the same choices.
 
-*Source:* expected layers by Theorem 3.2 of the paper; DESIGN.md section 6.
+*Source:* expected layers by Theorem 3.2 of the paper; docs/algorithm.md, *Depth and auto*.
 """
 
 from collections.abc import Sequence

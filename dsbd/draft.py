@@ -59,7 +59,7 @@ class Drafter:
         ends: [vocabulary] bool, True for ids that end a beam, on the model's device.
         generator: source of the races; its uniforms are not recorded.
 
-    *Source:* the paper's Algorithm 1, drafting stage; DESIGN.md section 3.
+    *Source:* the paper's Algorithm 1, drafting stage; docs/algorithm.md, *One iteration*.
     """
 
     def __init__(self, row: Row, settings: ResolvedSettings, ends: torch.Tensor, generator: torch.Generator) -> None:

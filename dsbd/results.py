@@ -1,4 +1,4 @@
-"""What a decode returns. All figures mean what DESIGN.md section 10 says."""
+"""What a decode returns. All figures are explained in docs/algorithm.md, *What the numbers mean*."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

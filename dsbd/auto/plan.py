@@ -5,7 +5,7 @@ it costs (seconds of an iteration) give layers per second at every depth, an ite
 depth. Where none beats beam sampling of the same width, nothing is drafted. The clock decides here and nowhere
 else: the resolved settings hold the costs, and a run with them again makes the same choices.
 
-*Source:* Theorem 3.2 of the paper for the expected layers; DESIGN.md section 6.
+*Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
 
 import statistics

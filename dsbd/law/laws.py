@@ -1,7 +1,9 @@
 """The joint law of a layer, over (alive beam, token) pairs, and the residual that rejections leave.
 
-Everything here is host arithmetic in float64 on the few pairs that top-k leaves (DESIGN.md
-sections 2 and 4). ``draft_*`` and ``target_*`` say whose law a number belongs to.
+Everything here is host arithmetic in float64 on the few pairs that top-k leaves. ``draft_*`` and
+``target_*`` say whose law a number belongs to.
+
+*Source:* docs/algorithm.md, *The joint law* and *The residual in closed form*.
 """
 
 from collections.abc import Sequence
@@ -82,7 +84,9 @@ class Law:
 def joint_law(
     rows: Sequence[Row], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
 ) -> Law:
-    """Warp the joint law of a layer once: temperature, then top-k, then top-p (DESIGN.md section 2).
+    """Warp the joint law of a layer once: temperature, then top-k, then top-p.
+
+    *Source:* docs/algorithm.md, *The joint law*.
 
     Args:
         rows: next-token rows of the alive beams, in the order of the beams.
@@ -147,7 +151,7 @@ class Residual:
     """The target's law as the trials of a layer change it, in closed form.
 
     After rejections P' = max(P - c Q, 0) / S(c) with S(c) = sum max(P - c Q, 0); a rejection moves
-    c by S(c) * gain; an acceptance resets c to 0 (DESIGN.md section 4). ``gain`` is 1 for
+    c by S(c) * gain; an acceptance resets c to 0 (docs/algorithm.md, *The residual in closed form*). ``gain`` is 1 for
     independent drafts; without replacement the k-th draft came from Q less the earlier drafts,
     renormalised, which is Q times gain = 1 / (1 - mass of the earlier drafts).
 

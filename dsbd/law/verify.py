@@ -4,9 +4,9 @@ Exact means: given everything up to layer l, the beams of layer l + 1 are ``widt
 target's joint law P of that layer. All randomness comes through :class:`Choices`, so that tests
 enumerate this very function by branching there.
 
-*Source:* the paper's Algorithm 1 (whose ratio is printed upside down: P'/Q is right) and DESIGN.md
-section 3. Differs from the authors' code, which verifies draws without replacement as if they were
-independent.
+*Source:* the paper's Algorithm 1 (whose ratio is printed upside down: P'/Q is right);
+docs/algorithm.md, *One iteration*. Differs from the authors' code, which verifies draws without
+replacement as if they were independent.
 """
 
 import math

@@ -1,6 +1,6 @@
 """How many beams a layer must yield: the dynamic width.
 
-*Source:* the paper's section on dynamic width and Eq. 3; DESIGN.md sections 4 and 5. Differs from
+*Source:* the paper's section on dynamic width and Eq. 3; docs/algorithm.md, *The dynamic width*. Differs from
 the authors' code, which subtracts Q twice per step.
 """
 

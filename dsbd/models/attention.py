@@ -3,7 +3,7 @@
 With a mask, the stock path repeats keys and values once per query head of a group, in every layer of every
 forward. Here the heads of a group become rows of one longer query instead: the same sums, nothing copied.
 
-*Source:* ``AttentionInterface`` of transformers; DESIGN.md section 6.
+*Source:* ``AttentionInterface`` of transformers; docs/algorithm.md, *The engine*.
 """
 
 from typing import Any

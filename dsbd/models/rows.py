@@ -79,7 +79,7 @@ class Row(Protocol):
 
 
 class ForestRow:
-    """One cache row for all beams of one decode. *Source:* DESIGN.md section 6."""
+    """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
     def __init__(self, model: LanguageModel, slots: int = 0) -> None:
         """``slots``: how many it is expected to need."""

@@ -3,7 +3,7 @@
 Pure arithmetic on the trace, written apart from the decoder (it shares no code with ``verify``). What
 the audit cannot see is whether the models really gave these probabilities: that takes the models.
 
-*Source:* DESIGN.md sections 3 to 5 and 7.
+*Source:* docs/algorithm.md, *One iteration*, *The dynamic width* and *The trace*.
 """
 
 import math

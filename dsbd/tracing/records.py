@@ -109,8 +109,8 @@ class Node:
 class Trial:
     """One draft put to the test. Duplicates of a node have a trial each.
 
-    With c and S as in DESIGN.md section 4, the residual at the node is max(P - c*Q, 0) / S, and the
-    acceptance probability is min(1, residual / draft_prob).
+    With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
+    max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
     """
 
     layer: int

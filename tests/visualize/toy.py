@@ -1,6 +1,6 @@
 """A toy decode on a bigram table, recorded as a true trace: small, deterministic, with every verdict in it.
 
-The law is DESIGN.md sections 2 to 5 with replacement, written for reading. Its words are chosen to be
+The law is that of docs/algorithm.md, *One iteration*, with replacement, written for reading. Its words are chosen to be
 awkward on purpose: markup, quotes, right-to-left text, a character split over two tokens, a NUL.
 """
 

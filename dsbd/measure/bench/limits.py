@@ -1,4 +1,7 @@
-"""How close a contender is to what is possible. *Source:* DESIGN.md section 6; the paper's Theorem 3.2."""
+"""How close a contender is to what is possible.
+
+*Source:* docs/algorithm.md, *The engine*; the paper's Theorem 3.2.
+"""
 
 from collections.abc import Mapping
 from typing import Any

@@ -7,7 +7,7 @@ bucket's forward is the eager one up to rounding.
 
 The buffers serve one decode at a time. A second one that runs beside it, and one that outgrows them, go on eagerly.
 
-*Source:* DESIGN.md section 6.
+*Source:* docs/algorithm.md, *The engine*.
 """
 
 from collections.abc import Callable

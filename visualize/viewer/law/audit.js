@@ -1,5 +1,5 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
- * dsbd/tracing/audit.py does the same and more; DESIGN sections 3 to 5 are the law. */
+ * dsbd/tracing/audit.py does the same and more; docs/algorithm.md, *One iteration* is the law. */
 
 import {alphasOf, tailsOf} from "./chances.js";
 import {widest} from "../base/words.js";

@@ -1,4 +1,4 @@
-/* From the residual chain of a layer to P(accepted >= k); DESIGN sections 4 and 5. */
+/* From the residual chain of a layer to P(accepted >= k); docs/algorithm.md, *The dynamic width*. */
 
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));

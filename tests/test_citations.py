@@ -1,0 +1,45 @@
+"""Docstrings and comments cite docs/algorithm.md by heading, and the headings are there."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDERS = ("dsbd", "visualize", "ui", "tests", "training", "benchmarks")
+SUFFIXES = (".py", ".js", ".json", ".md")
+PAGE = "docs/algorithm.md"
+GONE = "DESIGN" + ".md"
+HEADINGS = set(re.findall(r"^#+ (.+)$", (ROOT / PAGE).read_text(encoding="utf-8"), re.MULTILINE))
+CITATION = re.compile(re.escape(PAGE) + r"((?:(?:, | and )\*[^*]+\*)+)")
+
+
+def _texts() -> dict[Path, str]:
+    """The text of every source file, with line breaks and the stars of JavaScript comments taken out."""
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*") if file.suffix in SUFFIXES]
+    inside = [file for file in files if "node_modules" not in file.parts]
+    return {file: re.sub(r"(\n\s*(\* )?|\\n)\s*", " ", file.read_text(encoding="utf-8")) for file in inside}
+
+
+def test_every_cited_heading_is_there() -> None:
+    """Catches a docstring that sends the reader to a heading that was renamed or never written."""
+    cited = [
+        (file.relative_to(ROOT).as_posix(), heading)
+        for file, text in _texts().items()
+        for citation in CITATION.findall(text)
+        for heading in re.findall(r"\*([^*]+)\*", citation)
+    ]
+    assert len({file for file, _ in cited}) > 10, "the pattern finds the citations"
+    assert [entry for entry in cited if entry[1] not in HEADINGS] == []
+
+
+def test_every_law_module_cites_the_page() -> None:
+    """Catches a pattern that misses citations, and a law without its source."""
+    texts = _texts()
+    law = [
+        file for file in texts if file.parent == ROOT / "dsbd/law" and file.name in ("laws.py", "width.py", "verify.py")
+    ]
+    assert [file.name for file in law if not CITATION.search(texts[file])] == []
+
+
+def test_nothing_cites_a_page_that_is_not_in_the_repository() -> None:
+    """Catches a citation of a document that no reader of the repository can open."""
+    assert [file.name for file, text in _texts().items() if GONE in text] == []
