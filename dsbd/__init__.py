@@ -10,18 +10,17 @@ Names are loaded when they are first used, so that reading a trace needs no torc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from dsbd.version import __version__
+
 if TYPE_CHECKING:
-    from dsbd.decoder import decode, stream
+    from dsbd.api import Update, decode, stream
     from dsbd.errors import DsbdError, PairError, PromptError, SettingsError, TraceError
     from dsbd.models.pair import Pair, load_pair
     from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
-    from dsbd.session import Update
     from dsbd.settings import METHODS, DecodingSettings
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
-
-__version__ = "0.1.0"
 
 _HOME = {
     "DecodedBeam": "dsbd.results",
@@ -37,10 +36,10 @@ _HOME = {
     "Stats": "dsbd.results",
     "Trace": "dsbd.tracing.trace",
     "TraceError": "dsbd.errors",
-    "Update": "dsbd.session",
-    "decode": "dsbd.decoder",
+    "Update": "dsbd.api",
+    "decode": "dsbd.api",
     "load_pair": "dsbd.models.pair",
-    "stream": "dsbd.decoder",
+    "stream": "dsbd.api",
     "verify_trace": "dsbd.tracing.audit",
 }
 

@@ -8,11 +8,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dsbd import __version__
 from dsbd.commands import bench, compare, decode, doctor, export, lesson, site, verify_trace
 from dsbd.commands.output import BAD_INPUT, CHECK_FAILED, OK
 from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
+from dsbd.version import __version__
 
 COMMANDS = (decode, compare, bench, verify_trace, export, lesson, site, doctor)
 

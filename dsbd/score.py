@@ -49,7 +49,7 @@ def score(
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
     trials = 0 if settings.forest == "likely" else len(layers) * settings.draft_width
-    count = trials + (len(layers) + 1) * settings.widest
+    count = trials + (len(layers) + 1) * settings.max_width
     uniforms = torch.rand(count, dtype=torch.float64, device=generator.device, generator=generator)
     parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
     next_tokens: NextTokens

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 
@@ -17,28 +17,25 @@ from dsbd.models.rows import Row, new_row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored
-from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.records import Iteration
 
 LONG = 1024
 """New tokens that room is made for at once; a longer decode makes more as it goes."""
 
 
-def fared(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
+def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
     """How many draft layers let verification go on, and whether one ended it."""
     return sum(layer.continues for layer in layers), layers[-1].outcome == "short"
 
 
 @dataclass(frozen=True)
-class Update:
-    """What stands after an iteration."""
+class Snapshot:
+    """What a decode has reached after an iteration."""
 
     pair: Pair
     candidates: Sequence[Hypothesis]
     """What the result can still descend from or be, best score first."""
-    recorder: Recorder | None
     result: DecodingResult | None
-    """Set in the last update."""
+    """Set in the last snapshot."""
 
     @property
     def text(self) -> str:
@@ -52,11 +49,6 @@ class Update:
             return self.result.text
         settled = common_prefix(hypothesis.node for hypothesis in self.candidates)
         return self.pair.decode(settled.token_ids()).rstrip("\ufffd")
-
-    @property
-    def iteration(self) -> Iteration | None:
-        """The trace's record of the iteration; None unless recording."""
-        return None if self.recorder is None else self.recorder.latest()
 
 
 class Session:
@@ -84,7 +76,7 @@ class Session:
     def _slots_expected(self) -> int:
         """Prompt, one sequence of new tokens, the largest forest, and some room for beams that lie apart."""
         settings = self.settings
-        forest = settings.draft_depth * (settings.draft_width + settings.cover_width) + settings.widest
+        forest = settings.draft_depth * (settings.draft_width + settings.cover_width) + settings.max_width
         return len(self._start.prompt_ids) + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @property
@@ -112,7 +104,7 @@ class Session:
         self.target_row.register(scored.slots)
         if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
             self.drafter.row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
-        self.depth.observe(len(scored.forest.layers), *fared(layers))
+        self.depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         for layer in layers:
             self._count(layer)
             ended = [beam for beam in layer.beams if beam.node.token in self._start.pair.eos]
@@ -134,14 +126,12 @@ class Session:
             seconds=self._clock.iteration_seconds,
         )
 
-    def update(self, recorder: Recorder | None, result: DecodingResult | None = None) -> Update:
-        """What stands now. Of the finished hypotheses only the best can still be returned."""
+    def snapshot(self, result: DecodingResult | None = None) -> Snapshot:
+        """What is reached now. Of the finished hypotheses only the best can still be returned."""
         alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
         best = sorted(self._finished, key=lambda hypothesis: -hypothesis.score)[:1]
         candidates = sorted(best + alive, key=lambda hypothesis: -hypothesis.score)
-        if result is not None and recorder is not None:
-            result = replace(result, trace=recorder.trace())
-        return Update(self._start.pair, candidates, recorder, result)
+        return Snapshot(self._start.pair, candidates, result)
 
     def result(self) -> DecodingResult:
         """All hypotheses, ranked; ties keep the order in which they came."""

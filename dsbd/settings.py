@@ -101,7 +101,7 @@ class DecodingSettings:
 
     @property
     def widest(self) -> int:
-        """The largest width a layer may have: ``max_width``, or its default."""
+        """``max_width``, or where it is None its default: what it resolves to."""
         if self.max_width is not None:
             return self.max_width
         drafts = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
@@ -165,6 +165,7 @@ class ResolvedSettings(DecodingSettings):
 
     draft_depth: int = 4
     draft_width: int = 6
+    max_width: int = 6
     cover_width: int = 0
 
     def __post_init__(self) -> None:

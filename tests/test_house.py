@@ -15,7 +15,7 @@ PYTHON_FILES = sorted(
 )
 
 FLOORS = [
-    ("dsbd.errors",),
+    ("dsbd.errors", "dsbd.version"),
     ("dsbd.settings", "dsbd.assets", "dsbd.results", "dsbd.depth", "dsbd.topk"),
     ("dsbd.law",),
     ("dsbd.methods", "dsbd.next_tokens"),
@@ -23,11 +23,12 @@ FLOORS = [
     ("dsbd.draft",),
     ("dsbd.score",),
     ("dsbd.clock", "dsbd.observer"),
-    ("dsbd.tracing",),
-    ("dsbd.auto.plan", "dsbd.auto"),
     ("dsbd.session",),
-    ("dsbd.auto.trials",),
     ("dsbd.decoder",),
+    ("dsbd.auto.plan", "dsbd.auto"),
+    ("dsbd.auto.trials",),
+    ("dsbd.tracing",),
+    ("dsbd.api",),
     ("dsbd.measure",),
     ("dsbd.commands",),
     ("dsbd.__main__",),

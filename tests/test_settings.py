@@ -5,9 +5,11 @@ from dataclasses import fields
 
 import pytest
 
+import dsbd
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, READS, resolve
 from dsbd.settings import METHODS, DecodingSettings
+from tests.toy_pair import toy_pair
 
 
 def test_defaults_are_the_public_ones():
@@ -119,3 +121,25 @@ def test_fields_outside_the_table_do_not_change_the_plan(method):
     plain, changed = resolve(DecodingSettings(method=method)), resolve(DecodingSettings(method=method, **ignored))
     differing = {field.name for field in fields(plain) if getattr(plain, field.name) != getattr(changed, field.name)}
     assert differing <= {"num_beams"}
+
+
+def test_what_is_resolved_has_a_width():
+    """Catches a decode whose largest width is left to whoever reads the settings."""
+    assert resolve(DecodingSettings(draft_width=5, min_width=2)).max_width == 5
+    assert resolve(DecodingSettings(draft_width=5, min_width=7)).max_width == 7
+    assert resolve(DecodingSettings(draft_width=9, forest="likely", num_beams=3)).max_width == 3
+    assert resolve(DecodingSettings(max_width=2)).max_width == 2
+
+
+def test_a_trace_that_leaves_the_width_to_its_default_is_filled_in():
+    """Catches an old trace that no longer loads, or that loads with another width than it was decoded with."""
+    settings = dsbd.DecodingSettings(max_new_tokens=3, draft_depth=1, draft_width=2, min_width=3)
+    trace = dsbd.decode(toy_pair(), "Once upon", settings, record=True).trace
+    data = trace.to_dict()
+    data["settings"]["max_width"] = None
+    assert dsbd.Trace.from_dict(data) == trace
+    del data["settings"]["max_width"]
+    assert dsbd.Trace.from_dict(data) == trace
+    data["settings"]["min_width"] = "wide"
+    with pytest.raises(dsbd.TraceError, match="min_width"):
+        dsbd.Trace.from_dict(data)

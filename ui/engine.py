@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 import dsbd
+from dsbd.api import planning
 from dsbd.auto.plan import PlanProgress
-from dsbd.decoder import planning
 from dsbd.measure.comparison import Progress, compare
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -52,8 +52,8 @@ class Engine:
                 assert update.iteration is not None, "the decode is recorded"
                 yield update.iteration
             else:
-                assert update.recorder is not None, "the decode is recorded"
-                yield update.recorder.trace()
+                assert update.trace is not None, "the decode is recorded"
+                yield update.trace
             begun = True
 
     def _compare(

@@ -32,8 +32,8 @@ LIKELY = (12, 24, 48)
 """Nodes per layer of the likely forests tried."""
 
 
-class Outcome(NamedTuple):
-    """What one trial decode came to, iteration by iteration."""
+class TrialRun(NamedTuple):
+    """What one trial decode came to."""
 
     seconds: list[tuple[int, float]]
     """Draft depth and seconds of each iteration."""
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Trial:
+class MeasuredForest:
     """A candidate, measured."""
 
     forest: str
@@ -67,7 +67,7 @@ class Plan:
 
     values: dict[str, Any]
     """Fields of the settings."""
-    trials: list[Trial]
+    trials: list[MeasuredForest]
     """The first is beam sampling."""
     layers_per_second: float
     """Expected, of the chosen candidate at its best depth."""
@@ -81,42 +81,43 @@ class PlanProgress(NamedTuple):
     total: int
 
 
-Run = Callable[[DecodingSettings], Outcome]
+TryOut = Callable[[DecodingSettings], TrialRun]
+PlanKey = tuple[object, ...]
 
 
-def key_of(settings: DecodingSettings) -> tuple[object, ...]:
-    """Settings that share a plan."""
+def plan_key(settings: DecodingSettings) -> PlanKey:
+    """Equal for settings that share a plan."""
     apart = {"seed": 0, "max_new_tokens": 1, "length_penalty": 1.0}
     return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
 
 
-def make_plan(asked: DecodingSettings, run: Run, room: int) -> Generator[PlanProgress, None, Plan]:
+def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:
     """Try the candidates in turn and choose; tells where it stands after each trial, and closing it cancels.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
-        run: decodes with resolved fields and says what it came to.
+        try_out: decodes with resolved fields and says what it came to.
         room: tokens that fit behind the prompt, at least 1.
     """
     asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS))
     settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
     total = 1 + len(settings) + FINALS * (1 + min(FINALISTS, len(settings) - 1))
-    run(settings[-1])  # a warm-up
+    try_out(settings[-1])  # a warm-up
     yield PlanProgress(1, total)
-    outcomes: list[list[Outcome]] = []
+    runs: list[list[TrialRun]] = []
     for one in settings:
-        outcomes.append([run(replace(one, seed=0))])
-        yield PlanProgress(1 + len(outcomes), total)
-    places, done = _finalists([_trial(*pair) for pair in zip(settings, outcomes, strict=True)]), 1 + len(outcomes)
+        runs.append([try_out(replace(one, seed=0))])
+        yield PlanProgress(1 + len(runs), total)
+    places, done = _finalists([_measured(*pair) for pair in zip(settings, runs, strict=True)]), 1 + len(runs)
     for seed in range(1, 1 + FINALS):
         for place in places:
-            outcomes[place].append(run(replace(settings[place], seed=seed)))
+            runs[place].append(try_out(replace(settings[place], seed=seed)))
             done += 1
             yield PlanProgress(done, total)
-    return choose(asked, [_trial(settings[place], outcomes[place]) for place in places])
+    return choose(asked, [_measured(settings[place], runs[place]) for place in places])
 
 
-def _finalists(trials: Sequence[Trial]) -> list[int]:
+def _finalists(trials: Sequence[MeasuredForest]) -> list[int]:
     """Places of beam sampling, of the first forest, and of the others that promise most."""
     baseline = trials[0]
     others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
@@ -142,7 +143,7 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
             yield _filled(asked, *shape, depth)
 
 
-def choose(asked: DecodingSettings, trials: Sequence[Trial]) -> Plan:
+def choose(asked: DecodingSettings, trials: Sequence[MeasuredForest]) -> Plan:
     """The candidate and depth with the most expected layers per second; none where beam sampling has more."""
     baseline, tried = trials[0], trials[1:]
     best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
@@ -170,18 +171,18 @@ def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth:
     return replace(asked, forest=forest, draft_width=width, cover_width=cover, draft_depth=depth, depth_costs=None)
 
 
-def _trial(settings: DecodingSettings, outcomes: Sequence[Outcome]) -> Trial:
-    passed, stopped = sum(one.passed for one in outcomes), sum(one.stopped for one in outcomes)
-    layers = sum(one.layers for one in outcomes)
-    deepest = max(depth for one in outcomes for depth, _ in one.seconds)  # near the end drafts are shallower
-    return Trial(
+def _measured(settings: DecodingSettings, runs: Sequence[TrialRun]) -> MeasuredForest:
+    passed, stopped = sum(one.passed for one in runs), sum(one.stopped for one in runs)
+    layers = sum(one.layers for one in runs)
+    deepest = max(depth for one in runs for depth, _ in one.seconds)  # near the end drafts are shallower
+    return MeasuredForest(
         settings.forest,
         settings.draft_width,  # type: ignore[arg-type]  # filled in
         settings.cover_width,  # type: ignore[arg-type]
         deepest,
-        _lower_quartile([seconds for one in outcomes for depth, seconds in one.seconds if depth == deepest]),
+        _lower_quartile([seconds for one in runs for depth, seconds in one.seconds if depth == deepest]),
         (passed + 1) / (passed + stopped + 2),  # a rate of few layers, kept off 0 and 1
-        sum(one.beams for one in outcomes) / layers,
+        sum(one.beams for one in runs) / layers,
     )
 
 
@@ -189,20 +190,20 @@ def _lower_quartile(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
 
 
-def _rates(baseline: Trial, trial: Trial) -> dict[int, float]:
+def _rates(baseline: MeasuredForest, trial: MeasuredForest) -> dict[int, float]:
     """Expected layers per second at each depth up to the one tried."""
     depths = range(1, trial.draft_depth + 1)
     return {depth: expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth) for depth in depths}
 
 
-def _seconds(baseline: Trial, trial: Trial, depth: int) -> float:
+def _seconds(baseline: MeasuredForest, trial: MeasuredForest, depth: int) -> float:
     """An iteration of another depth, linear between no drafting and the depth tried."""
     if trial.draft_depth == 0:
         return baseline.seconds
     return baseline.seconds + (trial.seconds - baseline.seconds) * depth / trial.draft_depth
 
 
-def _sentence(baseline: Trial, best: Trial, depth: int, rate: float) -> str:
+def _sentence(baseline: MeasuredForest, best: MeasuredForest, depth: int, rate: float) -> str:
     alone = 1.0 / baseline.seconds
     if depth == 0:
         return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest more."

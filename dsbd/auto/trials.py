@@ -1,12 +1,52 @@
-"""Counts what a trial decode comes to."""
+"""Trial decodes for ``auto``: what each comes to, and the plans made of them, remembered for each pair."""
 
-from dsbd.auto.plan import Outcome
-from dsbd.observer import IterationEnd, Observer
-from dsbd.session import fared
+from collections.abc import Generator
+from weakref import WeakKeyDictionary
+
+from dsbd.auto.plan import TRIAL_TOKENS, Plan, PlanKey, PlanProgress, TrialRun, make_plan, plan_key
+from dsbd.decoder import iterations
+from dsbd.law.beams import Node
+from dsbd.methods import resolve
+from dsbd.models.pair import Pair
+from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.session import draft_layers_passed
+from dsbd.settings import DecodingSettings, ResolvedSettings
+
+_notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
+
+
+def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
+    """The plans made for this pair so far; they are forgotten with the pair."""
+    return _notebook.setdefault(pair, {})
+
+
+def run_trials(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Generator[PlanProgress, None, Plan]:
+    """Make the plan for settings with a field ``auto``, or take the known one; closing it cancels.
+
+    Args:
+        pair: with a draft model.
+        prompt_ids: ids of the prompt, with room for at least one new token.
+        asked: settings of a drafting method.
+    """
+    known, key, room = known_plans(pair), plan_key(asked), pair.room_after(len(prompt_ids))
+    if key in known:
+        return known[key]
+    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)), room)
+    if room >= TRIAL_TOKENS:  # shorter trials say too little to be remembered
+        known[key] = made
+    return made
+
+
+def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings) -> TrialRun:
+    """Decode, and only count."""
+    tally = Tally()
+    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally]):
+        pass
+    return tally.trial_run()
 
 
 class Tally(Observer):
-    """Seconds of the iterations, and how their draft layers fared."""
+    """Counts the seconds of the iterations, and the draft layers that let verification go on."""
 
     def __init__(self) -> None:
         self._seconds: list[tuple[int, float]] = []
@@ -14,12 +54,12 @@ class Tally(Observer):
 
     def on_iteration(self, iteration: IterationEnd) -> None:
         self._seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
-        passed, stopped = fared(iteration.layers)
+        passed, stopped = draft_layers_passed(iteration.layers)
         self._layers += len(iteration.layers)
         self._passed += passed
         self._stopped += stopped
         self._beams += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)
 
-    def outcome(self) -> Outcome:
+    def trial_run(self) -> TrialRun:
         """What was counted."""
-        return Outcome(self._seconds, self._layers, self._passed, self._stopped, self._beams)
+        return TrialRun(self._seconds, self._layers, self._passed, self._stopped, self._beams)

@@ -29,7 +29,7 @@ def run(parsed: argparse.Namespace) -> int:
     """Returns the exit code."""
     settings = settings_of(parsed)
     require_folder_of(parsed.trace)
-    from dsbd.decoder import stream
+    from dsbd.api import stream
 
     pair = pair_of(parsed)
     _plan(pair, parsed, settings)
@@ -68,7 +68,7 @@ def _plan(pair: "Pair", parsed: argparse.Namespace, settings: "DecodingSettings"
     """Resolve ``auto`` first, with a bar where somebody watches."""
     from tqdm import tqdm
 
-    from dsbd.decoder import planning
+    from dsbd.api import planning
 
     with tqdm(desc="trying out forests", leave=False, disable=None) as bar:
         for step in planning(pair, parsed.prompt, settings, chat=parsed.chat):

@@ -207,7 +207,7 @@ class _Verifier:
 
     def _landing_width(self, state: _State, drafted: ForestLayer) -> Width:
         """Nodes hold ``mass`` of P, so K draws all land with mass**K; greedy draws without replacement are certain."""
-        law, widest = state.law, self.settings.widest
+        law, widest = state.law, self.settings.max_width
         pairs = {law.find(state.places[node.parent], node.token) for node in drafted.below(state.places) if node.parent}
         held = [index for index in pairs if index is not None]
         if law.ranks is None:
@@ -221,7 +221,7 @@ class _Verifier:
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
         """The widest layer, drawn from the target's law alone."""
-        count = cap_width(self.settings.widest, state.law.support, self.settings)
+        count = cap_width(self.settings.max_width, state.law.support, self.settings)
         draws = self._draw(state, count, "bonus")
         beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"

@@ -117,8 +117,8 @@ def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int
     width, reason = likely, "threshold"
     if settings.min_width > width:
         width, reason = settings.min_width, "min_width"
-    if settings.widest < width:
-        width, reason = settings.widest, "max_width"
+    if settings.max_width < width:
+        width, reason = settings.max_width, "max_width"
     if cap_width(width, support, settings) < width:
         width, reason = support, "support"
     return width, reason

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dsbd.decoder import plan
+from dsbd.api import plan
 from dsbd.measure.hardware import forward_milliseconds
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16

@@ -9,9 +9,9 @@ from typing import Any
 
 import torch
 
-from dsbd import __version__
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16
+from dsbd.version import __version__
 
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 SAMPLED_WEIGHTS = 64

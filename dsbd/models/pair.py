@@ -33,9 +33,9 @@ bfloat16 pays for packing them anew in each call (bundled draft, 6 tokens: 1.04 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
-    """What decoding needs: the models, the tokenizer, and which ids end a text."""
+    """What decoding needs: the models, the tokenizer, and which ids end a text. A pair is equal to itself only."""
 
     target: LanguageModel
     draft: LanguageModel | None
@@ -43,8 +43,6 @@ class Pair:
     eos: frozenset[int]
     checks: dict[str, ForestCheck] = field(default_factory=dict)
     """Outcome of the forest check per role."""
-    plans: dict[tuple[object, ...], Any] = field(default_factory=dict, compare=False, repr=False)
-    """What ``auto`` was resolved to (``dsbd.auto.plan``), per settings; measured once."""
 
     @property
     def device(self) -> torch.device:

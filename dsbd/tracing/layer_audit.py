@@ -81,7 +81,7 @@ class LayerAudit:
         held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
         checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
         checks.same("reason of the width", layer.width_reason, "bonus")
-        widest = self.settings.widest
+        widest = self.settings.max_width
         width = widest if self.settings.replacement else min(widest, layer.target_support)
         checks.same("width of the bonus layer", layer.width, width)
 

@@ -236,7 +236,19 @@ class _IterationWriter:
 
     def _trials(self, number: int, layer: VerifiedLayer) -> list[Trial]:
         return [
-            Trial(number, trial.order, self.ids[trial.node], trial.verdict, REASONS[trial.verdict], *trial[3:])
+            Trial(
+                layer=number,
+                order=trial.order,
+                node=self.ids[trial.node],
+                verdict=trial.verdict,
+                reason=REASONS[trial.verdict],
+                draft_prob=trial.draft_prob,
+                residual_prob=trial.residual_prob,
+                c=trial.c,
+                S=trial.S,
+                acceptance=trial.acceptance,
+                uniform=trial.uniform,
+            )
             for trial in layer.trials
         ]
 

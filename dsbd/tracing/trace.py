@@ -17,8 +17,8 @@ from typing import Any, Literal
 from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from dsbd.errors import TraceError
-from dsbd.settings import ResolvedSettings
+from dsbd.errors import SettingsError, TraceError
+from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.tracing.records import ROOT, STRICT, Iteration, Models, Node, Prompt, Result
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
@@ -60,7 +60,7 @@ class Trace:
                 f"not a trace: format is {str(found)[:60]!r}, expected {FORMAT!r}; record one with --trace"
             )
         try:
-            trace: Trace = _adapter().validate_python(data)
+            trace: Trace = _adapter().validate_python(_with_max_width(data))
         except ValidationError as error:
             first = error.errors()[0]
             place = ".".join(str(part) for part in first["loc"])
@@ -148,6 +148,18 @@ def _gunzip(content: bytes) -> bytes:
     if len(plain) > MAX_FILE_BYTES:
         raise ValueError(f"larger than {MAX_FILE_BYTES} bytes when unpacked")
     return plain
+
+
+def _with_max_width(data: dict[str, Any]) -> dict[str, Any]:
+    """A file may leave ``max_width`` to its default; a loaded trace has it filled in."""
+    given = data.get("settings")
+    if not isinstance(given, dict) or given.get("max_width") is not None:
+        return data
+    try:
+        settings = DecodingSettings.from_dict(given)
+    except (SettingsError, TypeError):  # what is wrong with them is the validation's to say
+        return data
+    return data | {"settings": given | {"max_width": settings.widest}}
 
 
 def _check_consistency(trace: Trace) -> None:

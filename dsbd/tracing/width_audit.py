@@ -74,7 +74,7 @@ class WidthAudit:
         held = math.fsum(node.target_prob or 0.0 for node in self.below if node.kind == "cover")
         self.checks.close("mass of the forest", recorded, min(held, 1.0))
         count, mass = 0, recorded or 0.0
-        while count < self.settings.widest and mass ** (count + 1) >= self.settings.width_threshold:
+        while count < self.settings.max_width and mass ** (count + 1) >= self.settings.width_threshold:
             count += 1
         return count
 
@@ -82,8 +82,8 @@ class WidthAudit:
         width, reason = likely, "threshold"
         if width < self.settings.min_width:
             width, reason = self.settings.min_width, "min_width"
-        if width > self.settings.widest:
-            width, reason = self.settings.widest, "max_width"
+        if width > self.settings.max_width:
+            width, reason = self.settings.max_width, "max_width"
         if not self.settings.replacement and width > support:
             width, reason = support, "support"
         return width, reason

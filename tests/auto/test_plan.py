@@ -5,22 +5,23 @@ from dataclasses import asdict, replace
 import pytest
 
 import dsbd
-from dsbd import decoder
-from dsbd.auto.plan import Outcome, Trial, candidates, choose, make_plan
+from dsbd import api
+from dsbd.auto.plan import MeasuredForest, TrialRun, candidates, choose, make_plan
+from dsbd.auto.trials import known_plans
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, ResolvedSettings
 from tests.toy_pair import toy_pair
 
 ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, max_new_tokens=24)
-BASELINE = Trial("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
+BASELINE = MeasuredForest("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
 
 
 def unplanned() -> dsbd.Pair:
-    return replace(toy_pair(), plans={})
+    return replace(toy_pair())
 
 
 def trial(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
-    return Trial(forest, width, cover, 4, seconds, continuation, beams)
+    return MeasuredForest(forest, width, cover, 4, seconds, continuation, beams)
 
 
 def test_the_forest_with_most_layers_per_second_is_chosen():
@@ -62,7 +63,7 @@ def test_given_fields_are_left_alone():
     assert {one.forest for one in candidates(asked)} == {"sampled"}
     fixed = replace(ALL, draft_depth=3)
     assert {one.draft_depth for one in candidates(fixed)} == {3}
-    plan = choose(fixed, [BASELINE, Trial("sampled", 6, 0, 3, 0.02, 0.9, 4.0)])
+    plan = choose(fixed, [BASELINE, MeasuredForest("sampled", 6, 0, 3, 0.02, 0.9, 4.0)])
     assert plan.values["draft_depth"] == 3
     assert "depth_costs" not in plan.values
 
@@ -72,9 +73,9 @@ def test_trimmed_iterations_do_not_lower_the_cost():
 
     def run(settings):
         deep = 0.010 + 0.002 * settings.draft_depth
-        return Outcome([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
+        return TrialRun([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
-    plan = decoder._end_of(make_plan(ALL, run, room=100))
+    plan = api._return_value(make_plan(ALL, run, room=100))
     assert [one.seconds for one in plan.trials[1:]] == pytest.approx([0.022] * (len(plan.trials) - 1))
 
 
@@ -85,7 +86,7 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     """Catches a plan that is not returned, is measured at every decode, or depends on the clock once resolved."""
     pair, asked = unplanned(), replace(ALL, **changes)
     result = dsbd.decode(pair, "Once upon", asked, record=True)
-    assert len(pair.plans) == 1
+    assert len(known_plans(pair)) == 1
     assert isinstance(result.settings, ResolvedSettings)
     assert not result.settings.is_auto
     assert dsbd.verify_trace(result.trace).failure is None
@@ -93,25 +94,25 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     assert again.beams == result.beams
     assert again.settings == result.settings
     other = dsbd.decode(pair, "Once upon", replace(asked, seed=5, max_new_tokens=9))
-    assert len(pair.plans) == 1
+    assert len(known_plans(pair)) == 1
     assert other.settings.depth_costs == result.settings.depth_costs
 
 
 def test_planning_tells_where_it_stands_and_can_be_cancelled():
     """Catches trials that nobody can stop, a plan left half made, and one that is measured again."""
     pair = unplanned()
-    steps = decoder.planning(pair, "Once upon", ALL)
+    steps = api.planning(pair, "Once upon", ALL)
     first = next(steps)
     steps.close()
-    assert (first.done, pair.plans) == (1, {})
-    seen = list(decoder.planning(pair, "Once upon", ALL))
+    assert (first.done, known_plans(pair)) == (1, {})
+    seen = list(api.planning(pair, "Once upon", ALL))
     assert [step.done for step in seen] == [*range(1, first.total + 1)]
-    assert len(pair.plans) == 1
-    assert list(decoder.planning(pair, "Once upon", ALL)) == []
-    assert decoder.plan(pair, "Once upon", ALL) is pair.plans[next(iter(pair.plans))]
-    assert list(decoder.planning(pair, "Once upon", dsbd.DecodingSettings())) == []
+    assert len(known_plans(pair)) == 1
+    assert list(api.planning(pair, "Once upon", ALL)) == []
+    assert api.plan(pair, "Once upon", ALL) is next(iter(known_plans(pair).values()))
+    assert list(api.planning(pair, "Once upon", dsbd.DecodingSettings())) == []
     with pytest.raises(dsbd.PromptError, match="exceeds the context"):
-        next(decoder.planning(pair, "a" * 9999, ALL))
+        next(api.planning(pair, "a" * 9999, ALL))
 
 
 def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
@@ -121,9 +122,9 @@ def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
     def run(settings):
         runs.append((settings.forest, settings.draft_width, settings.cover_width, settings.draft_depth, settings.seed))
         good = settings.cover_width == 8 or settings.draft_width == 12
-        return Outcome([(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80)
+        return TrialRun([(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80)
 
-    plan = decoder._end_of(make_plan(ALL, run, room=100))
+    plan = api._return_value(make_plan(ALL, run, room=100))
     first, again = runs[1 : 1 + 8], runs[1 + 8 :]
     assert {one[-1] for one in first} == {0}
     assert {one[:-1] for one in again} == {one[:4] for one in first if one[1:3] in ((1, 0), (6, 0), (4, 8), (6, 8))}
@@ -136,7 +137,7 @@ def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
     """Catches trials as short as the first decode, too short to draft in, that are remembered."""
     pair = unplanned()
     assert dsbd.decode(pair, "Once upon", replace(ALL, max_new_tokens=1)).stats.layers == 1
-    (plan,) = pair.plans.values()
+    (plan,) = known_plans(pair).values()
     assert {trial.draft_depth for trial in plan.trials} == {0, 6}
 
 
@@ -154,7 +155,7 @@ def test_methods_that_draft_nothing_ignore_auto():
     """Catches beam sampling that is planned, or refused, for a field it does not read."""
     pair = unplanned()
     result = dsbd.decode(pair, "Once upon", replace(ALL, method="beam_sampling"))
-    assert pair.plans == {}
+    assert known_plans(pair) == {}
     assert result.settings.draft_depth == 0
 
 

@@ -17,7 +17,7 @@ from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import Row
 from dsbd.law.verify import Drawn, VerifiedLayer
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from tests.law.oracle import (
     Multiset,
     Path,
@@ -40,7 +40,7 @@ class Case:
     """A table model, the beams an iteration starts from, and settings."""
 
     tables: Tables
-    settings: DecodingSettings
+    settings: ResolvedSettings
     inputs: tuple[Weighted, ...] = ROOT
     firsts: tuple[tuple[int, ...], ...] | None = None
     """Only these token sequences as the drafts of layer 1 (from the root); all where None."""
@@ -53,7 +53,7 @@ class Case:
     @property
     def widths(self) -> Widths:
         chosen = self.settings
-        return Widths(chosen.draft_width, chosen.min_width, chosen.widest, chosen.width_threshold)
+        return Widths(chosen.draft_width, chosen.min_width, chosen.max_width, chosen.width_threshold)
 
     def process(self) -> Process:
         return Process(self.tables, list(self.inputs), self.warp)
@@ -279,7 +279,9 @@ def run_law(case: Case, layers: int, verify: Callable | None = None, merge: bool
                 continue
             beams = [entry for layer in (*step.history, step.beams) for entry in layer]
             ended = tuple(entry for entry in beams if process.ends(entry[0]))
-            for (finished, alive), mass in process.after(step.living, layers - decided, case.settings.widest).items():
+            for (finished, alive), mass in process.after(
+                step.living, layers - decided, case.settings.max_width
+            ).items():
                 law[tuple(sorted(ended + finished)), alive] += step.probability * mass
     return dict(law)
 
@@ -287,7 +289,7 @@ def run_law(case: Case, layers: int, verify: Callable | None = None, merge: bool
 def plain_law(case: Case, layers: int) -> dict:
     """What :func:`run_law` must equal: beam sampling of a fixed width from the input beams."""
     alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
-    return case.process().after(alive, layers, case.settings.widest)
+    return case.process().after(alive, layers, case.settings.max_width)
 
 
 def worst_layer(case: Case, number: int, verify: Callable | None = None) -> tuple[float, int, set[int]]:
@@ -330,7 +332,7 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         else:
             on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
             width = width_of(target, draft_law, case.widths, case.warp)
-        width = width if on_alive else case.settings.widest
+        width = width if on_alive else case.settings.max_width
         expected = sequences(target, width, case.warp)
         total = math.fsum(law.values())
         completed = {slots: mass / total for slots, mass in law.items() if slots is not None}

@@ -9,18 +9,18 @@ from itertools import product
 
 import pytest
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer
 from tests.law.oracle import Tables, Weighted, acceptance_chain, sequences, total_variation
 
 EXACT = 1e-12
 
 
-def settings(**changes) -> DecodingSettings:
+def settings(**changes) -> ResolvedSettings:
     """Two draft layers, fixed width 2, the four likeliest pairs."""
     width = changes.pop("width", 2)
     values = {"draft_depth": 2, "draft_width": 2, "min_width": width, "max_width": width, "top_k": 4, **changes}
-    return DecodingSettings(**values)
+    return ResolvedSettings(**values)
 
 
 SEEN = Tables(1, 3)

@@ -8,7 +8,7 @@ from dsbd.law.laws import Row, joint_law
 from dsbd.law.verify import Uniforms, verify
 from dsbd.law.width import choose_width
 from dsbd.next_tokens import next_token_rows
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import Case, forests, slots_of, worst_layer
 from tests.law.oracle import Tables
 from tests.law.test_enumeration import EXACT, settings
@@ -39,7 +39,7 @@ def test_peaked_laws(rest: float, replacement: bool) -> None:
 
 def test_pairs_whose_probability_underflows_cannot_be_drawn() -> None:
     """Catches a law that counts pairs of probability 0 in its support."""
-    chosen = DecodingSettings(temperature=0.01, top_k=0, replacement=False)
+    chosen = ResolvedSettings(temperature=0.01, top_k=0, replacement=False)
     law = joint_law([Row(np.arange(3), np.log([0.999, 9e-4, 1e-4]))], [0.0], [1], chosen)
     assert law.support == 2
     assert (law.probs > 0).all()
@@ -63,14 +63,14 @@ def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: in
 @pytest.mark.parametrize("temperature", [100.0, 1e-3, 1e-100, 1e-310])
 def test_every_temperature_settings_allow_gives_a_law(temperature: float) -> None:
     """Catches a temperature so small that all scores become minus infinity and the law not a number."""
-    chosen = DecodingSettings(temperature=temperature, top_k=0)
+    chosen = ResolvedSettings(temperature=temperature, top_k=0)
     law = joint_law([Row(np.arange(3), np.log([0.5, 0.3, 0.2]))], [-2.0], [1], chosen)
     assert law.probs.sum() == pytest.approx(1.0)
 
 
 def test_threshold_zero_always_widens_to_all_drafts() -> None:
     """Catches acceptance probabilities a rounding below 0: the tail of the distribution falls below threshold 0."""
-    zero = DecodingSettings(width_threshold=0.0, draft_width=3)
+    zero = ResolvedSettings(width_threshold=0.0, draft_width=3)
     random = np.random.default_rng(0)
     for _ in range(100):
         target = random.random(5)
@@ -83,7 +83,7 @@ def test_acceptance_chain_and_distribution_are_probabilities() -> None:
     random = np.random.default_rng(1)
     for _ in range(200):
         target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
-        chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, DecodingSettings())
+        chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, ResolvedSettings())
         assert min(chosen.acceptance) >= 0
         assert min(chosen.distribution) >= 0
         assert max(chosen.acceptance) <= 1

@@ -15,7 +15,7 @@ from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
 from dsbd.law.laws import Residual, Row, joint_law
 from dsbd.law.verify import Uniforms
 from dsbd.next_tokens import next_token_rows
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Weighted, joint, residual_step
 
 FALSE_ALARM = 1e-6
@@ -46,9 +46,9 @@ def layers(draw, ties: bool = False):
     return tables, weights, counts, warp
 
 
-def _settings(warp: Warp, **changes) -> DecodingSettings:
+def _settings(warp: Warp, **changes) -> ResolvedSettings:
     chosen = {"temperature": warp.temperature, "top_k": warp.top_k, "top_p": warp.top_p}
-    return DecodingSettings(**chosen, replacement=warp.replacement, **changes)
+    return ResolvedSettings(**chosen, replacement=warp.replacement, **changes)
 
 
 def _oracle(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]]:
@@ -114,7 +114,7 @@ def test_ties_go_to_the_lowest_beam_and_token(layer) -> None:
 
 def test_greedy_without_replacement_takes_the_best_that_is_left() -> None:
     """Catches a ranked law that, pairs being removed, jumps to another than the next best."""
-    chosen = DecodingSettings(temperature=0.0, replacement=False, top_k=0)
+    chosen = ResolvedSettings(temperature=0.0, replacement=False, top_k=0)
     law = joint_law(_rows([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]]), [-0.1, -0.2], [1, 1], chosen)
     taken: list[int] = []
     for expected in [(1, 0), (0, 1), (0, 2), (1, 2)]:
@@ -156,7 +156,7 @@ def test_a_frontier_with_nothing_left_gives_no_law() -> None:
     """Catches NaN where all drafts of the layer above ended."""
     for temperature in (0.0, 1.0):
         for top_p in (1.0, 0.5):
-            chosen = DecodingSettings(temperature=temperature, top_p=top_p)
+            chosen = ResolvedSettings(temperature=temperature, top_p=top_p)
             dead = torch.full((2,), -torch.inf, dtype=torch.float64)
             law = joint_draft_law(torch.zeros(2, 4, dtype=torch.float64), dead, torch.zeros_like(dead), chosen)
             assert law.probs.sum() == 0
@@ -219,7 +219,7 @@ def test_residual_without_replacement_is_the_stepwise_one(target, draft, verdict
 
 
 def _residual(target: list[float], draft: list[float], replacement: bool) -> Residual:
-    law = joint_law(_rows([target]), [0.0], [1], DecodingSettings(top_k=0, replacement=replacement))
+    law = joint_law(_rows([target]), [0.0], [1], ResolvedSettings(top_k=0, replacement=replacement))
     return Residual(law, np.array(draft), replacement)
 
 
@@ -239,7 +239,7 @@ LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
 
 
 def _races(replacement: bool, width: int, count: int) -> list[tuple[int, ...]]:
-    chosen, generator = DecodingSettings(draft_width=width, replacement=replacement), torch.Generator().manual_seed(1)
+    chosen, generator = ResolvedSettings(draft_width=width, replacement=replacement), torch.Generator().manual_seed(1)
     found = []
     for _ in range(count):
         found.append(tuple(race(LAW, chosen, generator).tolist()))
@@ -275,7 +275,7 @@ def test_race_draws_without_replacement_in_order() -> None:
 def test_race_marks_what_could_not_be_drawn() -> None:
     """Catches slots beyond the support that pass for drafts."""
     for width in (6, 9):
-        chosen = DecodingSettings(draft_width=width, replacement=False)
+        chosen = ResolvedSettings(draft_width=width, replacement=False)
         slots = race(LAW, chosen, torch.Generator().manual_seed(0)).tolist()
         assert sorted(slots[:5]) == [0, 1, 2, 3, 4]
         assert slots[5] == 5  # its probability is 0

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsbd.law.width import acceptance_chain, accepted_distribution, cap_width, choose_width, residual_chain
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
 from tests.law.oracle import acceptance_chain as naive_chain
 
@@ -77,14 +77,14 @@ def test_accepted_distribution_against_simulation() -> None:
 def test_equal_laws_accept_everything() -> None:
     """Catches 0/0 where P = Q."""
     law = np.array([0.5, 0.25, 0.25])
-    chosen = choose_width(law, law, 5, 3, DecodingSettings(draft_width=5, width_threshold=1.0))
+    chosen = choose_width(law, law, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0))
     assert chosen.distribution == [0, 0, 0, 0, 0, 1]
     assert (chosen.width, chosen.reason) == (5, "threshold")
 
 
 def test_disjoint_laws_accept_nothing() -> None:
     """Catches a width above min_width where no draft can be accepted."""
-    chosen = choose_width(np.array([0.5, 0.5]), np.zeros(2), 5, 2, DecodingSettings(draft_width=5))
+    chosen = choose_width(np.array([0.5, 0.5]), np.zeros(2), 5, 2, ResolvedSettings(draft_width=5))
     assert chosen.distribution == [1, 0, 0, 0, 0, 0]
     assert (chosen.width, chosen.reason) == (1, "min_width")
 
@@ -94,7 +94,7 @@ def test_disjoint_laws_accept_nothing() -> None:
 def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
     """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
     target, draft = _normalised(target), _normalised(draft)
-    chosen = DecodingSettings(
+    chosen = ResolvedSettings(
         draft_width=drafts, min_width=low, max_width=low + more, width_threshold=threshold, replacement=replacement
     )
     laws = [[((token,), mass) for token, mass in enumerate(law)] for law in (target, draft)]
@@ -112,4 +112,4 @@ def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold
 @pytest.mark.parametrize(("replacement", "expected"), [(True, 7), (False, 3)])
 def test_cap_width(replacement: bool, expected: int) -> None:
     """Catches more beams than pairs without replacement, or a cap where beams may repeat."""
-    assert cap_width(7, 3, DecodingSettings(replacement=replacement)) == expected
+    assert cap_width(7, 3, ResolvedSettings(replacement=replacement)) == expected

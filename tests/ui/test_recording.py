@@ -28,7 +28,7 @@ def updates():
         if update.result is not None:
             recording.finish(update.result.trace)
         elif recording is None:
-            recording = Recording(update.recorder.trace())
+            recording = Recording(update.trace)
         else:
             recording.add(update.iteration)
         steps.append((update, running_text(recording), recording.trace, len(recording)))

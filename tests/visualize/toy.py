@@ -10,7 +10,8 @@ import math
 import random
 from collections import Counter, defaultdict
 
-from dsbd.settings import ResolvedSettings
+from dsbd.methods import resolve
+from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.tracing.records import (
     Alternative,
     BeamRecord,
@@ -179,7 +180,7 @@ class ToyDecode:
             chain_s.append(mass(chain_c[-1]))
         alphas = [1 - (after / before if before else 1.0) for before, after in itertools.pairwise(chain_s)]
         distribution = _accepted(alphas)
-        width = self.settings.widest if bonus else _width(distribution, self.settings)
+        width = self.settings.max_width if bonus else _width(distribution, self.settings)
         beams, c, s = self.tried(layer, width, alive, p, q, drafted, trials)
         accepted = len(beams)
         while len(beams) < width:
@@ -279,10 +280,10 @@ def _accepted(alphas: list[float]) -> list[float]:
 
 def _width(distribution: list[float], settings: ResolvedSettings) -> int:
     reaching = [k for k in range(1, len(distribution)) if sum(distribution[k:]) >= settings.width_threshold]
-    return min(max(settings.min_width, max(reaching, default=0)), settings.widest)
+    return min(max(settings.min_width, max(reaching, default=0)), settings.max_width)
 
 
 def toy_trace(**changes) -> Trace:
     """The toy decode, recorded. Settings may be changed by name."""
     settings = {"max_new_tokens": 24, "draft_depth": 3, "draft_width": 5, "min_width": 2, "cover_width": 2, "seed": 3}
-    return ToyDecode(ResolvedSettings(**{**settings, "top_k": 20, **changes})).trace()
+    return ToyDecode(resolve(DecodingSettings(**{**settings, "top_k": 20, **changes}))).trace()

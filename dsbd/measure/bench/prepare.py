@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from dsbd.decoder import decode
-from dsbd.decoder import plan as plan_auto
+from dsbd.api import decode
+from dsbd.api import plan as plan_auto
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.acceptance import LayerWatch
 from dsbd.measure.bench.contenders import OPPONENTS, BenchPlan, Contender

@@ -8,8 +8,8 @@ from typing import Any
 
 import torch
 
+from dsbd.api import decode
 from dsbd.clock import PHASES, synchronise
-from dsbd.decoder import decode
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dsbd.decoder import decode
+from dsbd.api import decode
 from dsbd.measure.bench.results_file import Journal
 from dsbd.measure.bench.run import measure_run
 from dsbd.measure.bench.schedule import measure

@@ -1,0 +1,151 @@
+"""The front door: decode a prompt, whole or step by step. What a caller gives is checked here."""
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from dsbd.auto.plan import Plan, PlanProgress
+from dsbd.auto.trials import run_trials
+from dsbd.decoder import iterations
+from dsbd.errors import PairError
+from dsbd.law.beams import Node
+from dsbd.methods import DRAFTING_METHODS, resolve
+from dsbd.models.pair import Pair
+from dsbd.observer import Observer, RunStart
+from dsbd.results import DecodingResult
+from dsbd.session import Snapshot
+from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.tracing.recorder import Recorder
+from dsbd.tracing.records import Iteration
+from dsbd.tracing.trace import Trace
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Update(Snapshot):
+    """What a decode has reached after an iteration, and its record."""
+
+    _recorder: Recorder | None = None
+
+    @property
+    def iteration(self) -> Iteration | None:
+        """The trace's record of the iteration; None unless recording."""
+        return None if self._recorder is None else self._recorder.latest()
+
+    @property
+    def trace(self) -> Trace | None:
+        """The trace up to here, written when it is read; None unless recording."""
+        return None if self._recorder is None else self._recorder.trace()
+
+
+def decode(
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings | None = None,
+    record: bool = False,
+    observers: Sequence[Observer] = (),
+    chat: bool = False,
+) -> DecodingResult:
+    """Decode a prompt to the end; see :func:`stream`."""
+    result = None
+    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat):
+        result = update.result
+    assert result is not None, "the last update carries the result"
+    return result
+
+
+def stream(
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings | None = None,
+    record: bool = False,
+    observers: Sequence[Observer] = (),
+    chat: bool = False,
+) -> Iterator[Update]:
+    """Decode a prompt, one :class:`Update` per iteration; the last carries the result. Closing it cancels.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        prompt: text; empty becomes BOS.
+        settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
+            trials of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
+        record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
+        observers: they see the start, each iteration and the result, outside the timed phases.
+        chat: apply the model's chat template to the prompt.
+
+    Raises:
+        PromptError: the prompt does not fit the models.
+        PairError: the method drafts and the pair has no draft model.
+    """
+    asked = settings or DecodingSettings()
+    prompt_ids = _checked_ids(pair, prompt, asked, chat)
+    start = RunStart(pair, prompt, prompt_ids, _resolved(pair, prompt_ids, asked), Node(None, -1, 0))
+    return _updates(start, Recorder() if record else None, observers)
+
+
+def planning(
+    pair: Pair, prompt: str, settings: DecodingSettings, chat: bool = False
+) -> Generator[PlanProgress, None, Plan | None]:
+    """Resolve the ``auto`` fields of ``settings`` before :func:`stream` does, step by step; closing it cancels.
+
+    Returns:
+        The plan, which is remembered for this pair; None where there is nothing to plan.
+
+    Raises:
+        PromptError: the prompt does not fit the models.
+        PairError: the method drafts and the pair has no draft model.
+    """
+    prompt_ids = _checked_ids(pair, prompt, settings, chat)
+    if not _has_auto(settings):
+        return None
+    return (yield from run_trials(pair, prompt_ids, settings))
+
+
+def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
+    """What the ``auto`` fields of ``settings`` resolve to on this pair; at least one field must be ``auto``."""
+    found = _return_value(planning(pair, prompt, settings))
+    assert found is not None, "no field is auto"
+    return found
+
+
+def _updates(start: RunStart, recorder: Recorder | None, observers: Sequence[Observer]) -> Iterator[Update]:
+    """The decoder's snapshots, with the recorder among the observers."""
+    watching = observers if recorder is None else [*observers, recorder]
+    for snapshot in iterations(start, watching):
+        result = snapshot.result
+        if result is not None and recorder is not None:
+            result = replace(result, trace=recorder.trace())
+        yield Update(snapshot.pair, snapshot.candidates, result, recorder)
+
+
+def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
+    if settings.method in DRAFTING_METHODS and settings.draft_depth != 0 and pair.draft is None:
+        raise PairError(
+            f"method {settings.method} needs a draft model; load one, or use a method other than "
+            f"{', '.join(sorted(DRAFTING_METHODS))}"
+        )
+    prompt_ids = pair.encode(prompt, chat=chat)
+    pair.require_room(len(prompt_ids), settings.max_new_tokens)
+    return prompt_ids
+
+
+def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> ResolvedSettings:
+    if _has_auto(asked):
+        asked = replace(asked, **_return_value(run_trials(pair, prompt_ids, asked)).values)
+    return resolve(asked)
+
+
+def _has_auto(settings: DecodingSettings) -> bool:
+    """True where the method reads a field that is still ``auto``."""
+    return settings.method in DRAFTING_METHODS and settings.is_auto
+
+
+def _return_value(steps: Generator[object, None, Value]) -> Value:
+    """Run a generator to its end; what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
