@@ -10,7 +10,6 @@ from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
-from visualize.pages.page_words import page_words
 from visualize.scenes.source import Source, check_iteration, load_trace
 from visualize.scenes.tokens import piece_label, shorten
 from visualize.words.words import Words
@@ -53,15 +52,15 @@ def mask_figure(
         TraceError: no such iteration, or no such trace.
         ValueError: there are no words in this language.
     """
-    info = mask_info(source, iteration, language=language)
+    info, words = mask_info(source, iteration, language=language), Words(language)
     if info is None:
-        return empty_figure(page_words(language)["mask.title"].format(index="–"), theme, Words(language))
-    return plot_mask(info, theme, language)
+        return empty_figure(words("page.mask.title", index="–"), theme, words)
+    return plot_mask(info, theme, words)
 
 
 def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
     """The data of :func:`mask_figure`; None for a trace without iterations. Raises: TraceError, ValueError."""
-    words = page_words(language)
+    words = Words(language)
     if isinstance(source, Iteration):
         chosen, known, prompt = source, {node.id: node for node in source.nodes}, 0
         check_iteration(iteration, 1)
@@ -75,11 +74,11 @@ def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str =
     beams = [beam.node for beam in chosen.input_beams]
     trie = _trie(beams, known)
     queries, keys = [*beams, *forest], [ROOT, *trie, *forest]
-    first = words["mask.prompt"].format(count=prompt) if prompt else Words(language)("node.prompt")
+    first = words("page.mask.prompt", count=prompt) if prompt else words("node.prompt")
     names = {ROOT: first} | {node: shorten(piece_label(known[node])) for node in {*trie, *forest} if node in known}
     paths = {query: {ROOT, *_path(query, known)} for query in queries}
     return MaskInfo(
-        words["mask.title"].format(index=chosen.index),
+        words("page.mask.title", index=chosen.index),
         tuple(names.get(query, "∅") for query in queries),
         tuple(names.get(key, "∅") for key in keys),
         tuple(tuple(key in paths[query] for key in keys) for query in queries),
@@ -105,11 +104,11 @@ def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
     return list(trie)
 
 
-def plot_mask(info: MaskInfo, theme: Theme = "light", language: str = LANGUAGE) -> go.Figure:
+def plot_mask(info: MaskInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`MaskInfo`: a filled square where the row sees the column, nothing where it does not."""
-    words, colors, figure = page_words(language), palette(theme), go.Figure()
+    words, colors, figure = words or Words(), palette(theme), go.Figure()
     cells = [(x, y) for y, row in enumerate(info.sees) for x, seen in enumerate(row) if seen]
-    told = [words["mask.sees"].format(query=info.queries[y], key=info.keys[x]) for x, y in cells]
+    told = [words("page.mask.sees", query=info.queries[y], key=info.keys[x]) for x, y in cells]
     figure.add_scatter(
         x=[x for x, _ in cells],
         y=[y for _, y in cells],
@@ -122,8 +121,8 @@ def plot_mask(info: MaskInfo, theme: Theme = "light", language: str = LANGUAGE) 
     dress(figure, info.title, theme)
     grid = {"showgrid": True, "gridcolor": colors.band, "rangemode": "normal"}
     across, down = len(info.keys), len(info.queries)
-    figure.update_xaxes(**grid, **_labels(info.keys, -60), range=[-0.6, across - 0.4], title=words["mask.key"])
-    figure.update_yaxes(**grid, **_labels(info.queries), range=[down - 0.4, -0.6], title=words["mask.query"])
+    figure.update_xaxes(**grid, **_labels(info.keys, -60), range=[-0.6, across - 0.4], title=words("page.mask.key"))
+    figure.update_yaxes(**grid, **_labels(info.queries), range=[down - 0.4, -0.6], title=words("page.mask.query"))
     size = {"width": CELL * max(across, 16) + LEFT, "height": CELL * max(down, 6) + TOP + BOTTOM}
     return figure.update_layout(**size, margin={"l": LEFT - 16, "r": 16, "t": TOP, "b": BOTTOM})
 

@@ -4,7 +4,8 @@ import html
 import json
 from typing import Any
 
-RIGHT_TO_LEFT = ("ar",)
+from visualize.words.words import Words
+
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 _DOCUMENT = """<!doctype html>
@@ -33,14 +34,14 @@ def document(
     Args:
         title: plain text.
         body: HTML.
-        language: of its text.
+        language: of its text, one that has a table.
         head: HTML for the head: styles, scripts.
         scripts: sources that scripts may come from beside the page itself, for the policy; starts with a space.
         files: True where style sheets and pictures lie beside the page.
     """
     return _DOCUMENT.format(
         language=html.escape(language),
-        direction=' dir="rtl"' if language.split("-")[0] in RIGHT_TO_LEFT else "",
+        direction=' dir="rtl"' if Words(language).table["direction"] == "rtl" else "",
         scripts=scripts,
         files=" 'self' file:" if files else "",
         title=html.escape(title),

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dsbd.errors import LessonError
-from visualize.pages.page_words import page_words
 from visualize.scenes.place import Position
+from visualize.words.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 """Of the front matter; True where a lesson must have them."""
@@ -98,7 +98,7 @@ def parse_lesson(text: str, path: Path) -> Lesson:
     front, rest = _front_matter(lines, path)
     language = front.get("language", "en")
     try:
-        page_words(language)
+        Words(language)
     except ValueError as error:
         raise LessonError(f"{path.name}: language: {error}") from None
     parts = list(_parts(rest))

@@ -13,7 +13,6 @@ from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, embedded_json, packed_element, script
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
 from visualize.pages.markdown import markdown, markdown_line
-from visualize.pages.page_words import page_words
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import copy_plotly
 from visualize.pages.viewer_parts import Kit, carried_kit
@@ -21,8 +20,11 @@ from visualize.scenes.place import step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
 from visualize.scenes.to_json import scene_json
+from visualize.words.words import Words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+LESSON = "page.lesson."
+"""What the words of a lesson page start with."""
 _ICONS = {"previous": "←", "next": "→"}
 
 
@@ -69,14 +71,14 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         TraceError: the trace cannot be read.
     """
     scene = _scene(lesson)
-    words = page_words(lesson.language)
+    words = Words(lesson.language)
     stops = stops_of(lesson, scene)
     cards = [_introduction(lesson, words)] if lesson.introduction else []
     cards += [_card(lesson, place, stops[place], scene, words) for place in range(len(lesson.cards))]
     data = [vars(stop) | {"asks": card.question is not None} for stop, card in zip(stops, lesson.cards, strict=True)]
     if lesson.introduction:
         data.insert(0, vars(Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step)) | {"asks": False})
-    labels = {key.removeprefix("lesson."): text for key, text in words.items() if key.startswith("lesson.")}
+    labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
     body = [
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
         f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}{_foot(words)}</section>',
@@ -122,31 +124,31 @@ def _before(scene: Scene, it: int, step: int) -> tuple[int, int]:
     return (it - 1, len(scene.iterations[it - 1].steps) - 1) if it > 0 else (0, 0)
 
 
-def _head(lesson: Lesson, words: dict[str, str], back: str) -> str:
-    link = f'<a class="around" href="{html.escape(back)}">{words["site.all"]}</a>' if back else ""
-    blank = f'<p class="blanks">{words["lesson.name"]} <span></span> {words["lesson.date"]} <span></span></p>'
+def _head(lesson: Lesson, words: Words, back: str) -> str:
+    link = f'<a class="around" href="{html.escape(back)}">{words("page.site.all")}</a>' if back else ""
+    blank = f'<p class="blanks">{words("page.lesson.name")} <span></span> {words("page.lesson.date")} <span></span></p>'
     return (
         f'<header>{link}<h1>{html.escape(lesson.title)}</h1><div class="tools">'
-        f'<button type="button" class="teach" aria-pressed="false">{words["lesson.teacher"]}</button>'
-        f'<button type="button" class="print">{words["lesson.print"]}</button></div>{blank}'
-        f'<p class="teacher-note">{words["lesson.teacher_note"]}</p></header>'
+        f'<button type="button" class="teach" aria-pressed="false">{words("page.lesson.teacher")}</button>'
+        f'<button type="button" class="print">{words("page.lesson.print")}</button></div>{blank}'
+        f'<p class="teacher-note">{words("page.lesson.teacher_note")}</p></header>'
     )
 
 
-def _foot(words: dict[str, str]) -> str:
+def _foot(words: Words) -> str:
     buttons = "".join(
-        f'<button type="button" class="{name}" aria-label="{words[f"lesson.{name}"]}">{icon}</button>'
+        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
         for name, icon in _ICONS.items()
     )
     return f'<nav>{buttons}<span class="count"></span></nav>'
 
 
-def _introduction(lesson: Lesson, words: dict[str, str]) -> str:
+def _introduction(lesson: Lesson, words: Words) -> str:
     text = _text(lesson, lesson.introduction, 1)
     return f'<article tabindex="-1"><div class="text">{text}</div></article>'
 
 
-def _card(lesson: Lesson, place: int, stop: Stop, scene: Scene, words: dict[str, str]) -> str:
+def _card(lesson: Lesson, place: int, stop: Stop, scene: Scene, words: Words) -> str:
     card = lesson.cards[place]
     told = scene.iterations[stop.it].steps[stop.step].sentence if scene.iterations else ""
     picture = _picture(scene, stop, told) if card.position else ""
@@ -164,7 +166,7 @@ def _picture(scene: Scene, stop: Stop, told: str) -> str:
     return f'<img class="still" alt="{html.escape(told)}" src="data:image/svg+xml;base64,{drawn}">'
 
 
-def _asked(lesson: Lesson, card: LessonCard, question: Question, words: dict[str, str]) -> str:
+def _asked(lesson: Lesson, card: LessonCard, question: Question, words: Words) -> str:
     folder = lesson.path.parent
     options = "".join(
         f'<li><button type="button" data-right="{"yes" if at == question.right else "no"}"><b>{LETTERS[at % 26]}</b> '
@@ -172,7 +174,9 @@ def _asked(lesson: Lesson, card: LessonCard, question: Question, words: dict[str
         for at, text in enumerate(question.options)
     )
     explained = _text(lesson, question.explanation, card.line)
-    answer = f'<p><strong class="verdict"></strong> {words["lesson.answer"]}: <b>{LETTERS[question.right % 26]}</b></p>'
+    answer = (
+        f'<p><strong class="verdict"></strong> {words("page.lesson.answer")}: <b>{LETTERS[question.right % 26]}</b></p>'
+    )
     return f'<ol class="options">{options}</ol><div class="answer" role="status">{answer}{explained}</div>'
 
 

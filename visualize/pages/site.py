@@ -13,11 +13,11 @@ from visualize.pages import page_file
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
 from visualize.pages.oembed import oembed, oembed_text
-from visualize.pages.page_words import page_words
 from visualize.pages.site_pages import Card, LessonLink, index_page, trace_page
 from visualize.pages.trace_page import copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
 from visualize.scenes.source import scene_of
+from visualize.words.words import Words
 
 SUFFIXES = (".json", ".json.gz")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
@@ -60,7 +60,7 @@ def export_site(
         LessonError: a lesson is not written as one.
         ValueError: ``language`` or ``base_url`` is not possible.
     """
-    page_words(language)
+    Words(language)
     base = _checked_base(base_url)
     entries = list(_entries(Path(traces)))
     taught = list(_lessons(Path(lessons))) if lessons is not None else []

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element
 from visualize.pages.oembed import frame
-from visualize.pages.page_words import page_words
 from visualize.pages.trace_page import START
 from visualize.pages.viewer_parts import shared_kit
 from visualize.scenes.records import Scene
 from visualize.scenes.to_json import scene_json
-from visualize.words.words import number
+from visualize.words.words import Words, number
 
 VIEWER = "viewer/"
 PROMPT_CHARACTERS = 160
@@ -43,30 +42,34 @@ class LessonLink:
 
 def index_page(cards: list[Card], lessons: list[LessonLink], *, title: str, language: str) -> str:
     """The first page: lessons, then a card for every trace."""
-    words, kit = page_words(language), shared_kit(VIEWER)
+    words, kit = Words(language), shared_kit(VIEWER)
     body = [f"<main><h1>{html.escape(title)}</h1>"]
     if lessons:
-        body += [f"<h2>{words['site.lessons']}</h2>", '<ol class="cards">', *(_lesson(one, words) for one in lessons)]
+        body += [
+            f"<h2>{words('page.site.lessons')}</h2>",
+            '<ol class="cards">',
+            *(_lesson(one, words) for one in lessons),
+        ]
         body.append("</ol>")
-    body += [f"<h2>{words['site.decodes']}</h2>", '<ul class="cards">', *(_card(card, words) for card in cards)]
+    body += [f"<h2>{words('page.site.decodes')}</h2>", '<ul class="cards">', *(_card(card, words) for card in cards)]
     return _site_document(title, [*body, "</ul></main>"], language, kit.head)
 
 
-def _lesson(lesson: LessonLink, words: dict[str, str]) -> str:
+def _lesson(lesson: LessonLink, words: Words) -> str:
     return (
         f'<li><div class="inside"><h3><a href="{lesson.page}">{html.escape(lesson.title)}</a></h3>'
         f'<p>{html.escape(lesson.summary)}</p><p class="method">'
-        f"{words['site.cards'].format(count=lesson.cards)}</p></div></li>"
+        f"{words('page.site.cards', count=lesson.cards)}</p></div></li>"
     )
 
 
-def _card(card: Card, words: dict[str, str]) -> str:
+def _card(card: Card, words: Words) -> str:
     scene, picture = card.scene, card.page.removesuffix(".html")
     figures = "".join(f"<div><dt>{html.escape(name)}</dt><dd>{value}</dd></div>" for name, value in _figures(scene))
     method = html.escape(scene.strings.get(f"method.{scene.title}", scene.title))
     dark = f'<source srcset="{picture}.dark.svg" media="(prefers-color-scheme: dark)">'
     return (
-        f'<li><picture>{dark}<img src="{picture}.svg" alt="{words["site.picture"]}" loading="lazy"></picture>'
+        f'<li><picture>{dark}<img src="{picture}.svg" alt="{words("page.site.picture")}" loading="lazy"></picture>'
         f'<div class="inside"><h3><a href="{card.page}">{html.escape(card.title)}</a></h3>'
         f'<p class="method">{method}</p><p><bdi>{html.escape(_prompt(scene))}</bdi></p><dl>{figures}</dl></div></li>'
     )
@@ -87,17 +90,18 @@ def _prompt(scene: Scene) -> str:
 
 def trace_page(card: Card, *, site: str, base_url: str, name: str, language: str) -> str:
     """The page of one trace: the viewer, its trace to take away, and the text to embed it."""
-    words, kit = page_words(language), shared_kit("../" + VIEWER)
+    words, kit = Words(language), shared_kit("../" + VIEWER)
     embed = html.escape(frame(base_url + card.page if base_url else f"{name}.html", card.title))
     title = html.escape(card.title)
     body = [
-        f'<main><header class="around"><p><a href="../index.html">{words["site.all"]}</a></p><h1>{title}</h1></header>',
+        f'<main><header class="around"><p><a href="../index.html">{words("page.site.all")}</a></p>',
+        f"<h1>{title}</h1></header>",
         '<div id="viewer" data-scene="dsbd-scene-0" data-address></div>',
-        f'<noscript><img src="{name}.svg" alt="{words["site.picture"]}"></noscript>',
+        f'<noscript><img src="{name}.svg" alt="{words("page.site.picture")}"></noscript>',
         '<footer class="around"><div class="links">',
-        f'<a href="{card.download}" download>{words["site.download"]}</a></div>',
-        f"<details><summary>{words['site.embed']}</summary>",
-        f'<textarea readonly aria-label="{words["site.embed"]}">{embed}</textarea></details></footer></main>',
+        f'<a href="{card.download}" download>{words("page.site.download")}</a></div>',
+        f"<details><summary>{words('page.site.embed')}</summary>",
+        f'<textarea readonly aria-label="{words("page.site.embed")}">{embed}</textarea></details></footer></main>',
         packed_element("dsbd-scene-0", packed_json(scene_json(card.scene))),
         kit.body,
         START,

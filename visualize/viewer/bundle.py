@@ -11,8 +11,13 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
+from typing import Any
+
+from visualize.words.words import known_languages
 
 ENTRY = "viewer/main.js"
+NOT_CARRIED = ("page.",)
+"""What the keys start with that only Python reads."""
 _IMPORT = re.compile(
     r'^import (?P<names>\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M
 )
@@ -40,12 +45,6 @@ def module(languages: tuple[str, ...] | None = None) -> str:
     order: list[str] = []
     _visit(ENTRY, order, ())
     return "\n".join(_joined(name, wanted) for name in order)
-
-
-def known_languages() -> tuple[str, ...]:
-    """Codes of the languages that have a string table, sorted."""
-    names = (entry.name for entry in (resources.files("visualize") / "words").iterdir())
-    return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
 
 
 def source(name: str) -> str:
@@ -79,10 +78,16 @@ def _joined(name: str, languages: Iterable[str]) -> str:
     if name.endswith(".json"):
         strings = _STRINGS.fullmatch(name)
         constant = posixpath.basename(name).removesuffix(".json")
-        table = json.loads(source(name)) if not strings or strings[1] in languages else None
+        table = _read(name) if not strings or strings[1] in languages else None
         return f"const {constant} = {json.dumps(table, ensure_ascii=False, separators=(',', ':'))};\n"
     body = _bare(_IMPORT.sub("", source(name)))
     return body if name == ENTRY else _EXPORT.sub("", body)
+
+
+def _read(name: str) -> dict[str, Any]:
+    """The table of a JSON file, without what the viewer never reads."""
+    table: dict[str, Any] = json.loads(source(name))
+    return {key: value for key, value in table.items() if not key.startswith(NOT_CARRIED)}
 
 
 def _bare(text: str) -> str:

@@ -1,7 +1,8 @@
-"""The sentences of the drawings: every verdict, draw and width told with its own numbers.
+"""Makes the sentences of the drawings: every verdict, draw and width with its own numbers.
 
-The sentences come from one table of templates per language (``words/<language>.json``), which
-the viewer reads as well. Numbers are given as many digits as it takes to see which is larger.
+Each language has one table of templates, ``words/<language>.json``, for Python and the viewer. Templates whose key
+starts with ``page.`` stand on pages and figures made in Python; the viewer never reads them. A number gets as many
+digits as a reader needs to see which of two is larger.
 """
 
 import json
@@ -21,13 +22,20 @@ _MOST_DIGITS = 12
 
 
 class Words:
-    """The templates of one language. Raises: ValueError for a language without a table."""
+    """The templates of one language.
+
+    Args:
+        language: its code; :func:`known_languages` lists them.
+
+    Raises:
+        ValueError: the language has no table.
+    """
 
     def __init__(self, language: str = "en") -> None:
         self.language = language
         self.table = _load(language)
 
-    def __call__(self, key: str, **values: Any) -> str:
+    def __call__(self, key: str, /, **values: Any) -> str:
         """The template ``key`` filled with ``values``."""
         return self.table[key].format(**values)
 
@@ -52,10 +60,10 @@ class Words:
         return self(f"trial.{trial.verdict}", u=u, ratio=ratio)
 
     def residual(self, trial: Trial, node: Node) -> str | None:
-        """Where P' comes from, or None for a trial without one.
+        """Where P' comes from; None for a trial without it.
 
-        The formula is spelled out only where it gives the recorded number: without replacement P and Q
-        of the trial are not those of the node.
+        The formula stands there only if it gives the recorded number: without replacement, P and Q of the trial
+        are not those of the node.
         """
         if trial.residual_prob is None:
             return None
@@ -75,7 +83,7 @@ class Words:
     def width(self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float]) -> tuple[str, str]:
         """Why the layer has its width: a sentence, and a short form for the drawing.
 
-        The reason is found again from the recorded numbers; without settings only the recorded reason can be given.
+        The reason follows from the recorded numbers. Without settings it is the recorded reason.
 
         Args:
             layer: the record.
@@ -151,16 +159,17 @@ def tell_apart(*values: float) -> list[str]:
 
 @lru_cache
 def _load(language: str) -> dict[str, str]:
-    known = sorted(name.removesuffix(".json") for name in _names() if name.endswith(".json"))
-    if language not in known:
-        raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
+    if language not in known_languages():
+        raise ValueError(f"no strings for language {language!r}; there are {', '.join(known_languages())}")
     table: dict[str, str] = json.loads((_folder() / f"{language}.json").read_text(encoding="utf-8"))
     return table
 
 
+def known_languages() -> tuple[str, ...]:
+    """Codes of the languages that have a table, sorted."""
+    names = (entry.name for entry in _folder().iterdir())
+    return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
+
+
 def _folder() -> Any:
     return resources.files("visualize") / "words"
-
-
-def _names() -> list[str]:
-    return [entry.name for entry in _folder().iterdir()]

@@ -10,8 +10,6 @@ from dsbd.tracing.records import path_to
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.figures.mask import mask_info
-from visualize.pages import page_file
-from visualize.pages.page_words import page_words
 
 TRACE = toy_trace()
 
@@ -57,22 +55,5 @@ def test_the_figure_escapes_and_fills_only_what_is_seen():
     assert empty.layout.annotations[0].text == "nothing recorded"
     with pytest.raises(TraceError, match="iteration is 99"):
         visualize.mask_figure(TRACE, 99)
-    with pytest.raises(ValueError, match="no words for language 'tlh'"):
+    with pytest.raises(ValueError, match="no strings for language 'tlh'"):
         visualize.mask_figure(TRACE, language="tlh")
-
-
-def test_the_words_of_pages_are_whole_in_every_language():
-    """Catches a language that lacks a word, or a template that lacks a value."""
-    tables = json.loads(page_file("words.json"))
-    assert set(tables) == {"en", "zh", "es", "de", "fr", "ja", "ar"}
-
-    def fields(text: str) -> list[str]:
-        return sorted(part.split("}")[0] for part in text.split("{")[1:])
-
-    for language in tables:
-        table = page_words(language)
-        assert table.keys() == tables["en"].keys()
-        assert {key: fields(text) for key, text in table.items()} == {
-            key: fields(text) for key, text in tables["en"].items()
-        }
-        assert all(text.strip() and "<" not in text and '"' not in text for text in table.values())

@@ -8,14 +8,15 @@ import pytest
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.traces import OPEN, TRACES
 from visualize import build_scene, nodes_csv, scene_json
-from visualize.viewer.bundle import known_languages
-from visualize.words.words import number, tell_apart
+from visualize.words.words import known_languages, number, tell_apart
 
 
-@pytest.mark.parametrize("language", known_languages())
-@pytest.mark.parametrize("name", TRACES)
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [*((name, "en") for name in TRACES), *(("toy", language) for language in known_languages() if language != "en")],
+)
 def test_both_say_the_same_sentences(modules, name, language):
-    """Two authors of one sentence drift apart."""
+    """Catches two authors of one sentence who drift apart; that every template has its numbers is tested elsewhere."""
     scene = build_scene(TRACES[name], language=language)
     said = modules.run(
         OPEN + """

@@ -8,8 +8,8 @@ import pytest
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
-from visualize.viewer.bundle import known_languages, source
-from visualize.words.words import Words
+from visualize.viewer.bundle import source
+from visualize.words.words import Words, known_languages
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
 TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
@@ -34,6 +34,14 @@ def test_every_table_has_every_string_with_its_placeholders(language):
     for key, text in table.items():
         assert placeholders(text) == placeholders(english[key]), key
         assert bool(text.strip()) == bool(english[key].strip()), key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_words_of_pages_are_plain_text(language):
+    """Catches a word that would be markup, or would end an attribute: pages put these words into HTML as they are."""
+    words = {key: text for key, text in TABLES[language].items() if key.startswith("page.")}
+    assert len(words) > 20
+    assert [key for key, text in words.items() if set(text) & set('<>&"')] == []
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
