@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-import torch
 
 from dsbd.law.laws import Row, joint_law
 from dsbd.law.verify import Uniforms, verify
 from dsbd.law.width import choose_width
-from dsbd.next_tokens import next_token_rows
 from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import Case, forests, slots_of, worst_layer
 from tests.law.oracle import Tables
@@ -88,10 +86,3 @@ def test_acceptance_chain_and_distribution_are_probabilities() -> None:
         assert min(chosen.distribution) >= 0
         assert max(chosen.acceptance) <= 1
         assert max(chosen.distribution) <= 1
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_zeros_of_either_sign_tie(dtype: torch.dtype) -> None:
-    """Catches an integer order of floats that puts -0.0 below 0.0: ties go to the lowest token."""
-    tokens, _, _ = next_token_rows(torch.tensor([[-0.0, 0.0, -1.0]], dtype=dtype), 1)
-    assert tokens.tolist() == [[0]]

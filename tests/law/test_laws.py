@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-import dsbd.topk
 from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
 from dsbd.law.laws import Residual, Row, joint_law
 from dsbd.law.verify import Uniforms
-from dsbd.next_tokens import next_token_rows
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Weighted, joint, residual_step
 
@@ -286,47 +284,3 @@ def test_covers_are_the_likeliest_that_were_not_drafted() -> None:
     """Catches covers that were drafted, or that extend nothing."""
     scores = torch.tensor([5.0, 4.0, -torch.inf, 2.0, 1.0, -torch.inf], dtype=torch.float64)
     assert likeliest_left(scores, torch.tensor([1, 1]), 4).tolist() == [0, 3, 4, 1]
-
-
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
-@pytest.mark.parametrize("top_k", [0, 1, 7, 50, 300])
-def test_next_token_rows_break_ties_to_the_lowest_token(dtype: torch.dtype, top_k: int) -> None:
-    """Catches an unstable top-k: coarse logits tie often, and verification must not depend on which came first."""
-    logits = (torch.randn(5, 200, generator=torch.Generator().manual_seed(3)) * 4).round().to(dtype) + 0.0
-    logits[0] = 0.0
-    logits[1, ::3] = -torch.inf
-    tokens, log_probs, whole = next_token_rows(logits, top_k)
-    wide = logits.double().numpy()
-    for row in range(5):
-        order = np.argsort(-wide[row], kind="stable")[:top_k] if 0 < top_k < 200 else np.arange(200)
-        assert tokens[row].tolist() == order.tolist()
-        expected = torch.log_softmax(logits[row].double(), 0)[torch.from_numpy(order.copy())]
-        assert torch.allclose(log_probs[row].double(), expected, atol=1e-5, rtol=0, equal_nan=False)
-    assert torch.allclose(whole.double(), torch.log_softmax(logits.double(), 1), atol=1e-5)
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 3), st.integers(1, 2000), st.integers(1, 9), st.integers(0, 2**31))
-def test_long_rows_are_searched_as_short_ones(rows: int, size: int, count: int, seed: int) -> None:
-    """Catches blocks that hide a better entry, or a tie broken away from the lowest place."""
-    values = torch.randint(-4, 4, (rows, size), generator=torch.Generator().manual_seed(seed)).float()
-    values[values == 3] = -torch.inf
-    count = min(count, size)
-    order = values.sort(dim=1, descending=True, stable=True)
-    for block in (64, 4):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(dsbd.topk, "_BLOCK", block)
-            places, best = dsbd.topk.distinct_top(values, count)
-        assert torch.equal(places, order.indices[:, :count])
-        assert torch.equal(best, order.values[:, :count])
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.sampled_from([1, 7, 96, 1000, 4096, 8192 + 64]), st.integers(1, 60), st.integers(0, 2**31))
-def test_one_row_is_searched_by_groups(size: int, count: int, seed: int) -> None:
-    """Catches groups that hide a better entry, and places that are another entry's."""
-    values = torch.randint(-40, 40, (size,), generator=torch.Generator().manual_seed(seed)).double() / 3
-    best, places = dsbd.topk.top_of_row(values, count)
-    assert torch.equal(best, values.sort(descending=True).values[:count])
-    assert torch.equal(values[places], best)
-    assert places.unique().numel() == min(count, size)
