@@ -13,7 +13,7 @@ from ui import messages
 from ui.decode import KEEP, alert, sentence
 from ui.engine import Engine
 from ui.form import FIELDS, METHOD_LABELS, check_prompt
-from ui.halting import halt, was_halted
+from ui.stopped import halt, was_halted
 from visualize import compare_figure
 
 MAX_RUNS = 5

@@ -16,9 +16,9 @@ from dsbd.tracing.trace import Trace
 from ui import messages, traces
 from ui.engine import Engine
 from ui.form import MAX_NEW_TOKENS, check_prompt, settings_of
-from ui.halting import halt, was_halted
 from ui.recording import Recording
 from ui.stat_strip import stat_strip
+from ui.stopped import halt, was_halted
 from visualize import timeline_figure, tokens_figure, width_figure
 
 FRAME_SECONDS = 0.12

@@ -10,7 +10,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, halting
+from ui import compare, decode, stopped
 from ui.form import FIELDS, shown_value
 from ui.recording import Recording
 from ui.serving import MAX_UPLOAD_BYTES
@@ -84,7 +84,7 @@ def test_closing_a_run_closes_the_decode(engine):
 def test_stopping_keeps_what_was_recorded(engine):
     first = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
     frame = decode.stopped(first.recording)
-    assert halting.was_halted(frame.halted_at)
+    assert stopped.was_halted(frame.halted_at)
     assert frame.note.startswith("Stopped after 1 iterations")
     assert Trace.load(decode.take_away(first.recording)).result is None
 
@@ -100,8 +100,8 @@ def test_a_run_that_broke_off_is_told_from_one_that_was_stopped(engine):
     assert started.halted_at is decode.KEEP
     for tab, given in ((decode, [started.recording]), (compare, [])):
         assert "broke off" in tab.broke_off(None, *given).problem
-        assert "broke off" in tab.broke_off(halting.halt() - halting.GRACE_SECONDS, *given).problem
-        quiet = tab.broke_off(halting.halt(), *given)
+        assert "broke off" in tab.broke_off(stopped.halt() - stopped.GRACE_SECONDS, *given).problem
+        quiet = tab.broke_off(stopped.halt(), *given)
         assert quiet.problem == ""
         assert quiet.note.startswith("Stopped")
 
