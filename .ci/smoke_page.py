@@ -1,9 +1,13 @@
-"""Start ``app.py`` as a user would, open it in Debian's chromium, and see that the forest is drawn."""
+"""Start the page as a user would, open it in Debian's chromium, and see that the forest is drawn.
+
+Arguments: the command that starts it; none is ``app.py`` of this clone.
+"""
 
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -20,7 +24,8 @@ def main() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = os.environ | {"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"}
-    server = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=environment)
+    command = sys.argv[1:] or [sys.executable, str(ROOT / "app.py")]
+    server = subprocess.Popen(command, cwd=tempfile.gettempdir(), env=environment)
     try:
         _wait_for(port, server)
         with sync_playwright() as playwright:
@@ -41,7 +46,7 @@ def main() -> None:
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
     end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
-        assert server.poll() is None, "app.py stopped"
+        assert server.poll() is None, "the page stopped"
         try:
             socket.create_connection(("127.0.0.1", port), timeout=1).close()
             return

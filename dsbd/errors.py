@@ -5,6 +5,7 @@
     ├── PromptError   (also a ValueError)   the prompt does not fit the models
     ├── PairError                           models cannot be loaded, or cannot work together
     ├── TraceError                          a trace file is unreadable, damaged or of another format
+    ├── PageError                           the page cannot be served
     └── LessonError                         a lesson is not written as one, or names what its trace does not have
 
 Messages name the value received, the values allowed and the remedy, on one line.
@@ -29,6 +30,10 @@ class PairError(DsbdError):
 
 class TraceError(DsbdError):
     """A trace file is unreadable, damaged or of another format."""
+
+
+class PageError(DsbdError):
+    """The page cannot be served."""
 
 
 class LessonError(DsbdError):

@@ -1,7 +1,22 @@
-"""The page: forms, handlers and the state of each visitor. It draws nothing itself and decides nothing."""
+"""The page: forms, handlers and the state of each visitor. It draws nothing itself and decides nothing.
 
-from ui.engine import Engine
-from ui.page import build_page
-from ui.serving import launch_options
+The folder is called ``ui`` in a clone and ``dsbd_page`` once installed, so its files import each other relatively.
+Names are loaded when they are first used: what needs no page (the flags, the reader of uploads) starts without it.
+"""
 
-__all__ = ["Engine", "build_page", "launch_options"]
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .engine import Engine as Engine
+    from .page import build_page as build_page
+    from .serving import launch_options as launch_options
+
+_HOMES = {"Engine": "engine", "build_page": "page", "launch_options": "serving"}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

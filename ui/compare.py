@@ -9,12 +9,13 @@ import gradio as gr
 from dsbd.errors import DsbdError, SettingsError
 from dsbd.measure.comparison import Progress
 from dsbd.settings import METHODS, DecodingSettings
-from ui import messages
-from ui.decode import KEEP, alert, sentence
-from ui.engine import Engine
-from ui.form import FIELDS, METHOD_LABELS, check_prompt
-from ui.stopped import halt, was_halted
 from visualize import compare_figure
+
+from . import messages
+from .decode import KEEP, alert, sentence
+from .engine import Engine
+from .form import FIELDS, METHOD_LABELS, check_prompt
+from .stopped import halt, was_halted
 
 MAX_RUNS = 5
 BASELINE = "beam_sampling"

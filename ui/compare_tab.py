@@ -5,12 +5,12 @@ from typing import Any
 
 import gradio as gr
 
-from ui import compare as handlers
-from ui.components import chart_list, markup
-from ui.decode_tab import ON_GPU, PRIVATE, Form
-from ui.engine import Engine
-from ui.examples import FIRST
-from ui.form import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, method_choices
+from . import compare as handlers
+from .components import chart_list, markup
+from .decode_tab import ON_GPU, PRIVATE, Form
+from .engine import Engine
+from .examples import FIRST
+from .form import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, method_choices
 
 START = ["dsbd", "beam_sampling", "speculative"]
 HINT = (

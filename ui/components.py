@@ -1,12 +1,12 @@
 """The parts of the page that draw themselves in the browser.
 
 Each has a fixed template: nothing of a value is ever read as markup. The value is a message of
-:mod:`ui.messages`, and the script beside this file draws it.
+``messages.py``, and the script beside this file draws it.
 """
 
 import gradio as gr
 
-from ui.serving import read, script_tags
+from .serving import read, script_tags
 
 
 def forest_viewer(value: str) -> gr.HTML:

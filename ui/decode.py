@@ -13,13 +13,14 @@ from dsbd.errors import DsbdError, PromptError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
-from ui import messages, traces
-from ui.engine import Engine
-from ui.form import MAX_NEW_TOKENS, check_prompt, settings_of
-from ui.recording import Recording
-from ui.stat_strip import stat_strip
-from ui.stopped import halt, was_halted
 from visualize import timeline_figure, tokens_figure, width_figure
+
+from . import messages, traces
+from .engine import Engine
+from .form import MAX_NEW_TOKENS, check_prompt, settings_of
+from .recording import Recording
+from .stat_strip import stat_strip
+from .stopped import halt, was_halted
 
 FRAME_SECONDS = 0.12
 """A browser is told of news at most this often; a fast model decides more often."""

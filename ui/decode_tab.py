@@ -6,14 +6,14 @@ from typing import Any
 
 import gradio as gr
 
-from ui import decode as handlers
-from ui import messages, traces
-from ui.components import chart_list, forest_viewer, markup, running_line
-from ui.engine import Engine
-from ui.examples import EXAMPLES, FIRST
-from ui.form import FIELDS, MAX_PROMPT_CHARACTERS, Field, is_read, method_choices, shown_value
-from ui.serving import read
-from ui.stat_strip import stat_strip
+from . import decode as handlers
+from . import messages, traces
+from .components import chart_list, forest_viewer, markup, running_line
+from .engine import Engine
+from .examples import EXAMPLES, FIRST
+from .form import FIELDS, MAX_PROMPT_CHARACTERS, Field, is_read, method_choices, shown_value
+from .serving import read
+from .stat_strip import stat_strip
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
@@ -163,7 +163,7 @@ def _trace_tools() -> TraceTools:
 
 
 def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
-    """In the order of :class:`ui.decode.Frame`."""
+    """In the order of :class:`.decode.Frame`."""
     parts = [stage.forest, stage.text, stage.stats, stage.charts, stage.note, stage.problem]
     return [*parts, form.run, form.stop, recording, gr.State(None)]
 

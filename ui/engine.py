@@ -10,7 +10,8 @@ from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
-from ui.zerogpu import on_gpu
+
+from .zerogpu import on_gpu
 
 SECONDS_TO_START = 15
 SECONDS_PER_TOKEN = 0.25

@@ -14,9 +14,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ui.recording import Recording
-from ui.running_text import running_text
 from visualize import scene_json
+
+from .recording import Recording
+from .running_text import running_text
 
 _NUMBERS = count(1)
 

@@ -2,18 +2,18 @@
 
 import gradio as gr
 
-from ui.compare_tab import build_compare_tab
-from ui.components import markup
-from ui.decode_tab import build_decode_tab
-from ui.engine import Engine
-from ui.serving import MAX_WAITING, read
+from .compare_tab import build_compare_tab
+from .components import markup
+from .decode_tab import build_decode_tab
+from .engine import Engine
+from .serving import MAX_WAITING, read
 
 TITLE = "DSBD: speculative beams, made visible"
 CLEAN_EVERY_SECONDS = 3600
 
 
 def build_page(engine: Engine) -> gr.Blocks:
-    """The page with its queue; launch it with ``ui.launch_options()``.
+    """The page with its queue; launch it with ``launch_options()``.
 
     Args:
         engine: shared by all visitors; one decode runs at a time.

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from ui.recording import Recording
 from visualize.scenes.records import Scene, TokenScene
 from visualize.scenes.tokens import flowing
+
+from .recording import Recording
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from ui.theme import page_theme
 from visualize import viewer_assets
+
+from .theme import page_theme
 
 FOLDER = "dsbd"
 MAX_UPLOAD_BYTES = 8 * 1024 * 1024
@@ -22,7 +23,7 @@ _CACHED = {"Cache-Control": "public, max-age=604800"}
 
 def read(name: str) -> str:
     """A text file beside this one."""
-    return (resources.files("ui") / name).read_text(encoding="utf-8")
+    return (resources.files(__package__) / name).read_text(encoding="utf-8")
 
 
 @lru_cache

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from ui.recording import Recording
+from .recording import Recording
 
 MISSING = "–"
 

@@ -9,8 +9,9 @@ from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
-from ui.recording import Recording
-from ui.serving import MAX_UPLOAD_BYTES
+
+from .recording import Recording
+from .serving import MAX_UPLOAD_BYTES
 
 MAX_UNPACKED_BYTES = 48 * 1024 * 1024
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -1,0 +1,56 @@
+"""Opening the page from a command line: its flags, the pair, the server. ``app.py`` and ``dsbd page`` both use it.
+
+Importing this file is cheap; the page and the models are imported when they are needed.
+"""
+
+import argparse
+import os
+
+from dsbd.errors import PageError
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the page: which pair, and where to listen."""
+    parser.add_argument(
+        "--target", default=os.environ.get("DSBD_TARGET") or None, help="folder or hub id; default: the bundled pair"
+    )
+    parser.add_argument(
+        "--draft", default=os.environ.get("DSBD_DRAFT") or None, help="a smaller model of the same vocabulary"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto)")
+    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (auto)")
+    parser.add_argument(
+        "--host", default=None, help="address to listen on; default: GRADIO_SERVER_NAME, else this machine only"
+    )
+    parser.add_argument(
+        "--port", type=int, default=None, help="default: GRADIO_SERVER_PORT, else the first free from 7860"
+    )
+    parser.add_argument("--share", action="store_true", help="a public link through Gradio's relay")
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Load the pair and serve the page until it is stopped.
+
+    Args:
+        options: what the flags of :func:`add_flags` gave.
+
+    Raises:
+        PageError: Gradio is missing, or the page cannot listen there.
+        PairError: the pair cannot be loaded.
+    """
+    try:
+        import gradio  # noqa: F401
+    except ImportError as error:
+        raise PageError(f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio") from None
+    from dsbd import load_pair
+
+    from .engine import Engine
+    from .page import build_page
+    from .serving import launch_options
+
+    pair = load_pair(options.target, options.draft, device=options.device, dtype=options.dtype)
+    page = build_page(Engine(pair))
+    try:
+        page.launch(server_name=options.host, server_port=options.port, share=options.share, **launch_options())
+    except OSError as error:
+        raise PageError(f"the page cannot be served: {error}; choose another --port or --host") from None
