@@ -16,7 +16,6 @@ def add(commands: Any) -> None:
     parser.add_argument("--output", required=True, metavar="DIR", help="folder to write")
     parser.add_argument("--lessons", metavar="DIR", help="folder of lessons, to be pages of the site as well")
     parser.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
-    parser.add_argument("--base-url", default="", metavar="URL", help="where the site will be found, for oEmbed")
     add_language_flag(parser)
 
 
@@ -30,7 +29,6 @@ def run(parsed: argparse.Namespace) -> int:
             parsed.output,
             lessons=parsed.lessons,
             title=parsed.title,
-            base_url=parsed.base_url,
             language=parsed.language,
         )
     except ValueError as error:

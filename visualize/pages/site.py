@@ -12,7 +12,6 @@ from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
-from visualize.pages.oembed import oembed, oembed_text
 from visualize.pages.site_pages import Card, LessonLink, index_page, trace_page
 from visualize.pages.trace_page import copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
@@ -40,7 +39,6 @@ def export_site(
     *,
     lessons: str | Path | None = None,
     title: str = "DSBD",
-    base_url: str = "",
     language: str = "en",
 ) -> list[str]:
     """Write a static site with a viewer page for every trace file of a folder.
@@ -50,7 +48,6 @@ def export_site(
         output: folder to write; made where there is none. Files of the same names are replaced.
         lessons: folder with lessons (``.md``), which become pages too; None = none.
         title: of the site.
-        base_url: where the site will be found; oEmbed needs it, nothing else does.
         language: of the sentences and controls.
 
     Returns: the pages, as paths below ``output``.
@@ -58,10 +55,9 @@ def export_site(
     Raises:
         TraceError: a folder does not exist or cannot be written, holds no trace, or one that is damaged.
         LessonError: a lesson is not written as one.
-        ValueError: ``language`` or ``base_url`` is not possible.
+        ValueError: the language has no table.
     """
     Words(language)
-    base = _checked_base(base_url)
     entries = list(_entries(Path(traces)))
     taught = list(_lessons(Path(lessons))) if lessons is not None else []
     folder = _made(Path(output))
@@ -69,7 +65,7 @@ def export_site(
         _made(folder / below)
     copy_plotly(folder / VIEWER)
     write_kit(folder / VIEWER, page_file("site.css"))
-    cards = [_write_trace(entry, folder, title, base, language) for entry in entries]
+    cards = [_write_trace(entry, folder, title, language) for entry in entries]
     for page, _, text in taught:
         write(folder / page, text)
     links = [LessonLink(page, lesson.title, lesson.summary, lesson.count) for page, lesson, _ in taught]
@@ -95,17 +91,15 @@ def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
         )
 
 
-def _write_trace(entry: Entry, folder: Path, site: str, base: str, language: str) -> Card:
-    """The page, pictures, oEmbed answer and trace of one entry."""
+def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
+    """Write the page, the pictures and the trace of one entry."""
     scene = scene_of(entry.trace, language)
     place = folder / FORESTS / entry.name
     for theme, ending in (("light", ".svg"), ("dark", ".dark.svg")):
         write(f"{place}{ending}", forest_svg(scene, theme=theme))  # type: ignore[arg-type]
     ending = ".json.gz" if entry.file.name.endswith(".gz") else ".json"
     card = Card(entry.title, f"{FORESTS}/{entry.name}.html", f"{entry.name}{ending}", scene)
-    answer = oembed(entry.title, site=site, base_url=base, page=card.page)
-    write(f"{place}.oembed.json", oembed_text(answer))
-    write(f"{place}.html", trace_page(card, site=site, base_url=base, name=entry.name, language=language))
+    write(f"{place}.html", trace_page(card, site=site, name=entry.name, language=language))
     try:
         Path(f"{place}{ending}").write_bytes(entry.file.read_bytes())
     except OSError as error:
@@ -157,9 +151,3 @@ def _made(folder: Path) -> Path:
     except OSError as error:
         raise TraceError(f"cannot write into {str(folder)!r}: {error.strerror or error}") from None
     return folder
-
-
-def _checked_base(base_url: str) -> str:
-    if base_url and not re.fullmatch(r"https?://[^\s\"'<>]+", base_url):
-        raise ValueError(f"base_url is {base_url!r}; write an address such as https://example.org/forests/")
-    return base_url if base_url.endswith("/") or not base_url else base_url + "/"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element
-from visualize.pages.oembed import frame
 from visualize.pages.trace_page import START
 from visualize.pages.viewer_parts import shared_kit
 from visualize.scenes.records import Scene
@@ -15,6 +14,8 @@ from visualize.words.words import Words, number
 
 VIEWER = "viewer/"
 PROMPT_CHARACTERS = 160
+FRAME = 1100, 860
+"""Width and height of an embedded page, in pixels."""
 FIGURES = ("iterations", "layers_per_iteration", "acceptance_rate", "mean_width")
 
 
@@ -88,10 +89,10 @@ def _prompt(scene: Scene) -> str:
     return text if len(text) <= PROMPT_CHARACTERS else text[: PROMPT_CHARACTERS - 1] + "…"
 
 
-def trace_page(card: Card, *, site: str, base_url: str, name: str, language: str) -> str:
+def trace_page(card: Card, *, site: str, name: str, language: str) -> str:
     """The page of one trace: the viewer, its trace to take away, and the text to embed it."""
     words, kit = Words(language), shared_kit("../" + VIEWER)
-    embed = html.escape(frame(base_url + card.page if base_url else f"{name}.html", card.title))
+    embed = html.escape(_frame(f"{name}.html", card.title))
     title = html.escape(card.title)
     body = [
         f'<main><header class="around"><p><a href="../index.html">{words("page.site.all")}</a></p>',
@@ -106,10 +107,15 @@ def trace_page(card: Card, *, site: str, base_url: str, name: str, language: str
         kit.body,
         START,
     ]
-    # A site that embeds links reads no more than the head, and only so much of the page: the link comes first.
-    answer = html.escape(f"{base_url}{card.page.removesuffix('.html')}" if base_url else name)
-    link = f'<link rel="alternate" type="application/json+oembed" href="{answer}.oembed.json" title="{title}">'
-    return _site_document(f"{card.title} · {site}", body, language, link + kit.head)
+    return _site_document(f"{card.title} · {site}", body, language, kit.head)
+
+
+def _frame(address: str, title: str) -> str:
+    """The text that shows a page inside another page."""
+    return (
+        f'<iframe src="{html.escape(address)}" title="{html.escape(title)}" width="{FRAME[0]}" height="{FRAME[1]}" '
+        'style="border:0;max-width:100%" loading="lazy" allowfullscreen></iframe>'
+    )
 
 
 def _site_document(title: str, body: list[str], language: str, head: str) -> str:
