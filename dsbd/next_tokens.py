@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from dsbd.law.beams import Node
-from dsbd.law.laws import Row
+from dsbd.law.laws import TopTokens
 from dsbd.topk import distinct_top
 
 
@@ -23,7 +23,7 @@ class NextTokens(Protocol):
         """Say which node each row is: the input beams, then the slots as they were fed; None is no node."""
         ...
 
-    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+    def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
         """The row after each of these nodes."""
         ...
 
@@ -56,18 +56,18 @@ class NextTokensOnDemand(_Named):
 
     def __init__(self, logits: torch.Tensor, parents: torch.Tensor, tokens: torch.Tensor, top_k: int) -> None:
         self._logits, self._parents, self._tokens, self._top_k = logits, parents, tokens, top_k
-        self._rows: dict[Node, Row] = {}
+        self._rows: dict[Node, TopTokens] = {}
 
-    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
+    def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
         missing = [node for node in nodes if node not in self._rows]
         if missing:
             self._rows.update(zip(missing, self._make([self._place[node] for node in missing]), strict=True))
         return [self._rows[node] for node in nodes]
 
     @torch.inference_mode()
-    def _make(self, places: list[int]) -> list[Row]:
+    def _make(self, places: list[int]) -> list[TopTokens]:
         tokens, log_probs, _ = next_token_rows(self._logits[places], self._top_k)
-        return [Row(*row) for row in zip(tokens.numpy(), log_probs.double().numpy(), strict=True)]
+        return [TopTokens(*row) for row in zip(tokens.numpy(), log_probs.double().numpy(), strict=True)]
 
     def log_prob(self, node: Node) -> float:
         return self._log_probs[self._slot(node, len(self._log_probs))]
@@ -91,8 +91,10 @@ class NextTokensCopied(_Named):
     def __init__(self, tokens: np.ndarray, log_probs: np.ndarray, own: np.ndarray) -> None:
         self._tokens, self._log_probs, self._own = tokens, log_probs, own
 
-    def __call__(self, nodes: Sequence[Node]) -> list[Row]:
-        return [Row(self._tokens[place], self._log_probs[place]) for place in (self._place[node] for node in nodes)]
+    def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
+        return [
+            TopTokens(self._tokens[place], self._log_probs[place]) for place in (self._place[node] for node in nodes)
+        ]
 
     def log_prob(self, node: Node) -> float:
         return float(self._own[self._slot(node, self._own.size)])

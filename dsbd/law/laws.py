@@ -22,7 +22,7 @@ _TOKEN_BITS = 32
 _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
 
-class Row(NamedTuple):
+class TopTokens(NamedTuple):
     """The likeliest next tokens of one beam: top_k of them (all where top_k is 0), ties to the lowest id."""
 
     tokens: Ints  # [k]
@@ -82,7 +82,7 @@ class Law:
 
 
 def joint_law(
-    rows: Sequence[Row], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
+    rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
 ) -> Law:
     """Warp the joint law of a layer once: temperature, then top-k, then top-p.
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import Law, Row, joint_law
+from dsbd.law.laws import Law, TopTokens, joint_law
 from dsbd.settings import ResolvedSettings
 
 LETTERS = "ab."
@@ -53,10 +53,10 @@ def text(node: Node) -> str:
     return "".join(LETTERS[token] for token in node.token_ids())
 
 
-def next_tokens(nodes: Sequence[Node]) -> list[Row]:
+def next_tokens(nodes: Sequence[Node]) -> list[TopTokens]:
     """The target's next tokens after each node."""
     with np.errstate(divide="ignore"):
-        return [Row(np.arange(3), np.log(np.array(TARGET[node.token]))) for node in nodes]
+        return [TopTokens(np.arange(3), np.log(np.array(TARGET[node.token]))) for node in nodes]
 
 
 def target_law(**changes: Any) -> Law:

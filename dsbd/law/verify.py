@@ -12,19 +12,20 @@ replacement as if they were independent.
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import Forest, ForestLayer
-from dsbd.law.laws import Floats, Law, Residual, Row, joint_law
+from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
+from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 from dsbd.law.width import Width, cap_width, choose_width, landing_width
 from dsbd.settings import ResolvedSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnPair:
     """A pair drawn by inverse CDF: ``low <= uniform < high``."""
 
     index: int
@@ -40,7 +41,7 @@ class Choices(Protocol):
         """True with this probability; the uniform it took."""
         ...
 
-    def draw(self, masses: Floats) -> Drawn:
+    def draw(self, masses: Floats) -> DrawnPair:
         """An index in proportion to ``masses`` [n]."""
         ...
 
@@ -55,21 +56,18 @@ class Uniforms:
         uniform = next(self._next)
         return uniform < probability, uniform
 
-    def draw(self, masses: Floats) -> Drawn:
+    def draw(self, masses: Floats) -> DrawnPair:
         uniform = next(self._next)
         cdf = np.cumsum(masses)
         cdf /= cdf[-1]
         index = int(np.searchsorted(cdf, uniform, side="right"))
-        return Drawn(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
+        return DrawnPair(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
 
 
-RowsAfter = Callable[[Sequence[Node]], Sequence[Row]]
-Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
-DrawKind = Literal["recovered", "fresh", "bonus"]
-Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
+TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 
 
-class Trial(NamedTuple):
+class TriedDraft(NamedTuple):
     """One draft put to the test; the fields are those of ``dsbd.tracing.records.Trial``."""
 
     node: Node
@@ -83,7 +81,7 @@ class Trial(NamedTuple):
     uniform: float | None = None
 
 
-class Draw(NamedTuple):
+class DrawnBeam(NamedTuple):
     """One beam drawn from the target's law; the fields are those of ``dsbd.tracing.records.Draw``."""
 
     kind: DrawKind
@@ -93,7 +91,7 @@ class Draw(NamedTuple):
     draft_prob: float
     c: float
     S: float
-    drawn: Drawn
+    drawn: DrawnPair
 
 
 @dataclass(frozen=True)
@@ -106,8 +104,8 @@ class VerifiedLayer:
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
     width: Width | None
     """None in a bonus layer."""
-    trials: list[Trial]
-    draws: list[Draw]
+    trials: list[TriedDraft]
+    draws: list[DrawnBeam]
     beams: list[Beam]
     """What the layer yielded, finished beams included."""
     living: list[Beam]
@@ -121,7 +119,7 @@ class VerifiedLayer:
 
 
 def verify(
-    forest: Forest, next_tokens: RowsAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
+    forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
     """Decide every layer the forest can decide, then the bonus layer if all of them passed.
 
@@ -166,7 +164,7 @@ class _State(NamedTuple):
 @dataclass(frozen=True)
 class _Verifier:
     forest: Forest
-    next_tokens: RowsAfter
+    next_tokens: TopTokensAfter
     settings: ResolvedSettings
     eos: Collection[int]
     choices: Choices
@@ -227,18 +225,18 @@ class _Verifier:
         outcome: Outcome = "bonus" if living else "finished"
         return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
 
-    def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[Trial], list[Accepted]]:
+    def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[TriedDraft], list[Accepted]]:
         """One trial per draft; the accepted ones in order."""
-        trials, accepted = list[Trial](), list[Accepted]()
+        trials, accepted = list[TriedDraft](), list[Accepted]()
         residual, gains = state.residual, self._gains(drafted)
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
             gain = gains[order]
             prob = 1.0 if drafted.law.ranked else min(draft_prob * gain, 1.0)
             place = state.places.get(node.parent) if node.parent is not None else None
             if len(accepted) == width:
-                trials.append(Trial(node, order, "unneeded", prob))
+                trials.append(TriedDraft(node, order, "unneeded", prob))
             elif place is None:
-                trials.append(Trial(node, order, "orphaned", prob, None, residual.c, residual.S))
+                trials.append(TriedDraft(node, order, "orphaned", prob, None, residual.c, residual.S))
                 residual.reject(None, gain)
             else:
                 index = state.law.find(place, node.token)
@@ -264,7 +262,7 @@ class _Verifier:
 
     def _try(
         self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual
-    ) -> Trial:
+    ) -> TriedDraft:
         """Accept with probability min(1, P'/Q); on rejection the residual moves on."""
         before = residual.c, residual.S
         left = 0.0 if index is None else residual.probability(index)
@@ -272,13 +270,13 @@ class _Verifier:
         accepted, uniform = self.choices.accept(acceptance)
         if not accepted and not residual.reject(index, gain) and index is not None:
             accepted, acceptance = True, 1.0
-        return Trial(
+        return TriedDraft(
             node, order, "accepted" if accepted else "rejected", draft_prob, left, *before, acceptance, uniform
         )
 
-    def _draw(self, state: _State, count: int, kind: DrawKind) -> list[Draw]:
+    def _draw(self, state: _State, count: int, kind: DrawKind) -> list[DrawnBeam]:
         """Draws from the target's law; the first is recovered from the residual if rejections left one."""
-        draws, residual, made = list[Draw](), state.residual, dict[int, Node]()
+        draws, residual, made = list[DrawnBeam](), state.residual, dict[int, Node]()
         for _ in range(count):
             before = residual.c, residual.S
             drawn = self.choices.draw(residual.masses())
@@ -287,7 +285,7 @@ class _Verifier:
             landed = self.forest.find(parent, token)
             node = made.setdefault(drawn.index, landed or parent.child(token))
             draws.append(
-                Draw(
+                DrawnBeam(
                     "recovered" if before[0] > 0 else kind,
                     node,
                     landed is not None,

@@ -15,14 +15,13 @@ from typing import Any, Literal
 from pydantic import ConfigDict, Field
 from pydantic.dataclasses import dataclass
 
+from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+
 ROOT = 0
 _HEX = "^([0-9a-f]{2})+$"
 
 NodeKind = Literal["drafted", "cover", "drawn"]
-Verdict = Literal["accepted", "rejected", "orphaned", "unneeded"]
-DrawKind = Literal["recovered", "fresh", "bonus"]
 LayerKind = Literal["draft", "bonus"]
-Outcome = Literal["passed", "landed", "short", "bonus", "finished"]
 Probability = float
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)

@@ -15,8 +15,8 @@ import numpy as np
 import dsbd.law.verify
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import Row
-from dsbd.law.verify import Drawn, VerifiedLayer
+from dsbd.law.laws import TopTokens
+from dsbd.law.verify import DrawnPair, VerifiedLayer
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import (
     Multiset,
@@ -64,12 +64,12 @@ class DraftedRun(NamedTuple):
 
     probability: float
     forest: Forest
-    rows: dict[Node, Row]
+    rows: dict[Node, TopTokens]
     drafts: tuple[tuple[Path, ...], ...]
     """Drawn pairs per layer, in order."""
     draft_laws: tuple[list[tuple[Path, float]], ...]
 
-    def next_tokens(self, nodes: Sequence[Node]) -> list[Row]:
+    def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
         return [self.rows[node] for node in nodes]
 
 
@@ -137,10 +137,10 @@ def _build(case: Case, process: Process, probability: float, drafted) -> Drafted
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
 
 
-def _row(case: Case, path: Path) -> Row:
+def _row(case: Case, path: Path) -> TopTokens:
     probs = case.tables.next_token["target"](path)
     order = sorted(range(len(probs)), key=lambda token: (-probs[token], token))[: case.settings.top_k or None]
-    return Row(np.array(order, dtype=np.int64), np.log(np.array([probs[token] for token in order])))
+    return TopTokens(np.array(order, dtype=np.int64), np.log(np.array([probs[token] for token in order])))
 
 
 class _StopError(Exception):
@@ -169,9 +169,9 @@ class _Branching:
     def accept(self, probability: float) -> tuple[bool, float]:
         return bool(self._choose({1: probability, 0: 1.0 - probability})), 0.0
 
-    def draw(self, masses) -> Drawn:
+    def draw(self, masses) -> DrawnPair:
         total = math.fsum(masses.tolist())
-        return Drawn(self._choose({i: mass / total for i, mass in enumerate(masses.tolist())}), 0.0, 0.0, 0.0)
+        return DrawnPair(self._choose({i: mass / total for i, mass in enumerate(masses.tolist())}), 0.0, 0.0, 0.0)
 
     def layer_done(self, layer: VerifiedLayer) -> None:
         self.layers.append(layer)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dsbd.law.laws import Row, joint_law
+from dsbd.law.laws import TopTokens, joint_law
 from dsbd.law.verify import Uniforms, verify
 from dsbd.law.width import choose_width
 from dsbd.settings import ResolvedSettings
@@ -38,7 +38,7 @@ def test_peaked_laws(rest: float, replacement: bool) -> None:
 def test_pairs_whose_probability_underflows_cannot_be_drawn() -> None:
     """Catches a law that counts pairs of probability 0 in its support."""
     chosen = ResolvedSettings(temperature=0.01, top_k=0, replacement=False)
-    law = joint_law([Row(np.arange(3), np.log([0.999, 9e-4, 1e-4]))], [0.0], [1], chosen)
+    law = joint_law([TopTokens(np.arange(3), np.log([0.999, 9e-4, 1e-4]))], [0.0], [1], chosen)
     assert law.support == 2
     assert (law.probs > 0).all()
 
@@ -62,7 +62,7 @@ def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: in
 def test_every_temperature_settings_allow_gives_a_law(temperature: float) -> None:
     """Catches a temperature so small that all scores become minus infinity and the law not a number."""
     chosen = ResolvedSettings(temperature=temperature, top_k=0)
-    law = joint_law([Row(np.arange(3), np.log([0.5, 0.3, 0.2]))], [-2.0], [1], chosen)
+    law = joint_law([TopTokens(np.arange(3), np.log([0.5, 0.3, 0.2]))], [-2.0], [1], chosen)
     assert law.probs.sum() == pytest.approx(1.0)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
-from dsbd.law.laws import Residual, Row, joint_law
+from dsbd.law.laws import Residual, TopTokens, joint_law
 from dsbd.law.verify import Uniforms
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Weighted, joint, residual_step
@@ -55,11 +55,11 @@ def _oracle(tables, weights, counts, warp) -> list[tuple[tuple[int, int], float]
     return [((path[0], path[1]), mass) for path, mass in joint(beams, lambda path: tables[path[0]], warp)]
 
 
-def _rows(tables, top_k: int = 0) -> list[Row]:
+def _rows(tables, top_k: int = 0) -> list[TopTokens]:
     with np.errstate(divide="ignore"):
         logs = [np.log(np.array(table)) for table in tables]
     orders = [np.argsort(-log, kind="stable")[: top_k or None] for log in logs]
-    return [Row(order, log[order]) for order, log in zip(orders, logs, strict=True)]
+    return [TopTokens(order, log[order]) for order, log in zip(orders, logs, strict=True)]
 
 
 def _near_cut(tables, weights, counts, warp) -> bool:

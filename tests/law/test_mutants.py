@@ -16,7 +16,7 @@ import dsbd.law.width
 from dsbd.law.beams import Beam
 from dsbd.law.forest import ForestLayer
 from dsbd.law.laws import Residual
-from dsbd.law.verify import Trial, VerifiedLayer, _State, _Verifier
+from dsbd.law.verify import TriedDraft, VerifiedLayer, _State, _Verifier
 from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer
 from tests.law.oracle import Tables, total_variation
 from tests.law.test_enumeration import EXACT, settings
@@ -29,7 +29,7 @@ _joint_law, _choose_width, _take = dsbd.law.verify.joint_law, dsbd.law.verify.ch
 
 
 def _trial_with(ratio: Callable[[float, float], float]) -> Callable:
-    def try_(self, node, order, index, draft_prob, gain, residual) -> Trial:
+    def try_(self, node, order, index, draft_prob, gain, residual) -> TriedDraft:
         before = residual.c, residual.S
         left = 0.0 if index is None else residual.probability(index)
         acceptance = ratio(left, draft_prob) if left > 0 else 0.0
@@ -37,7 +37,7 @@ def _trial_with(ratio: Callable[[float, float], float]) -> Callable:
         if not accepted and not residual.reject(index, gain) and index is not None:
             accepted = True
         verdict = "accepted" if accepted else "rejected"
-        return Trial(node, order, verdict, draft_prob, left, *before, acceptance, uniform)
+        return TriedDraft(node, order, verdict, draft_prob, left, *before, acceptance, uniform)
 
     return try_
 
