@@ -10,12 +10,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
+from dsbd.tracing.limits import PAGE_LIMITS
 from visualize import viewer_assets
 
 from .theme import page_theme
 
 FOLDER = "dsbd"
-MAX_UPLOAD_BYTES = 8 * 1024 * 1024
+MAX_UPLOAD_BYTES = PAGE_LIMITS.packed_bytes
 MAX_WAITING = 16
 VISITORS_KEPT = 200
 _CACHED = {"Cache-Control": "public, max-age=604800"}

@@ -10,9 +10,9 @@ How to read it
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, FailFast, Field
 from pydantic.dataclasses import dataclass
 
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
@@ -23,6 +23,10 @@ _HEX = "^([0-9a-f]{2})+$"
 NodeKind = Literal["drafted", "cover", "drawn"]
 LayerKind = Literal["draft", "bonus"]
 Probability = float
+
+Item = TypeVar("Item")
+Listed = Annotated[list[Item], FailFast()]
+"""A list whose check ends at the first wrong item, so that a damaged list costs no more than a sound one."""
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 """Of every record: no unknown field, no number that JSON does not have."""
@@ -66,7 +70,7 @@ class Prompt:
     """The prompt as typed, and as the models saw it."""
 
     text: str
-    pieces: list[Piece]
+    pieces: Listed[Piece]
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -168,17 +172,17 @@ class Layer:
 
     layer: int
     kind: LayerKind
-    alive: list[int]
+    alive: Listed[int]
     """Node ids of the alive beams this layer extends, in the fixed order of its joint law."""
     draws_planned: int
     """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus."""
-    chain_c: list[float]
+    chain_c: Listed[float]
     """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty in a bonus layer."""
-    chain_S: list[float]
+    chain_S: Listed[float]
     """S at each c of ``chain_c``."""
-    acceptance_chain: list[Probability]
+    acceptance_chain: Listed[Probability]
     """alpha_j = 1 - S_{j+1}/S_j: the mean acceptance of a draft after j - 1 rejections, j = 1..m."""
-    accepted_distribution: list[Probability]
+    accepted_distribution: Listed[Probability]
     """P(m, k): the probability that k of the m drafts are accepted, k = 0..m."""
     target_support: int
     """Number of pairs with positive probability under P."""
@@ -190,11 +194,11 @@ class Layer:
     outcome: Outcome
     """passed: its width was reached by accepted drafts; landed: every drawn beam landed, so verification
     went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more."""
-    beams: list[InputBeam]
+    beams: Listed[InputBeam]
     """The beams this layer yielded, finished ones included."""
-    finished: list[int]
+    finished: Listed[int]
     """Node ids among ``beams`` that ended."""
-    alternatives: list[Alternative] = Field(default_factory=list)
+    alternatives: Listed[Alternative] = Field(default_factory=list)
     forest_mass: Probability | None = None
     """In a likely forest: P of all its nodes below the alive beams, the chance that a draw lands; else None."""
 
@@ -218,7 +222,7 @@ class KeptSlots:
     """Slots in use when the forest had been scored: prompt, live trie and forest."""
     slots_kept: int
     """Slots in use after the commit."""
-    nodes: list[int]
+    nodes: Listed[int]
     """Ids of the nodes of this iteration's forest and input beams whose slots stay."""
 
 
@@ -227,13 +231,13 @@ class Iteration:
     """One target forward: draft, score, verify, commit."""
 
     index: int
-    input_beams: list[InputBeam]
+    input_beams: Listed[InputBeam]
     draft_depth: int
-    nodes: list[Node]
-    layers: list[Layer]
-    trials: list[Trial]
-    draws: list[Draw]
-    output_beams: list[InputBeam]
+    nodes: Listed[Node]
+    layers: Listed[Layer]
+    trials: Listed[Trial]
+    draws: Listed[Draw]
+    output_beams: Listed[InputBeam]
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
@@ -245,7 +249,7 @@ class BeamRecord:
 
     node: int
     text: str
-    token_ids: list[int]
+    token_ids: Listed[int]
     log_weight: float
     score: float
     finished: bool
@@ -257,8 +261,8 @@ class Result:
     """What was returned; ``beams`` are ranked, the first is the returned one."""
 
     text: str
-    token_ids: list[int]
-    beams: list[BeamRecord]
+    token_ids: Listed[int]
+    beams: Listed[BeamRecord]
     stats: dict[str, Any]
 
 

@@ -7,9 +7,8 @@ no model; the drawings read nothing but a :class:`Trace`.
 
 import gzip
 import hashlib
-import io
 import json
-import zlib
+import reprlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
@@ -19,11 +18,12 @@ from pydantic.dataclasses import dataclass
 
 from dsbd.errors import SettingsError, TraceError
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from dsbd.tracing.records import ROOT, STRICT, Iteration, Models, Node, Prompt, Result
+from dsbd.tracing.consistency import check_consistency, check_sizes
+from dsbd.tracing.limits import FILE_LIMITS, ReadLimits
+from dsbd.tracing.reading import parse, read_file
+from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
-MAX_FILE_BYTES = 256 * 1024 * 1024
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -36,7 +36,7 @@ class Trace:
     settings: ResolvedSettings
     seed: int
     prompt: Prompt
-    iterations: list[Iteration]
+    iterations: Listed[Iteration]
     result: Result | None
     """None where the run was stopped before its end."""
     digest: str = ""
@@ -47,46 +47,42 @@ class Trace:
         return plain
 
     @staticmethod
-    def from_dict(data: Any) -> "Trace":
+    def from_dict(data: Any, limits: ReadLimits = FILE_LIMITS) -> "Trace":
         """Check plain data and build the trace.
 
+        Args:
+            data: what :meth:`to_dict` gives.
+            limits: the most that is accepted.
+
         Raises:
-            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, or
-                a node refers to one that does not exist.
+            TraceError: it is not a ``dsbd-trace/1``, a field is missing, unknown or out of place, a node refers to
+                one that does not exist, or a list is longer than ``limits``.
         """
         found = data.get("format") if isinstance(data, dict) else type(data).__name__
         if found != FORMAT:
             raise TraceError(
-                f"not a trace: format is {str(found)[:60]!r}, expected {FORMAT!r}; record one with --trace"
+                f"not a trace: format is {reprlib.repr(found)[:60]}, expected {FORMAT!r}; record one with --trace"
             )
         try:
             trace: Trace = _adapter().validate_python(_with_max_width(data))
         except ValidationError as error:
-            first = error.errors()[0]
-            place = ".".join(str(part) for part in first["loc"])
-            raise TraceError(f"damaged trace: {place}: {first['msg']} (got {str(first['input'])[:60]!r})") from None
-        _check_consistency(trace)
+            first = error.errors(include_url=False)[0]
+            place = ".".join(str(part)[:60] for part in first["loc"])
+            got = reprlib.repr(first["input"])[:60]
+            raise TraceError(f"damaged trace: {place}: {first['msg'][:200]} (got {got})") from None
+        check_sizes(trace, limits)
+        check_consistency(trace)
         return trace
 
     @staticmethod
-    def loads(content: bytes) -> "Trace":
-        """Parse a trace file's content, plain JSON or gzip. Raises: TraceError."""
-        try:
-            if content[:2] == _GZIP_MAGIC:
-                content = _gunzip(content)
-            data = json.loads(content.decode("utf-8"))
-        except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
-            raise TraceError(f"damaged trace: not readable as JSON or gzip ({error}); record it again") from None
-        return Trace.from_dict(data)
+    def loads(content: bytes, limits: ReadLimits = FILE_LIMITS) -> "Trace":
+        """Read a trace file's content, plain JSON or gzip. Raises: TraceError."""
+        return Trace.from_dict(parse(content, limits), limits)
 
     @staticmethod
-    def load(path: str | Path) -> "Trace":
+    def load(path: str | Path, limits: ReadLimits = FILE_LIMITS) -> "Trace":
         """Read a trace file (``.json`` or gzip). Raises: TraceError."""
-        try:
-            content = Path(path).read_bytes()
-        except OSError as error:
-            raise TraceError(f"cannot read trace {str(path)!r}: {error.strerror or error}") from None
-        return Trace.loads(content)
+        return Trace.loads(read_file(path, limits), limits)
 
     def dumps(self) -> bytes:
         """The trace as one line of UTF-8 JSON."""
@@ -142,14 +138,6 @@ def _adapter() -> TypeAdapter[Trace]:
     return TypeAdapter(Trace)
 
 
-def _gunzip(content: bytes) -> bytes:
-    with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-        plain = stream.read(MAX_FILE_BYTES + 1)
-    if len(plain) > MAX_FILE_BYTES:
-        raise ValueError(f"larger than {MAX_FILE_BYTES} bytes when unpacked")
-    return plain
-
-
 def _with_max_width(data: dict[str, Any]) -> dict[str, Any]:
     """A file may leave ``max_width`` to its default; a loaded trace has it filled in."""
     given = data.get("settings")
@@ -160,35 +148,3 @@ def _with_max_width(data: dict[str, Any]) -> dict[str, Any]:
     except (SettingsError, TypeError):  # what is wrong with them is the validation's to say
         return data
     return data | {"settings": given | {"max_width": settings.widest}}
-
-
-def _check_consistency(trace: Trace) -> None:
-    """Every id that is named exists, parents come before their children, and counts fit their lists."""
-    known = {ROOT}
-    for iteration in trace.iterations:
-        where = f"iteration {iteration.index}"
-        _require(known, (beam.node for beam in iteration.input_beams), where)
-        for node in iteration.nodes:
-            if node.id in known:
-                raise TraceError(f"damaged trace: {where}: node {node.id} is listed twice")
-            _require(known, (node.parent,), where)
-            known.add(node.id)
-        for layer in iteration.layers:
-            if layer.draws_planned != len(layer.acceptance_chain):
-                raise TraceError(
-                    f"damaged trace: {where}, layer {layer.layer}: draws_planned is {layer.draws_planned}, "
-                    f"but acceptance_chain has {len(layer.acceptance_chain)} entries"
-                )
-            _require(known, layer.alive, where)
-            _require(known, (beam.node for beam in layer.beams), where)
-        _require(known, (trial.node for trial in iteration.trials), where)
-        _require(known, (draw.node for draw in iteration.draws), where)
-        _require(known, (beam.node for beam in iteration.output_beams), where)
-    if trace.result is not None:
-        _require(known, (beam.node for beam in trace.result.beams), "result")
-
-
-def _require(known: set[int], named: Any, where: str) -> None:
-    for node in named:
-        if node not in known:
-            raise TraceError(f"damaged trace: {where} refers to node {node}, which does not exist")

@@ -174,12 +174,12 @@ class ToyDecode:
             new[node.id] = self.nodes[node.id] = Node(**{k: v for k, v in filled.items() if not k.startswith("__")})
         mass = functools.partial(_residual_mass, p, q)
         planned = 0 if bonus else self.settings.draft_width
-        chain_c, chain_s = [0.0], [1.0]
+        chain_c, chain_s = ([], []) if bonus else ([0.0], [1.0])
         for _ in range(planned):
             chain_c.append(chain_c[-1] + chain_s[-1])
             chain_s.append(mass(chain_c[-1]))
         alphas = [1 - (after / before if before else 1.0) for before, after in itertools.pairwise(chain_s)]
-        distribution = _accepted(alphas)
+        distribution = [] if bonus else _accepted(alphas)
         width = self.settings.max_width if bonus else _width(distribution, self.settings)
         beams, c, s = self.tried(layer, width, alive, p, q, drafted, trials)
         accepted = len(beams)

@@ -1,0 +1,143 @@
+"""Does a trace hang together? Checked when it is read, so that whoever draws it can rely on it.
+
+Every node that is named exists, parents come before their children and one layer above them, lists fit each other,
+and no list is longer than the limits allow. Whether the decisions *follow* is the audit's question.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from dsbd.errors import TraceError
+from dsbd.tracing.limits import ReadLimits
+from dsbd.tracing.reading import too_large
+from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Result, Trial
+
+if TYPE_CHECKING:
+    from dsbd.tracing.trace import Trace
+
+
+def check_sizes(trace: "Trace", limits: ReadLimits) -> None:
+    """Raises: TraceError where a list, a count or a short text is larger than ``limits``."""
+    where = "the trace"
+    _at_most(where, sum(len(iteration.nodes) for iteration in trace.iterations), limits.nodes, "nodes")
+    _at_most(where, len(trace.iterations), limits.iterations, "iterations")
+    _at_most(where, len(trace.prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
+    _at_most(where, len(trace.result.beams) if trace.result else 0, limits.hypotheses, "hypotheses")
+    models = [model for model in (trace.models.target, trace.models.draft) if model is not None]
+    names = [str(value) for model in models for value in vars(model).values()]
+    _texts_fit("the models", [*names, *trace.software.values()], limits)
+    _texts_fit("the prompt", (piece.text for piece in trace.prompt.pieces), limits)
+    for iteration in trace.iterations:
+        _iteration_fits(iteration, limits)
+
+
+def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
+    where, kept = f"iteration {iteration.index}", iteration.kept
+    deepest = max((node.layer for node in iteration.nodes), default=0)
+    _at_most(where, max(deepest, iteration.draft_depth + 1, len(iteration.layers)), limits.iteration_layers, "layers")
+    _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
+    _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
+    _texts_fit(where, (node.text for node in iteration.nodes), limits)
+    _texts_fit(where, (trial.reason for trial in iteration.trials), limits)
+    most = {"nodes": limits.layer_nodes, "trials": limits.layer_trials, "draws": limits.layer_draws}
+    for kind, limit in most.items():
+        for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
+            _at_most(f"{where}, layer {layer}", count, limit, kind)
+    for layer in iteration.layers:
+        _layer_fits(layer, f"{where}, layer {layer.layer}", limits)
+
+
+def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
+    lists = max(len(layer.alive), len(layer.beams), len(layer.finished), len(layer.alternatives))
+    slots = max((beam.multiplicity for beam in layer.beams), default=0)
+    _at_most(where, max(layer.width, lists, slots), limits.layer_draws, "beams")
+    _at_most(where, layer.draws_planned, limits.layer_trials, "planned drafts")
+    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits)
+
+
+def check_consistency(trace: "Trace") -> None:
+    """Raises: TraceError, which names the first place that does not hang together."""
+    known = {ROOT}
+    for iteration in trace.iterations:
+        _check_iteration(iteration, known)
+    if trace.result is not None:
+        _check_result(trace.result, known)
+
+
+def _at_most(where: str, found: int, limit: int, unit: str) -> None:
+    if found > limit:
+        too_large(where, found, limit, unit)
+
+
+def _texts_fit(where: str, texts: Iterable[str], limits: ReadLimits) -> None:
+    longest = max(map(len, texts), default=0)
+    if longest > limits.short_text:
+        too_large(f"a token or name of {where}", longest, limits.short_text, "characters")
+
+
+def _check_iteration(iteration: Iteration, known: set[int]) -> None:
+    where = f"iteration {iteration.index}"
+    if not iteration.layers:
+        _damaged(f"{where} has no layers")
+    _require(known, (beam.node for beam in iteration.input_beams), where)
+    depth = {beam.node: 0 for beam in iteration.input_beams}
+    for node in iteration.nodes:
+        if node.id in known:
+            _damaged(f"{where}: node {node.id} is listed twice")
+        if node.parent not in depth:
+            _damaged(f"{where}: node {node.id} has parent {node.parent}, which is no node or input beam before it")
+        depth[node.id] = depth[node.parent] + 1
+        if node.layer != depth[node.id]:
+            _damaged(f"{where}: node {node.id} names layer {node.layer}, but its parent is in {depth[node.parent]}")
+        known.add(node.id)
+    drawn = {draw.node for draw in iteration.draws}
+    for node in iteration.nodes:
+        if node.kind == "drawn" and node.id not in drawn:
+            _damaged(f"{where}: node {node.id} is a drawn node, but no draw names it")
+    items: list[Trial | Draw] = [*iteration.trials, *iteration.draws]
+    for item in items:
+        if depth.get(item.node) != item.layer:
+            _damaged(f"{where}: a trial or draw of layer {item.layer} names node {item.node}, which is not in it")
+        if item.layer > len(iteration.layers):
+            _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
+    for number, layer in enumerate(iteration.layers, 1):
+        _check_layer(layer, number, where, known)
+    _require(known, (beam.node for beam in iteration.output_beams), where)
+    _require(known, iteration.kept.nodes, where)
+
+
+def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None:
+    if layer.layer != number:
+        _damaged(f"{where}: layer {layer.layer} stands at place {number}")
+    lengths = len(layer.acceptance_chain), len(layer.chain_c), len(layer.chain_S), len(layer.accepted_distribution)
+    chain = 0 if layer.kind == "bonus" else layer.draws_planned + 1
+    if layer.draws_planned < 0 or lengths != (layer.draws_planned, chain, chain, chain):
+        _damaged(
+            f"{where}, layer {number}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S "
+            f"and accepted_distribution have {lengths} entries"
+        )
+    _require(known, layer.alive, where)
+    _require(known, (beam.node for beam in layer.beams), where)
+    _require(known, layer.finished, where)
+    _require(known, (pair.parent for pair in layer.alternatives), where)
+    _require(known, (pair.node for pair in layer.alternatives if pair.node is not None), where)
+
+
+def _check_result(result: Result, known: set[int]) -> None:
+    _require(known, (beam.node for beam in result.beams), "result")
+    if not result.beams:
+        _damaged("the result has no hypotheses")
+    for name, value in result.stats.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            _damaged(f"statistic {name[:60]!r} is a {type(value).__name__}; allowed are numbers and null")
+
+
+def _require(known: set[int], named: Iterable[int], where: str) -> None:
+    for node in named:
+        if node not in known:
+            _damaged(f"{where} refers to node {node}, which does not exist")
+
+
+def _damaged(what: str) -> None:
+    raise TraceError(f"damaged trace: {what}; record it again")
