@@ -27,8 +27,12 @@ export default [
       "prefer-template": "error",
     },
   },
-  {files: ["visualize/viewer/**/*.js"], languageOptions: {globals: globals.browser}},
-  {files: ["visualize/viewer/law/*.js"], languageOptions: {globals: {}}},
+  {
+    files: ["visualize/viewer/**/*.js"],
+    ignores: ["visualize/viewer/law/*.js"], // the law needs no page
+    languageOptions: {globals: globals.browser},
+  },
+  {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(["visualize/pages/*.js"], ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"]),
   {files: ["visualize/pages/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
   script(["ui/*.js"], ["element", "props", "watch"]),

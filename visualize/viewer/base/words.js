@@ -1,5 +1,6 @@
 /* Sentences from the templates of one language and recorded numbers; visualize/words/words.py says the same words. */
 
+import {atLeast, widest} from "../law/chances.js";
 import {STRINGS} from "./languages.js";
 
 const PLAIN_FROM = 5e-4;
@@ -31,13 +32,6 @@ export function tellApart(...values) {
   }
   return texts;
 }
-
-/* P(accepted >= count) of a layer, in a likely forest P(count draws all land); 0 beyond what is held. */
-export const atLeast = (layer, count) =>
-  count > layer.at_least.length ? 0 : count < 1 ? 1 : layer.at_least[count - 1];
-
-export const widest = ({max_width, min_width, draft_width, num_beams, forest}) =>
-  max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);
 
 const capital = (text) => {
   const [first = "", ...rest] = [...text];

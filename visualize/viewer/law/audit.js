@@ -1,8 +1,7 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
  * dsbd/tracing/audit.py does the same and more; docs/algorithm.md, *One iteration* is the law. */
 
-import {alphasOf, tailsOf} from "./chances.js";
-import {widest} from "../base/words.js";
+import {alphasOf, bounded, reached, tailsOf, widest} from "./chances.js";
 
 const TOLERANCE = 1e-9; // between a recorded number and the one computed again
 const TIE = 1e-12; // a probability this close to the threshold may fall on either side
@@ -21,21 +20,6 @@ export function recheck(iteration, settings) {
     }
   }
   return {checks, failure: null};
-}
-
-/* The widths that the bounds allow for a count that the threshold gave. */
-export function bounded(count, support, settings) {
-  const width = Math.min(Math.max(count, settings.min_width), widest(settings));
-  return settings.replacement ? width : Math.min(width, support);
-}
-
-/* The largest K whose chance reaches the threshold. */
-export function reached(chances, threshold) {
-  let count = 0;
-  chances.forEach((chance, at) => {
-    if (chance >= threshold) count = at + 1;
-  });
-  return count;
 }
 
 class Walk {

@@ -1,4 +1,4 @@
-/* From the residual chain of a layer to P(accepted >= k); docs/algorithm.md, *The dynamic width*. */
+/* P(accepted >= k) of a layer, and the width that follows from it: docs/algorithm.md, *The dynamic width*. */
 
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
@@ -23,3 +23,29 @@ export function tailsOf(alphas) {
     ),
   );
 }
+
+/* P(accepted >= count) of a layer, in a likely forest P(count draws all land). 1 below one draft, 0 beyond the last. */
+export function atLeast(layer, count) {
+  if (count < 1) return 1;
+  return count > layer.at_least.length ? 0 : layer.at_least[count - 1];
+}
+
+/* The largest K whose chance reaches the threshold; 0 where none does. */
+export function reached(chances, threshold) {
+  let count = 0;
+  chances.forEach((chance, at) => {
+    if (chance >= threshold) count = at + 1;
+  });
+  return count;
+}
+
+/* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
+ * replacement at most one beam per pair of positive probability. */
+export function bounded(count, support, settings) {
+  const width = Math.min(Math.max(count, settings.min_width), widest(settings));
+  return settings.replacement ? width : Math.min(width, support);
+}
+
+/* The largest width a layer may have: max_width, or its default. */
+export const widest = ({max_width, min_width, draft_width, num_beams, forest}) =>
+  max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);

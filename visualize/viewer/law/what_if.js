@@ -2,7 +2,7 @@
  * on the recorded numbers alone, layer by layer, and only as far as they still apply.
  * visualize/scenes/what_if.py is its twin. */
 
-import {bounded, reached} from "./audit.js";
+import {bounded, reached} from "./chances.js";
 
 /* changes: {width_threshold, min_width, uniforms: {trial: value}}. Returns {layers, stop}: per layer its width and the
  * verdicts with their acceptance probabilities; stop = {layer, reason} where the recorded numbers end, or null. */

@@ -2,8 +2,9 @@
 
 import {gauge} from "./card.js";
 import {make, scrolled, symbol} from "../base/dom.js";
+import {widest} from "../law/chances.js";
 import {whatIf} from "../law/what_if.js";
-import {number, widest} from "../base/words.js";
+import {number} from "../base/words.js";
 
 export class WhatIfPanel {
   key = "whatif";
