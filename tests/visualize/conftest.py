@@ -1,27 +1,13 @@
-"""The toy's exported page, and the viewer's source files as the ES modules they are, in a browser without a server."""
+"""The toy's exported page in a browser, and the viewer's source files as the ES modules they are."""
 
-import json
-from importlib import resources
+import shutil
 
 import pytest
 
 import visualize
 from tests.visualize.homes import viewer
+from tests.visualize.modules import InBrowser, UnderNode
 from tests.visualize.toy import toy_trace
-
-HOME = "http://viewer.test/"
-TYPES = {"js": "text/javascript", "json": "application/json", "css": "text/css", "html": "text/html"}
-
-
-class Modules:
-    """Runs code against the source files; ``sceneOf(k)`` and ``opened(scene, k)`` are there to be used."""
-
-    def __init__(self, page) -> None:
-        self.page = page
-
-    def run(self, code: str, argument: object = None) -> object:
-        """The value of an async function body; ``given`` is the argument."""
-        return self.page.evaluate(f"async (text) => {{ const given = JSON.parse(text); {code} }}", json.dumps(argument))
 
 
 @pytest.fixture(scope="session")
@@ -42,16 +28,25 @@ def page(browser, exported):
 
 
 @pytest.fixture(scope="session")
-def modules(browser):
-    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
-    folder = resources.files("visualize")
+def modules_in_browser(browser):
+    """Runs code against the viewer's source files, in the browser."""
+    modules = InBrowser(browser)
+    yield modules
+    modules.close()
 
-    def serve(route, request):
-        name = request.url.removeprefix(HOME) or "index.html"
-        body = "<!doctype html><title>modules</title>" if name == "index.html" else (folder / name).read_bytes()
-        route.fulfill(body=body, content_type=TYPES[name.rsplit(".", 1)[-1]])
 
-    page.route(f"{HOME}**", serve)
-    page.goto(HOME)
-    yield Modules(page)
-    page.context.close()
+if shutil.which("node"):
+
+    @pytest.fixture(scope="session")
+    def modules():
+        """Runs code against the viewer's source files, under node."""
+        modules = UnderNode()
+        yield modules
+        modules.close()
+
+else:
+
+    @pytest.fixture(scope="session")
+    def modules(modules_in_browser):
+        """Runs code against the viewer's source files, in the browser: this machine has no node."""
+        return modules_in_browser

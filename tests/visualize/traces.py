@@ -19,5 +19,5 @@ TRACES = {
     "nasty": nasty_trace(),
     **RECORDED,
 }
-OPEN = """const {Iteration} = await import("/viewer/forest/iteration.js");
-          const {Words} = await import("/viewer/base/words.js");"""
+OPEN = """const {Iteration} = await load("forest/iteration.js");
+          const {Words} = await load("base/words.js");"""

@@ -36,7 +36,7 @@ def test_both_answer_what_if_alike(modules, name):
         asked = questions(trace, at, 25)
         answers = modules.run(
             OPEN + """
-            const {whatIf} = await import("/viewer/law/what_if.js"), iteration = new Iteration(given.iteration);
+            const {whatIf} = await load("law/what_if.js"), iteration = new Iteration(given.iteration);
             return given.asked.map((changes) => whatIf(iteration, given.settings, changes));""",
             {"iteration": packed["iterations"][at], "settings": packed["settings"], "asked": asked},
         )  # fmt: skip

@@ -13,7 +13,7 @@ from visualize import build_scene, scene_json
 RECHECK = (
     OPEN
     + """
-    const {recheck} = await import("/viewer/law/audit.js");
+    const {recheck} = await load("law/audit.js");
     return given.iterations.map((packed) => recheck(new Iteration(packed), given.settings));"""
 )
 

@@ -6,17 +6,27 @@ import random
 import pytest
 
 from tests.visualize.nasty import nasty_trace
-from tests.visualize.traces import OPEN, TRACES
+from tests.visualize.traces import LIKELY, OPEN, TRACES
 from visualize import build_scene, nodes_csv, scene_json
 from visualize.words.words import known_languages, number, tell_apart
 
 
 @pytest.mark.parametrize(
     ("name", "language"),
-    [*((name, "en") for name in TRACES), *(("toy", language) for language in known_languages() if language != "en")],
+    [(name, "en") for name in TRACES]
+    + [(name, language) for name in ("toy", LIKELY.name) for language in known_languages() if language != "en"],
 )
 def test_both_say_the_same_sentences(modules, name, language):
-    """Catches two authors of one sentence who drift apart; that every template has its numbers is tested elsewhere."""
+    """Catches a sentence that only one of the two authors has changed."""
+    assert_same_sentences(modules, name, language)
+
+
+def test_the_browser_says_what_node_says(modules_in_browser):
+    """Catches source files that only node can run: the pages run in browsers."""
+    assert_same_sentences(modules_in_browser, "toy", "ar")
+
+
+def assert_same_sentences(modules, name, language):
     scene = build_scene(TRACES[name], language=language)
     said = modules.run(
         OPEN + """
@@ -46,7 +56,7 @@ def test_both_write_numbers_alike(modules):
     values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
     values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
     pairs = list(itertools.pairwise(values))
-    code = """const {number, tellApart} = await import("/viewer/base/words.js");
+    code = """const {number, tellApart} = await load("base/words.js");
         return [given[0].map((value) => number(value)), given[1].map((pair) => tellApart(...pair))];"""
     numbers, apart = modules.run(code, [values, pairs])
     assert numbers == [number(value) for value in values]
@@ -56,8 +66,8 @@ def test_both_write_numbers_alike(modules):
 @pytest.mark.parametrize("name", TRACES)
 def test_both_write_the_same_table(modules, name):
     scene = build_scene(TRACES[name])
-    code = """const {Iteration} = await import("/viewer/forest/iteration.js");
-              const {csvText} = await import("/viewer/page/exports.js");"""
+    code = """const {Iteration} = await load("forest/iteration.js");
+              const {csvText} = await load("page/exports.js");"""
     written = modules.run(
         f'{code} return given.iterations.map((packed) => csvText(new Iteration(packed), "prompt"));', scene_json(scene)
     )
