@@ -4,8 +4,6 @@ A scene is five to ten times smaller packed, and a number makes every message ne
 trace can be shown twice. The scripts beside this file are the readers.
 """
 
-import base64
-import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -15,6 +13,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from visualize import scene_json
+from visualize.pages.compressed import packed_json
 
 from .recording import Recording
 from .running_text import running_text
@@ -30,31 +29,26 @@ def whole_scene(recording: Recording, *, live: bool = False, first: bool = False
         live: it is the decode that runs or has just run; the viewer follows it, or stays where its visitor stepped.
         first: its first scene; nobody has stepped anywhere yet.
     """
-    return _message(kind="whole", live=live, first=first, packed=_packed(scene_json(recording.scene())))
+    return _message(kind="whole", live=live, first=first, packed=packed_json(scene_json(recording.scene())))
 
 
 def more_scene(recording: Recording, since: int) -> str:
     """The iterations from ``since`` on, for a viewer that has the earlier ones."""
     scene = scene_json(recording.scene(last=len(recording) - since))
     news = {name: scene[name] for name in ("tokens", "iterations", "statistics")}
-    return _message(kind="more", live=True, since=since, packed=_packed(news))
+    return _message(kind="more", live=True, since=since, packed=packed_json(news))
 
 
 def text(recording: Recording, *, live: bool = False) -> str:
     """The running text."""
-    return _message(live=live, packed=_packed(asdict(running_text(recording))))
+    return _message(live=live, packed=packed_json(asdict(running_text(recording))))
 
 
 def figures(drawn: Sequence[tuple[go.Figure, go.Figure]]) -> str:
     """Charts, each drawn for light and for dark."""
     plain = [{"light": json.loads(light.to_json()), "dark": json.loads(dark.to_json())} for light, dark in drawn]
-    return _message(packed=_packed(plain))
+    return _message(packed=packed_json(plain))
 
 
 def _message(**content: Any) -> str:
     return json.dumps({"number": next(_NUMBERS), **content}, separators=(",", ":"))
-
-
-def _packed(content: Any) -> str:
-    plain = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(plain.encode("utf-8", "surrogatepass"), 5, mtime=0)).decode("ascii")

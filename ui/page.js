@@ -1,13 +1,6 @@
-/* What the drawing parts of the page share. Served after the viewer's own source (see ui/serving.py). */
+/* What the drawing parts of the page share. Served after the viewer's own source and unpack.js (see ui/serving.py). */
 globalThis.DsbdPage = (() => {
   "use strict";
-
-  /* The bulk of a message: base64 of gzip of JSON. */
-  async function unpack(packed) {
-    const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).json();
-  }
 
   /* Calls show(message, bulk) for every new value, one after the other, in order; unpacking is not instant. */
   function follow(props, watch, show) {
@@ -17,7 +10,7 @@ globalThis.DsbdPage = (() => {
       const message = props.value ? JSON.parse(props.value) : null;
       if (!message || message.number === last) return;
       last = message.number;
-      turn = turn.then(async () => show(message, await unpack(message.packed))).catch((error) => console.error(error));
+      turn = turn.then(async () => show(message, JSON.parse(await dsbdUnpack(message.packed)))).catch((error) => console.error(error));
     };
     watch("value", take);
     take();

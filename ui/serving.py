@@ -12,6 +12,7 @@ from starlette.routing import Route
 
 from dsbd.tracing.limits import PAGE_LIMITS
 from visualize import viewer_assets
+from visualize.pages import page_file
 
 from .theme import page_theme
 
@@ -29,8 +30,8 @@ def read(name: str) -> str:
 
 @lru_cache
 def page_script() -> str:
-    """The viewer and what the drawing parts share, one classic script."""
-    return viewer_assets()["js_classic"] + read("page.js")
+    """The viewer, the unpacking and what the drawing parts share, one classic script."""
+    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js")
 
 
 @lru_cache
