@@ -1,118 +1,159 @@
-"""The house: import arrows run down only, names are there, nothing heavy is pulled in."""
+"""The house: import arrows run down only, nothing runs in a circle, and nothing heavy is pulled in.
+
+The floors stand in one place, the drawing in README.md. These tests read it.
+"""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import networkx
 import pytest
 
 import dsbd
+import visualize
 
 ROOT = Path(__file__).resolve().parents[1]
-PYTHON_FILES = sorted(
-    path.relative_to(ROOT) for folder in ("dsbd", "visualize", "ui") for path in (ROOT / folder).rglob("*.py")
-)
+PACKAGES = ("dsbd", "visualize", "ui")
+FILES = [ROOT / "app.py", *(path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py")))]
 
-FLOORS = [
-    ("dsbd.errors", "dsbd.version"),
-    ("dsbd.settings", "dsbd.assets", "dsbd.results", "dsbd.depth", "dsbd.topk"),
-    ("dsbd.law",),
-    ("dsbd.methods", "dsbd.next_tokens"),
-    ("dsbd.models",),
-    ("dsbd.draft",),
-    ("dsbd.score",),
-    ("dsbd.clock", "dsbd.observer"),
-    ("dsbd.session",),
-    ("dsbd.decoder",),
-    ("dsbd.auto.plan", "dsbd.auto"),
-    ("dsbd.auto.trials",),
-    ("dsbd.tracing",),
-    ("dsbd.api",),
-    ("dsbd.measure",),
-    ("dsbd.commands",),
-    ("dsbd.__main__",),
-]
-"""From the ground up; a module imports from its own floor or a lower one."""
+NEVER = {
+    "dsbd": {"plotly", "gradio", "networkx"},
+    "dsbd.law": {"torch", "transformers"},
+    "dsbd.tracing": {"torch", "transformers"},
+    "dsbd.auto.plan": {"torch", "transformers"},
+    "visualize": {"torch", "transformers", "gradio"},
+}
+"""Packages that a room and all rooms in it never import."""
 
 
-def imports_of(path: Path) -> set[str]:
-    """Modules a file imports at run time, deferred imports included, those for type checkers left out."""
-    names = set()
-    tree = ast.parse((ROOT / path).read_text())
+def floors() -> list[list[str]]:
+    """Rooms and modules of each line of the drawing, from the top down, as dotted names."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    drawing = re.search(r"<!-- house -->\s*```\w*\n(.*?)```", text, re.S)
+    assert drawing, "README.md has no drawing of the house"
+    found, package = [], ""
+    for line in drawing[1].splitlines():
+        indent, names = re.match(r"( *)((?:[\w./]+ )*[\w./]+)", line).groups()
+        places = [name.strip("/").removesuffix(".py").replace("/", ".") for name in names.split()]
+        if indent:
+            found.append([f"{package}.{place}" for place in places])
+        elif line.split()[0].endswith("/") and places[0] in PACKAGES:
+            package = places[0]
+            found.append(places)
+        else:
+            found.append(places)
+    return found
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_of(path): path for path in FILES}
+
+
+def imports_of(module: str) -> set[str]:
+    """Modules that a module imports when it runs, late imports included; imports for type checkers are left out."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     guarded = {
         id(inner)
         for node in ast.walk(tree)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for inner in ast.walk(node)
     }
+    package = module if MODULES[module].name == "__init__.py" else module.rpartition(".")[0]
+    names = set()
     for node in ast.walk(tree):
         if id(node) in guarded:
             continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names.add(node.module)
+        elif isinstance(node, ast.ImportFrom):
+            parents = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
+            base = ".".join([*parents, *([node.module] if node.module else [])])
+            for alias in node.names:
+                inner = f"{base}.{alias.name}"
+                names.add(inner if inner in MODULES else base)
     return names
 
 
-def module_of(path: Path) -> str:
-    name = ".".join(path.with_suffix("").parts)
-    return name.removesuffix(".__init__")
+IMPORTS = {module: imports_of(module) for module in MODULES}
 
 
-def floor_of(module: str) -> int | None:
-    matches = [
-        (len(name), height)
-        for height, names in enumerate(FLOORS)
-        for name in names
-        if module == name or module.startswith(name + ".")
-    ]
-    return max(matches)[1] if matches else None
+def room_of(module: str) -> tuple[int, str] | None:
+    """Height above the ground and name of the room that a module stands in."""
+    rooms = [(name, -height) for height, names in enumerate(floors()) for name in names]
+    found = [(name, height) for name, height in rooms if module == name or module.startswith(f"{name}.")]
+    if not found:
+        return None
+    name, height = max(found, key=lambda room: len(room[0]))
+    return height, name
 
 
-@pytest.mark.parametrize("path", PYTHON_FILES, ids=str)
-def test_import_arrows_run_down(path):
-    """An arrow upwards makes two rooms one."""
-    module, imported = module_of(path), imports_of(path)
-    tops = {name.split(".")[0] for name in imported}
-    if module.startswith("dsbd"):
-        allowed = {"visualize"} if module.startswith("dsbd.commands.") else set()
-        assert not tops & ({"plotly", "gradio", "visualize", "ui", "networkx"} - allowed)
-    if module.startswith("visualize"):
-        assert not tops & {"torch", "transformers", "gradio", "ui"}
-        assert {name for name in imported if name.startswith("dsbd.")} <= {
-            "dsbd.errors", "dsbd.settings", "dsbd.tracing.records", "dsbd.tracing.trace", "dsbd.assets"
-        }  # fmt: skip
-    height = floor_of(module)
-    if module.startswith("dsbd.") and height is not None:
-        for name in imported:
-            other = floor_of(name)
-            assert other is None or other <= height, f"{module} imports {name}, which is above it"
+def test_every_module_stands_on_a_floor_of_the_drawing():
+    """A new module must say where it stands, and the drawing must not name what is gone."""
+    assert [module for module in MODULES if room_of(module) is None] == []
+    rooms = {name for names in floors() for name in names}
+    folders = {module_of(path / "x").rpartition(".")[0] for path in ROOT.rglob("*") if path.is_dir()}
+    assert rooms <= set(MODULES) | folders
 
 
-def test_every_module_has_a_floor():
-    """A new module must say where it stands."""
-    homeless = [str(path) for path in PYTHON_FILES if path.parts[0] == "dsbd" and floor_of(module_of(path)) is None]
-    assert homeless == ["dsbd/__init__.py"]
+def test_import_arrows_run_down():
+    """An arrow that runs upwards makes two rooms one."""
+    wrong = []
+    for module, imported in IMPORTS.items():
+        height, room = room_of(module)
+        for name in imported & set(MODULES):
+            other_height, other_room = room_of(name)
+            if name not in PACKAGES and other_room != room and other_height >= height:
+                wrong.append(f"{module} imports {name}, which is not below it")
+    assert wrong == []
 
 
-def test_reading_traces_and_drawing_needs_no_torch():
-    """A teacher's notebook opens a trace without loading torch, gradio or transformers."""
+def test_nothing_imports_in_a_circle():
+    """Modules of one room may import each other, in one direction."""
+    graph = networkx.DiGraph([(module, name) for module, found in IMPORTS.items() for name in found & set(MODULES)])
+    assert list(networkx.simple_cycles(graph)) == []
+
+
+@pytest.mark.parametrize("room", NEVER)
+def test_nothing_heavy_is_imported(room):
+    """A teacher who opens a trace, or a reader of the law, needs no model library."""
+    for module, imported in IMPORTS.items():
+        if (module == room or module.startswith(f"{room}.")) and not module.startswith("dsbd.commands"):
+            assert not {name.split(".")[0] for name in imported} & NEVER[room], module
+
+
+def test_reading_and_drawing_a_trace_loads_no_model_library():
+    """Every public drawing, and the audit, in a fresh process."""
+    names = [f"visualize.{name}" for name in visualize.__all__ if name != "widget"]
     code = (
-        "import sys, dsbd, visualize, dsbd.tracing.trace, dsbd.tracing.audit;"
-        "visualize.forest_figure; dsbd.Trace; dsbd.verify_trace;"
-        "print(sorted({'torch', 'transformers', 'gradio'} & set(sys.modules)))"
+        f"import sys, dsbd, visualize; {'; '.join(names)}; dsbd.Trace; dsbd.verify_trace;"
+        "print(sorted({'torch', 'gradio', 'transformers'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_every_exported_name_is_there():
-    for name in dsbd.__all__:
-        assert getattr(dsbd, name) is not None
+@pytest.mark.parametrize("package", [dsbd, visualize], ids=["dsbd", "visualize"])
+def test_every_exported_name_is_there(package):
+    for name in package.__all__:
+        assert getattr(package, name) is not None
     with pytest.raises(AttributeError):
-        _ = dsbd.does_not_exist
+        _ = package.does_not_exist
+
+
+def test_the_wheel_has_every_package():
+    """The list in pyproject.toml is written by hand, because assets/ is installed under another name."""
+    table = re.search(r"^packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
+    listed = set(re.findall(r'"([\w.]+)"', table[1]))
+    folders = {module_of(path) for path in FILES if path.name == "__init__.py"}
+    assert {name for name in folders if not name.startswith("ui")} == {
+        name for name in listed if name.split(".")[0] in ("dsbd", "visualize")
+    }
 
 
 def test_sharded_weights_fit_a_plain_push():
@@ -123,5 +164,5 @@ def test_sharded_weights_fit_a_plain_push():
 
 
 def test_remote_code_is_never_trusted():
-    for path in PYTHON_FILES:
-        assert "trust_remote_code" not in (ROOT / path).read_text()
+    for path in FILES:
+        assert "trust_remote_code" not in path.read_text(encoding="utf-8")
