@@ -1,8 +1,10 @@
 """Beams: paths of tokens that share their beginnings.
 
-A :class:`Node` is its content: a parent and a token. Two nodes with equal content are one object
-(the forest and the verifier see to that), so identity is equality, and the beams of a decode form
-one trie whose root is the end of the prompt.
+A :class:`Node` is its content: a parent and a token. The forest and the verifier make sure that two nodes with the
+same content are one object, so comparing nodes by identity is enough. The beams of a decode form one tree whose root
+is the end of the prompt.
+
+*Source:* docs/algorithm.md, *Words*.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,11 +21,21 @@ class Node:
     """Tokens generated up to here: 0 for the root."""
 
     def child(self, token: int) -> "Node":
-        """A new node below this one."""
+        """Make a new node below this one.
+
+        >>> from dsbd.law import toy
+        >>> toy.text(toy.A.child(1))
+        'ab'
+        """
         return Node(self, token, self.length + 1)
 
     def token_ids(self) -> list[int]:
-        """Generated tokens from the root to here, in reading order."""
+        """Return the generated tokens from the root to this node, in reading order.
+
+        >>> from dsbd.law import toy
+        >>> toy.AB.token_ids()
+        [0, 1]
+        """
         tokens = []
         node: Node = self
         while node.parent is not None:
@@ -34,7 +46,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """A distinct beam. Duplicates (replacement=True) are one beam with a multiplicity."""
+    """A distinct beam. Equal beams (replacement=True) are one beam with a multiplicity."""
 
     node: Node
     log_weight: float
@@ -55,15 +67,29 @@ class Hypothesis:
 
 
 def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypothesis:
-    """Rate a beam as an output. Length counts generated tokens, EOS included."""
+    """Rate a beam as an output. Its length counts generated tokens, EOS included.
+
+    >>> from dsbd.law import toy
+    >>> beam = Beam(toy.AA, log_weight=-0.8)
+    >>> score_hypothesis(beam, length_penalty=1.0, finished=False).score
+    -0.4
+    """
     length = max(beam.node.length, 1)
     return Hypothesis(beam.node, beam.log_weight, beam.log_weight / length**length_penalty, finished, beam.multiplicity)
 
 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
-    """The ``count`` beams of largest log-weight, in their given order; None keeps all. Ties go to the earlier beam.
+    """Keep the ``count`` beams of largest log-weight, in their given order. Ties go to the earlier beam.
 
-    *Source:* one beam is the paper's memory variant.
+    >>> from dsbd.law import toy
+    >>> [toy.text(beam.node) for beam in keep_best(toy.BEAMS, 1)]
+    ['a']
+
+    Args:
+        beams: the beams to choose from.
+        count: how many to keep; None keeps all.
+
+    *Source:* one beam is the paper's variant for little memory.
     """
     if count is None or len(beams) <= count:
         return list(beams)
@@ -72,7 +98,12 @@ def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
 
 
 def common_prefix(nodes: Iterable[Node]) -> Node:
-    """The deepest node that all ``nodes`` descend from (or are)."""
+    """Return the deepest node that lies on the path to each of ``nodes``.
+
+    >>> from dsbd.law import toy
+    >>> toy.text(common_prefix([toy.AA, toy.AB])), toy.text(common_prefix([toy.AA, toy.BA]))
+    ('a', '')
+    """
     level = list({id(node): node for node in nodes}.values())
     shortest = min(node.length for node in level)
     level = [_ancestor(node, shortest) for node in level]

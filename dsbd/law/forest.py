@@ -1,4 +1,7 @@
-"""The forest: one tree of drafts per input beam, layer by layer, as the verifier reads it."""
+"""The forest: one tree of nodes below each input beam, layer by layer, as the verifier reads it.
+
+*Source:* docs/algorithm.md, *One iteration* and *Landing and cover nodes*.
+"""
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,30 +14,43 @@ from dsbd.law.laws import Floats, Ints, Law, pair_keys
 
 @dataclass(frozen=True)
 class DraftLaw:
-    """Q: the draft model's joint law that the drafts of one layer were drawn from."""
+    """Q: the draft model's joint law from which the drafts of one layer were drawn."""
 
     parents: Sequence[Node]
-    """The nodes that Q extends: input beams, or drafts of the layer above."""
+    """The nodes that Q extends: the input beams, or drafts of the layer above."""
     parent_places: Ints  # [n] index into ``parents``
     tokens: Ints  # [n]
     probs: Floats  # [n] positive, sum 1
     ranked: bool = False
-    """True for greedy drafts without replacement: pairs come in the order they were drawn."""
+    """True for greedy drafts without replacement: the pairs stand in the order they were drawn."""
 
     @property
     def support(self) -> int:
-        """Number of pairs that could be drawn."""
+        """Number of pairs that could be drawn.
+
+        >>> from dsbd.law import toy
+        >>> toy.draft_law().support
+        4
+        """
         return int(self.probs.size)
 
     def restrict(self, law: Law, places: dict[Node, int]) -> tuple[Floats, float]:
-        """Q at the pairs of the target's ``law``, and Q's mass on the alive beams (of a ranked law: its pairs there).
+        """Restrict Q to the alive beams, without renormalising it.
 
-        Q is restricted to alive parents and not renormalised: with orphans counted as rejections,
-        renormalising is wrong.
+        Orphans count as rejections, and with them a renormalised Q would give a wrong law.
+
+        >>> from dsbd.law import toy
+        >>> on_law, mass = toy.draft_law().restrict(toy.target_law(), {toy.A: 0})  # only the beam "a" is alive
+        >>> on_law.tolist(), mass
+        ([0.25, 0.25, 0.25, 0.0], 0.75)
 
         Args:
-            law: the target's joint law over the alive beams.
+            law: the target's joint law over the alive beams, n pairs.
             places: place of each alive beam's node in that law.
+
+        Returns:
+            Q at the pairs of ``law`` [n], and the mass of Q on the alive beams (for a ranked Q: the number of its
+            pairs there).
         """
         place_of = np.array([places.get(node, -1) for node in self.parents], dtype=np.int64)
         beams = place_of[self.parent_places]
@@ -51,21 +67,33 @@ class DraftLaw:
 class ForestLayer:
     """The drafts of one layer in the order they were drawn, duplicates repeated, and its cover nodes.
 
-    In a sampled forest cover nodes have no children; in a likely forest there are no drafts, and they have.
+    In a sampled forest cover nodes have no children. A likely forest has no drafts, and its cover nodes have children.
     """
 
     drafts: Sequence[Node]
     draft_probs: Sequence[float]
-    """Q at each draft (its whole pair, not its slot)."""
+    """Q at the pair of each draft; equal drafts each hold the whole probability of their pair."""
     covers: Sequence[Node]
     law: DraftLaw
 
     def as_likely(self) -> "ForestLayer":
-        """The layer of a likely forest: its nodes are covers, for none of them was drawn and none is tried."""
+        """Turn the drafts into cover nodes: in a likely forest no node was drawn at random and none is tried.
+
+        >>> from dsbd.law import toy
+        >>> layer = toy.forest().layers[0].as_likely()
+        >>> layer.drafts, [toy.text(node) for node in layer.covers]
+        ([], ['ab', 'aa'])
+        """
         return ForestLayer([], [], self.drafts, self.law)
 
     def below(self, places: Container[Node]) -> list[Node]:
-        """The cover nodes whose parents are alive."""
+        """Return the cover nodes whose parents are alive.
+
+        >>> from dsbd.law import toy
+        >>> layer = toy.forest(covers=[toy.BA]).layers[0]
+        >>> [toy.text(node) for node in layer.below({toy.B})], layer.below({toy.A})
+        (['ba'], [])
+        """
         return [node for node in self.covers if node.parent in places]
 
 
@@ -83,9 +111,19 @@ class Forest:
                 assert known is node, "two nodes of a forest have equal content"
 
     def find(self, parent: Node, token: int) -> Node | None:
-        """The forest node with this content, if there is one."""
+        """Return the forest node with this content, None where there is none.
+
+        >>> from dsbd.law import toy
+        >>> toy.forest().find(toy.A, 1) is toy.AB, toy.forest().find(toy.B, 0)
+        (True, None)
+        """
         return self._children.get((parent, token))
 
     def nodes(self) -> Iterator[Node]:
-        """All distinct nodes, drafted before cover within a layer."""
+        """Iterate over the distinct nodes, layer by layer, drafts before cover nodes.
+
+        >>> from dsbd.law import toy
+        >>> [toy.text(node) for node in toy.forest(covers=[toy.BA]).nodes()]
+        ['ab', 'aa', 'ba']
+        """
         return iter(self._children.values())

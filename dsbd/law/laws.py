@@ -23,14 +23,23 @@ _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
 
 class TopTokens(NamedTuple):
-    """The likeliest next tokens of one beam: top_k of them (all where top_k is 0), ties to the lowest id."""
+    """The likeliest next tokens of one beam: top_k of them, all where top_k is 0. Ties go to the lowest id."""
 
     tokens: Ints  # [k]
     log_probs: Floats  # [k] raw log p(token | beam), nats
 
 
 def pair_keys(beams: Ints, tokens: Ints) -> Ints:
-    """One sortable number per (beam place, token) pair; its order is the fixed pair order."""
+    """Give each pair one number. The order of these numbers is the fixed order of pairs: by beam, then by token.
+
+    >>> keys = pair_keys(np.array([0, 0, 1]), np.array([0, 2, 0]))
+    >>> bool((keys[1:] > keys[:-1]).all())
+    True
+
+    Args:
+        beams: [n] place of the beam among the alive beams.
+        tokens: [n] token ids.
+    """
     return (beams << _TOKEN_BITS) | tokens
 
 
@@ -38,8 +47,8 @@ def pair_keys(beams: Ints, tokens: Ints) -> Ints:
 class Law:
     """A law over pairs in their fixed order: by alive beam, then by token id.
 
-    ``ranks`` is set for greedy decoding without replacement only: the law is then the best pair that
-    is left, and ``ranks`` is the order in which pairs become the best.
+    ``ranks`` is set for greedy decoding without replacement only. The law is then certain to draw the best pair that
+    is left, and ``ranks`` is the order in which pairs become the best one.
     """
 
     keys: Ints  # [n] ascending, see pair_keys
@@ -48,27 +57,52 @@ class Law:
     ranks: Ints | None = None  # [n] pair indices, best first
 
     def find(self, beam: int, token: int) -> int | None:
-        """Index of a pair, None where it has no probability."""
+        """Return the index of a pair, None where the pair has no probability.
+
+        >>> from dsbd.law import toy
+        >>> toy.target_law().find(1, 0), toy.target_law().find(1, 1)  # "ba" and "bb"
+        (3, None)
+        """
         key = (beam << _TOKEN_BITS) | token
         index = int(np.searchsorted(self.keys, key))
         return index if index < self.keys.size and self.keys[index] == key else None
 
     def pair(self, index: int) -> tuple[int, int]:
-        """Place of the beam, and token, of a pair."""
+        """Return the place of the beam and the token of a pair.
+
+        >>> from dsbd.law import toy
+        >>> toy.target_law().pair(3)
+        (1, 0)
+        """
         key = int(self.keys[index])
         return key >> _TOKEN_BITS, key & _TOKEN_MASK
 
     def probability(self, index: int) -> float:
-        """P at a pair; 1 under a ranked law, where every pair is certain once its turn has come."""
+        """Return P at a pair. Under a ranked law this is 1: every pair is certain when its turn comes.
+
+        >>> from dsbd.law import toy
+        >>> round(toy.target_law().probability(3), 6)
+        0.25
+        """
         return 1.0 if self.ranks is not None else float(self.probs[index])
 
     @property
     def support(self) -> int:
-        """Number of pairs that can be drawn."""
+        """Number of pairs that can be drawn.
+
+        >>> from dsbd.law import toy
+        >>> toy.target_law().support
+        4
+        """
         return int(self.probs.size)
 
     def masses(self, removed: Sequence[int] = ()) -> Floats:
-        """Probability of each pair [n] once ``removed`` pairs are out, not renormalised."""
+        """Return the probability of each pair [n], 0 at the ``removed`` ones, not renormalised.
+
+        >>> from dsbd.law import toy
+        >>> [round(mass, 6) for mass in toy.target_law().masses(removed=[0]).tolist()]
+        [0.0, 0.125, 0.125, 0.25]
+        """
         if self.ranks is not None:
             masses = np.zeros_like(self.probs)
             left = [index for index in self.ranks.tolist() if index not in removed]
@@ -84,18 +118,25 @@ class Law:
 def joint_law(
     rows: Sequence[TopTokens], log_weights: Sequence[float], multiplicities: Sequence[int], settings: ResolvedSettings
 ) -> Law:
-    """Warp the joint law of a layer once: temperature, then top-k, then top-p.
+    """Make the joint law of a layer: temperature, then top-k, then top-p, each once and over all pairs.
 
-    *Source:* docs/algorithm.md, *The joint law*.
+    >>> from dsbd.law import toy
+    >>> log_weights = [beam.log_weight for beam in toy.BEAMS]  # "a": log 3/4, "b": log 1/4
+    >>> law = joint_law(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 1], toy.settings())
+    >>> [round(prob, 3) for prob in law.probs.tolist()]  # aa, ab, a., ba
+    [0.5, 0.125, 0.125, 0.25]
+    >>> law = joint_law(toy.next_tokens([toy.A, toy.B]), log_weights, [1, 2], toy.settings())  # "b" was drawn twice
+    >>> [round(prob, 3) for prob in law.probs.tolist()]
+    [0.4, 0.1, 0.1, 0.4]
 
     Args:
-        rows: next-token rows of the alive beams, in the order of the beams.
+        rows: the next tokens of the alive beams, in the order of the beams.
         log_weights: raw log-weights of the beams, nats.
-        multiplicities: how often each beam occurs; added after the division by the temperature,
-            so a pair's mass is multiplicity * exp((log_weight + log p) / temperature).
+        multiplicities: how often each beam occurs. It is applied after the division by the temperature:
+            the mass of a pair is multiplicity * exp((log_weight + log p) / temperature).
         settings: temperature, top_k, top_p, replacement are read.
 
-    *Source:* the paper's T o p_beam.
+    *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint law*.
     """
     sizes = [row.tokens.size for row in rows]
     keys = pair_keys(np.repeat(np.arange(len(rows)), sizes), np.concatenate([row.tokens for row in rows]))
@@ -111,12 +152,12 @@ def joint_law(
     if 0 < settings.top_k < scores.size:
         kept = np.lexsort((keys, -scores))[: settings.top_k]
         keys, weights, scores = keys[kept], weights[kept], scores[kept]
-    if not (keys[1:] > keys[:-1]).all():  # whole rows come in order
+    if not (keys[1:] > keys[:-1]).all():  # complete rows are in order already
         order = np.argsort(keys)
         keys, weights, scores = keys[order], weights[order], scores[order]
     probs = np.exp(scores - scores.max())
     probs /= probs.sum()
-    if not probs.all():  # what underflows can never be drawn
+    if not probs.all():  # a pair whose probability underflows to 0 can never be drawn
         keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]
     if settings.top_p < 1:
         kept = _nucleus(keys, probs, settings.top_p)
@@ -125,14 +166,14 @@ def joint_law(
 
 
 def _nucleus(keys: Ints, probs: Floats, top_p: float) -> Ints:
-    """Indices, ascending, of the likeliest pairs up to mass ``top_p``, the one that crosses it included."""
+    """Return the indices, ascending, of the likeliest pairs up to mass ``top_p``, with the one that crosses it."""
     order = np.lexsort((keys, -probs))
     before = np.cumsum(probs[order]) - probs[order]
     return np.sort(order[before < top_p])
 
 
 def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
-    """Temperature 0: all mass on the best pair; without replacement on the best that is left."""
+    """Make the law of temperature 0: all mass on the best pair, without replacement on the best that is left."""
     ranked = np.lexsort((keys, -weights))
     if settings.replacement:
         best = ranked[:1]
@@ -148,20 +189,28 @@ def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
 
 
 class Residual:
-    """The target's law as the trials of a layer change it, in closed form.
+    """P', the target's law as the trials of a layer change it, in closed form.
 
-    After rejections P' = max(P - c Q, 0) / S(c) with S(c) = sum max(P - c Q, 0); a rejection moves
-    c by S(c) * gain; an acceptance resets c to 0 (docs/algorithm.md, *The residual in closed form*). ``gain`` is 1 for
-    independent drafts; without replacement the k-th draft came from Q less the earlier drafts,
-    renormalised, which is Q times gain = 1 / (1 - mass of the earlier drafts).
+    P' = max(P - c Q, 0) / S(c) with S(c) = sum of max(P - c Q, 0). A rejection adds S(c) * gain to c; an acceptance
+    sets c to 0. For independent drafts gain is 1. Without replacement the k-th draft came from Q with the earlier
+    drafts removed and renormalised. On the pairs that are left this is Q * gain, gain = 1 / (1 - mass of the earlier
+    drafts).
 
-    Without replacement two more things hold. An accepted pair leaves P for good. A pair drafted
-    before the last acceptance takes no further part in Q, while one drafted since has P' = 0 by itself:
-    its P - c Q went negative when it was rejected.
+    Without replacement an accepted pair also leaves P, and after an acceptance the pairs drafted so far are set to 0
+    in Q. Pairs rejected since the last acceptance need no such step: their P - c Q is negative already.
+
+    >>> from dsbd.law import toy
+    >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
+    >>> residual.reject(1, gain=1.0)  # the draft "ab"
+    True
+    >>> residual.c, round(residual.S, 6)  # P - Q is 1/4 at "aa" and not positive elsewhere
+    (1.0, 0.25)
+
+    *Source:* docs/algorithm.md, *The residual in closed form* and *Without replacement*.
     """
 
     def __init__(self, law: Law, draft_probs: Floats, replacement: bool) -> None:
-        """``draft_probs`` [n]: Q at the pairs of ``law``, in their order."""
+        """Start with P' = P. ``draft_probs`` [n] is Q at the pairs of ``law``, in their order."""
         self.law = law
         self.replacement = replacement
         self._target = law.masses()
@@ -172,14 +221,31 @@ class Residual:
         self.S = float(self._target.sum())
 
     def probability(self, index: int) -> float:
-        """P' at a pair."""
+        """Return P' at a pair.
+
+        >>> from dsbd.law import toy
+        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
+        >>> round(residual.probability(0), 6)
+        0.5
+        >>> residual.reject(1, gain=1.0), round(residual.probability(0), 6)
+        (True, 1.0)
+        """
         mass = max(float(self._target[index]) - self.c * float(self._draft[index]), 0.0)
         return mass / self.S
 
     def reject(self, index: int | None, gain: float) -> bool:
-        """Move to the residual after a rejection; False, changing nothing, where nothing would be left.
+        """Move to the residual after a rejection. Where nothing would be left, change nothing and return False.
 
-        Nothing is left only when P' = Q up to rounding, and then every draft is to be accepted.
+        Nothing is left only where P' = Q up to rounding. The caller then accepts the draft.
+
+        >>> from dsbd.law import toy
+        >>> equal = Residual(toy.target_law(), toy.target_law().probs, replacement=True)
+        >>> equal.reject(0, gain=1.0)
+        False
+
+        Args:
+            index: the rejected pair; None for an orphan, which is no pair of this law.
+            gain: Q * gain is the law the draft came from.
         """
         c = self.c + self.S * gain
         rest = float(np.maximum(self._target - c * self._draft, 0.0).sum())
@@ -190,7 +256,14 @@ class Residual:
         return True
 
     def accept(self, index: int) -> None:
-        """Reset after an accepted draft; without replacement the pair leaves the law."""
+        """Start again from P after an accepted draft; without replacement the pair leaves P and Q.
+
+        >>> from dsbd.law import toy
+        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=False)
+        >>> residual.accept(0)  # "aa"
+        >>> residual.c, round(residual.S, 6), round(residual.probability(3), 6)  # "ba": 1/4 of the 1/2 that is left
+        (0.0, 0.5, 0.5)
+        """
         self._drafted.append(index)
         if not self.replacement:
             self._draft = self._draft.copy()
@@ -198,7 +271,16 @@ class Residual:
         self.take(index)
 
     def take(self, index: int) -> None:
-        """Reset after a pair was drawn or accepted; without replacement it leaves the law."""
+        """Start again from P after a pair was drawn or accepted; without replacement the pair leaves P.
+
+        >>> from dsbd.law import toy
+        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
+        >>> residual.reject(1, gain=1.0), residual.c
+        (True, 1.0)
+        >>> residual.take(0)
+        >>> residual.c
+        0.0
+        """
         if not self.replacement:
             self._removed.append(index)
             self._target = self.law.masses(self._removed)
@@ -206,5 +288,13 @@ class Residual:
         self.S = float(self._target.sum())
 
     def masses(self) -> Floats:
-        """P' [n], not normalised."""
+        """Return P' at all pairs [n], not normalised: the sum is S.
+
+        >>> from dsbd.law import toy
+        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
+        >>> residual.reject(1, gain=1.0)
+        True
+        >>> [round(mass, 6) for mass in residual.masses().tolist()]
+        [0.25, 0.0, 0.0, 0.0]
+        """
         return np.maximum(self._target - self.c * self._draft, 0.0)

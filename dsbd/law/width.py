@@ -1,4 +1,4 @@
-"""How many beams a layer must yield: the dynamic width.
+"""The dynamic width: how many beams a layer must yield.
 
 *Source:* the paper's section on dynamic width and Eq. 3; docs/algorithm.md, *The dynamic width*. Differs from
 the authors' code, which subtracts Q twice per step.
@@ -15,14 +15,14 @@ from dsbd.settings import ResolvedSettings
 
 
 class Chain(NamedTuple):
-    """The residual after 0..m rejections in a row: c_1..c_{m+1} and S at each."""
+    """The residual after 0 to m rejections in a row: c_1..c_{m+1}, and S at each c."""
 
     c: list[float]
     S: list[float]
 
 
 class Width(NamedTuple):
-    """The chosen width of a layer and what it follows from."""
+    """The chosen width of a layer, and the numbers it follows from."""
 
     chain: Chain
     acceptance: list[float]  # alpha_1..alpha_m
@@ -31,16 +31,21 @@ class Width(NamedTuple):
     reason: str
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``."""
     forest_mass: float | None = None
-    """In a likely forest: P of all its nodes below the alive beams, that is the chance that a draw lands."""
+    """In a likely forest: P of all its nodes below the alive beams. This is the probability that a draw lands."""
 
 
 def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Chain:
-    """c_{j+1} = c_j + S(c_j) from c_1 = 0, with S(c) = sum max(P - c Q, 0).
+    """Follow the residual through m rejections: c_1 = 0, c_{j+1} = c_j + S(c_j), S(c) = sum of max(P - c Q, 0).
+
+    >>> from dsbd.law import toy
+    >>> chain = residual_chain(toy.target_law().probs, toy.DRAFT_PROBS, drafts=2)
+    >>> [round(c, 6) for c in chain.c], [round(S, 6) for S in chain.S]
+    ([0.0, 1.0, 1.25], [1.0, 0.25, 0.1875])
 
     Args:
         target_probs: P on its support [n].
-        draft_probs: Q at the same pairs [n]; Q elsewhere plays no part.
-        drafts: m.
+        draft_probs: Q at the same pairs [n]. Q at other pairs makes no difference.
+        drafts: m, the number of drafts.
     """
     c, S = [0.0], [1.0]
     for _ in range(drafts):
@@ -50,15 +55,24 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Ch
 
 
 def acceptance_chain(S: Sequence[float]) -> list[float]:
-    """alpha_j = 1 - S_{j+1} / S_j. Where S_j is 0 the laws are equal and every draft is accepted."""
+    """Return alpha_j = 1 - S_{j+1} / S_j, the probability that a draft is accepted after j - 1 rejections.
+
+    Where S_j is 0, P and Q are equal and every draft is accepted.
+
+    >>> acceptance_chain([1, 1 / 4, 3 / 16])
+    [0.75, 0.25]
+    """
     return [max(1.0 - after / before, 0.0) if before > 0 else 1.0 for before, after in pairwise(S)]
 
 
 def accepted_distribution(acceptance: Sequence[float]) -> list[float]:
-    """P(m, k) for k = 0..m: the probability that k of m drafts are accepted.
+    """Return P(m, k) for k = 0..m: the probability that exactly k of m drafts are accepted.
 
-    The first acceptance is at draft i with probability alpha_i * prod_{j<i} (1 - alpha_j); after it the
-    chain starts anew with m - i drafts: P(m, k) = sum_i first(i) * P(m - i, k - 1).
+    The first acceptance is at draft i with probability first(i) = alpha_i * prod_{j<i} (1 - alpha_j). After it
+    everything starts again with m - i drafts, so P(m, k) = sum over i of first(i) * P(m - i, k - 1).
+
+    >>> accepted_distribution([3 / 4, 1 / 4])
+    [0.1875, 0.25, 0.5625]
     """
     alpha = np.asarray(acceptance, dtype=np.float64)
     none = np.concatenate(([1.0], np.cumprod(1.0 - alpha)))  # none[n] = P(n, 0)
@@ -73,15 +87,23 @@ def accepted_distribution(acceptance: Sequence[float]) -> list[float]:
 def choose_width(
     target_probs: Floats, draft_probs: Floats, drafts: int, support: int, settings: ResolvedSettings
 ) -> Width:
-    """max(min_width, largest K with P(accepted >= K) >= width_threshold), at most max_width.
+    """Choose the width: max(min_width, largest K with P(accepted >= K) >= width_threshold), at most max_width.
 
-    Depends on the laws P and Q only, never on which drafts were drawn. Without replacement it is at
-    most the number of pairs that can be drawn, and the distribution is an estimate.
+    It depends on the laws P and Q only, never on which drafts were drawn. Without replacement the distribution is an
+    estimate, and the width is at most the number of pairs that can be drawn.
+
+    >>> from dsbd.law import toy
+    >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
+    >>> width.width, width.reason  # P(accepted >= 2) is 9/16
+    (2, 'threshold')
+    >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.9))
+    >>> width.width, width.reason  # P(accepted >= 1) is 13/16
+    (1, 'min_width')
 
     Args:
         target_probs: P on its support [n].
         draft_probs: Q at the same pairs [n].
-        drafts: m, orphans and duplicates included.
+        drafts: m, with orphans and duplicates included.
         support: number of pairs P can draw.
         settings: min_width, max_width, width_threshold, replacement are read.
     """
@@ -98,9 +120,14 @@ def choose_width(
 
 
 def landing_width(chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings) -> Width:
-    """The width of a layer of a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
+    """Choose the width in a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
 
-    Depends on P and on the forest above the next layer only; a likely forest follows from Q alone.
+    It depends on P and on the nodes of this layer only, and these follow from Q.
+
+    >>> from dsbd.law import toy
+    >>> width = landing_width([3 / 4, 9 / 16], 3 / 4, 4, toy.settings(forest="likely"))
+    >>> width.width, width.forest_mass
+    (2, 0.75)
 
     Args:
         chances: P(K draws all land) for K = 1..max_width.
@@ -113,7 +140,7 @@ def landing_width(chances: Sequence[float], forest_mass: float, support: int, se
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:
-    """The width and which bound decided it."""
+    """Return the width within its bounds, and which bound decided."""
     width, reason = likely, "threshold"
     if settings.min_width > width:
         width, reason = settings.min_width, "min_width"
@@ -125,5 +152,10 @@ def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int
 
 
 def cap_width(width: int, support: int, settings: ResolvedSettings) -> int:
-    """Without replacement a layer cannot yield more beams than there are pairs."""
+    """Limit a width to the number of pairs: without replacement a layer cannot yield more beams.
+
+    >>> from dsbd.law import toy
+    >>> cap_width(7, 4, toy.settings(replacement=True)), cap_width(7, 4, toy.settings(replacement=False))
+    (7, 4)
+    """
     return width if settings.replacement else min(width, support)
