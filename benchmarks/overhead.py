@@ -18,7 +18,8 @@ import torch
 
 from dsbd.draft import Drafter
 from dsbd.law.beams import Beam, Node
-from dsbd.law.verify import Uniforms, verify
+from dsbd.law.choices import Uniforms
+from dsbd.law.verify import verify
 from dsbd.methods import resolve
 from dsbd.models.pair import resolve_device
 from dsbd.score import score

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 import torch
 
 from dsbd.clock import PhaseClock
-from dsbd.law.verify import Uniforms, verify
+from dsbd.law.choices import Uniforms
+from dsbd.law.verify import verify
 from dsbd.observer import Observer, ObserverSet, RunStart
 from dsbd.score import score
 from dsbd.session import Session, Snapshot

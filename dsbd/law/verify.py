@@ -12,57 +12,17 @@ replacement as if they were independent.
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
+from dsbd.law.choices import Choices, DrawnPair
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 from dsbd.law.width import Width, cap_width, choose_width, landing_width
 from dsbd.settings import ResolvedSettings
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnPair:
-    """A pair drawn by inverse CDF: ``low <= uniform < high``."""
-
-    index: int
-    uniform: float
-    low: float
-    high: float
-
-
-class Choices(Protocol):
-    """Where verification takes its randomness."""
-
-    def accept(self, probability: float) -> tuple[bool, float]:
-        """True with this probability; the uniform it took."""
-        ...
-
-    def draw(self, masses: Floats) -> DrawnPair:
-        """An index in proportion to ``masses`` [n]."""
-        ...
-
-
-class Uniforms:
-    """Choices by a list of uniforms in [0, 1), each used once, in order."""
-
-    def __init__(self, uniforms: Sequence[float]) -> None:
-        self._next = iter(uniforms)
-
-    def accept(self, probability: float) -> tuple[bool, float]:
-        uniform = next(self._next)
-        return uniform < probability, uniform
-
-    def draw(self, masses: Floats) -> DrawnPair:
-        uniform = next(self._next)
-        cdf = np.cumsum(masses)
-        cdf /= cdf[-1]
-        index = int(np.searchsorted(cdf, uniform, side="right"))
-        return DrawnPair(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))
-
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 

@@ -14,9 +14,10 @@ import numpy as np
 
 import dsbd.law.verify
 from dsbd.law.beams import Beam, Node
+from dsbd.law.choices import DrawnPair
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens
-from dsbd.law.verify import DrawnPair, VerifiedLayer
+from dsbd.law.verify import VerifiedLayer
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import (
     Multiset,

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from dsbd.law.choices import Uniforms
 from dsbd.law.laws import TopTokens, joint_law
-from dsbd.law.verify import Uniforms, verify
+from dsbd.law.verify import verify
 from dsbd.law.width import choose_width
 from dsbd.settings import ResolvedSettings
 from tests.law.enumeration import Case, forests, slots_of, worst_layer

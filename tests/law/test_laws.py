@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
+from dsbd.law.choices import Uniforms
 from dsbd.law.laws import Residual, TopTokens, joint_law
-from dsbd.law.verify import Uniforms
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Weighted, joint, residual_step
 
