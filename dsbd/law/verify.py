@@ -1,12 +1,11 @@
-"""Verification: decide layer by layer which drafts are beams of the target. No model, no torch.
+"""Verification: decide layer by layer which drafts become beams of the target. No model, no torch.
 
-Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the
-target's joint law P of that layer. All randomness comes through :class:`Choices`, so that tests
-enumerate this very function by branching there.
+Exact means: given everything up to layer l, the beams of layer l + 1 are ``width`` draws from the target's joint law P
+of that layer. All randomness comes through :class:`~dsbd.law.choices.Choices`.
 
-*Source:* the paper's Algorithm 1 (whose ratio is printed upside down: P'/Q is right);
-docs/algorithm.md, *One iteration*. Differs from the authors' code, which verifies draws without
-replacement as if they were independent.
+*Source:* the paper's Algorithm 1 (which prints the ratio upside down: P'/Q is right); docs/algorithm.md,
+*One iteration* and *What exact means*. Differs from the authors' code, which verifies draws without replacement as if
+they were independent.
 """
 
 import math
@@ -25,10 +24,11 @@ from dsbd.law.width import Width, cap_width, choose_width, landing_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
+"""Gives the target's next tokens after each of some nodes."""
 
 
 class TriedDraft(NamedTuple):
-    """One draft put to the test; the fields are those of ``dsbd.tracing.records.Trial``."""
+    """One draft and its verdict. The fields mean what those of ``dsbd.tracing.records.Trial`` mean."""
 
     node: Node
     order: int
@@ -42,7 +42,7 @@ class TriedDraft(NamedTuple):
 
 
 class DrawnBeam(NamedTuple):
-    """One beam drawn from the target's law; the fields are those of ``dsbd.tracing.records.Draw``."""
+    """One beam drawn from the target's law. The fields mean what those of ``dsbd.tracing.records.Draw`` mean."""
 
     kind: DrawKind
     node: Node
@@ -59,7 +59,7 @@ class VerifiedLayer:
     """What one layer decided."""
 
     alive: list[Beam]
-    """The beams the layer extends, in the order of ``law``."""
+    """The beams that the layer extends, in the order of ``law``."""
     law: Law
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
     width: Width | None
@@ -67,26 +67,44 @@ class VerifiedLayer:
     trials: list[TriedDraft]
     draws: list[DrawnBeam]
     beams: list[Beam]
-    """What the layer yielded, finished beams included."""
+    """The beams that the layer yielded, finished ones included."""
     living: list[Beam]
-    """The beams that did not end: what the next layer extends."""
+    """The beams that did not finish. The next layer extends them."""
     outcome: Outcome
 
     @property
     def continues(self) -> bool:
-        """True where verification goes on below this layer."""
+        """True where verification goes on below this layer.
+
+        >>> from dsbd.law import toy
+        >>> from dsbd.law.choices import Uniforms
+        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
+        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
+        >>> [(layer.outcome, layer.continues) for layer in layers]
+        [('landed', True), ('bonus', False)]
+        """
         return self.outcome in ("passed", "landed")
 
 
 def verify(
     forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
-    """Decide every layer the forest can decide, then the bonus layer if all of them passed.
+    """Verify the forest layer by layer; where every layer passed or landed, draw the bonus layer.
+
+    In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
+
+    >>> from dsbd.law import toy
+    >>> from dsbd.law.choices import Uniforms
+    >>> [layer] = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))
+    >>> [(toy.text(trial.node), trial.verdict, round(trial.acceptance, 6)) for trial in layer.trials]
+    [('ab', 'rejected', 0.5), ('aa', 'accepted', 1.0)]
+    >>> [(draw.kind, toy.text(draw.node), draw.landed) for draw in layer.draws], layer.outcome
+    ([('fresh', 'ba', False)], 'short')
 
     Args:
-        forest: the drafts, drawn layer by layer from the laws it holds.
-        next_tokens: gives the target's rows after input beams and forest nodes that do not end.
-        settings: widths, replacement, landing and the warp are read.
+        forest: the drafts, drawn layer by layer from the draft laws it holds.
+        next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
+        settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
         choices: the randomness.
 
@@ -107,7 +125,7 @@ def verify(
     return decided
 
 
-Accepted = tuple[int, Node]  # a pair's index in the law, and its node
+Accepted = tuple[int, Node]  # the pair's index in the law, and its node
 
 
 class _State(NamedTuple):
@@ -130,7 +148,7 @@ class _Verifier:
     choices: Choices
 
     def enter(self, alive: list[Beam], drafted: ForestLayer | None) -> _State:
-        """The laws of the layer below ``alive``."""
+        """Make the laws of the layer below ``alive``."""
         law = joint_law(
             self.next_tokens([beam.node for beam in alive]),
             [beam.log_weight for beam in alive],
@@ -164,7 +182,11 @@ class _Verifier:
         return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
 
     def _landing_width(self, state: _State, drafted: ForestLayer) -> Width:
-        """Nodes hold ``mass`` of P, so K draws all land with mass**K; greedy draws without replacement are certain."""
+        """Choose the width of a layer of a likely forest.
+
+        The forest's nodes hold ``mass`` of P, so K draws all land with probability mass**K. Greedy draws without
+        replacement are the best pairs in turn: whether K of them land is certain.
+        """
         law, widest = state.law, self.settings.max_width
         pairs = {law.find(state.places[node.parent], node.token) for node in drafted.below(state.places) if node.parent}
         held = [index for index in pairs if index is not None]
@@ -178,7 +200,7 @@ class _Verifier:
         return landing_width(chances, mass, law.support, self.settings)
 
     def bonus_layer(self, state: _State) -> VerifiedLayer:
-        """The widest layer, drawn from the target's law alone."""
+        """Draw a layer of the largest width from the target's law alone."""
         count = cap_width(self.settings.max_width, state.law.support, self.settings)
         draws = self._draw(state, count, "bonus")
         beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
@@ -186,7 +208,7 @@ class _Verifier:
         return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
 
     def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[TriedDraft], list[Accepted]]:
-        """One trial per draft; the accepted ones in order."""
+        """Try the drafts in turn. Returns all trials, and the accepted drafts in order."""
         trials, accepted = list[TriedDraft](), list[Accepted]()
         residual, gains = state.residual, self._gains(drafted)
         for order, (node, draft_prob) in enumerate(zip(drafted.drafts, drafted.draft_probs, strict=True)):
@@ -207,9 +229,10 @@ class _Verifier:
         return trials, accepted
 
     def _gains(self, drafted: ForestLayer) -> list[float]:
-        """What the law of each draft is Q times of: 1, or without replacement 1 / (Q less the earlier drafts).
+        """Return the gain of each draft: the k-th draft came from Q * gain_k on the pairs that were left.
 
-        That rest is summed up from the pairs that are left, for 1 - mass would lose all digits where Q is peaked.
+        Without replacement gain_k = 1 / (mass of Q without the earlier drafts). This mass is summed from the pairs
+        that are left: 1 - mass of the earlier drafts would lose all its digits where Q is peaked.
         """
         if self.settings.replacement or drafted.law.ranked:
             return [1.0] * len(drafted.drafts)
@@ -223,7 +246,7 @@ class _Verifier:
     def _try(
         self, node: Node, order: int, index: int | None, draft_prob: float, gain: float, residual: Residual
     ) -> TriedDraft:
-        """Accept with probability min(1, P'/Q); on rejection the residual moves on."""
+        """Accept a draft with probability min(1, P'/Q); after a rejection move to the next residual."""
         before = residual.c, residual.S
         left = 0.0 if index is None else residual.probability(index)
         acceptance = min(1.0, left / draft_prob)
@@ -235,7 +258,7 @@ class _Verifier:
         )
 
     def _draw(self, state: _State, count: int, kind: DrawKind) -> list[DrawnBeam]:
-        """Draws from the target's law; the first is recovered from the residual if rejections left one."""
+        """Draw beams from the target's law. The first comes from the residual where c > 0."""
         draws, residual, made = list[DrawnBeam](), state.residual, dict[int, Node]()
         for _ in range(count):
             before = residual.c, residual.S
@@ -259,7 +282,7 @@ class _Verifier:
         return draws
 
     def _collect(self, state: _State, nodes: list[Accepted]) -> tuple[list[Beam], list[Beam]]:
-        """Distinct beams with their multiplicities, and those among them that live on."""
+        """Merge equal beams. Returns all beams with their multiplicities, and those that are not finished."""
         counts: dict[int, int] = {}
         node_of = dict(nodes)
         for index, _ in nodes:

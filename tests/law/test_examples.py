@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ["beams", "forest", "laws", "width"]
+MODULES = ["beams", "choices", "forest", "laws", "verify", "width"]
 
 
 @pytest.mark.parametrize("name", MODULES)
