@@ -19,8 +19,8 @@ import torch
 import dsbd
 from benchmarks.twin import SHAPES, build_twin
 from dsbd.commands.bench_flags import names, prompts_of
-from dsbd.measure.bench.bench import BenchSession
-from dsbd.measure.bench.contenders import METHODS, OPPONENTS, POINTS, BenchPlan, contenders
+from dsbd.measure.bench.bench import Bench
+from dsbd.measure.bench.contenders import METHODS, OPPONENTS, POINTS, Contest, contenders
 from dsbd.measure.bench.tables import bench_tables
 
 RESULTS = Path(__file__).parent / "results"
@@ -74,13 +74,14 @@ def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
     name = f"{asked.size}-{pair.device.type}" + ("" if asked.engine == "auto" else f"-{asked.engine}")
     prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
     for part in names(asked.parts):
-        plan = BenchPlan(contenders(*contents(part, asked)), prompts, asked.seeds)
-        session = BenchSession(pair, plan, asked.results / f"{name}.jsonl")
-        finished = session.run()
-        report[part] = session.summary(BASELINES)
+        contest = Contest(contenders(*contents(part, asked)), prompts, asked.seeds)
+        bench = Bench(pair, contest, asked.results / f"{name}.jsonl")
+        finished = bench.run()
+        summary = bench.summary(BASELINES)
+        report[part] = summary.to_dict()
         report["conditions"] = report[part].pop("conditions")
         (asked.results / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-        print(f"## {part}\n\n{bench_tables(report[part])}\n", flush=True)
+        print(f"## {part}\n\n{bench_tables(summary)}\n", flush=True)
         if not finished:
             break
     return report

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.measure.bench.contenders import BenchPlan, Contender
+from dsbd.measure.bench.contenders import Contender, Contest
 from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.results_file import Journal
+from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import known
-from dsbd.measure.bench.tables import number, table
+from dsbd.measure.bench.tables import cell, table
 from dsbd.measure.hardware import forward_milliseconds
 from dsbd.measure.machine import conditions
 
@@ -33,10 +33,10 @@ STORY = "Once upon a time, there was a little fox who lived near the old mill. E
 
 
 class Axis(NamedTuple):
-    """What is swept: a plan whose contenders or prompts are the places, all interleaved."""
+    """What is swept: a contest whose contenders or prompts are the places, all interleaved."""
 
     name: str
-    plan: BenchPlan
+    contest: Contest
     places: dict[str, int]
     """The value of a place by its contender's name, on the axis of the prompt by the prompt."""
 
@@ -73,7 +73,7 @@ def axis_of(pair: dsbd.Pair, name: str, asked: argparse.Namespace) -> Axis:
     if name == "prompt_tokens":
         room = min((pair.target.context_size or 10**9) - asked.max_new_tokens, asked.largest)
         places = {prompt_of(pair, size): size for size in PROMPT_TOKENS if size <= room}
-        return Axis(name, BenchPlan(contenders(base, ""), tuple(places), asked.seeds), places)
+        return Axis(name, Contest(contenders(base, ""), tuple(places), asked.seeds), places)
     values = {"num_beams": WIDTHS, "draft_depth": DEPTHS, "max_new_tokens": NEW_TOKENS}[name]
     swept = {
         value: contenders(replace(base, **{name: value}), f" {name}={value}")
@@ -81,8 +81,8 @@ def axis_of(pair: dsbd.Pair, name: str, asked: argparse.Namespace) -> Axis:
         if value <= asked.largest
     }
     everyone = tuple(one for several in swept.values() for one in several)
-    plan = BenchPlan(everyone, (prompt_of(pair, PROMPT_TOKENS[0]),), asked.seeds)
-    return Axis(name, plan, {one.name: value for value, several in swept.items() for one in several})
+    contest = Contest(everyone, (prompt_of(pair, PROMPT_TOKENS[0]),), asked.seeds)
+    return Axis(name, contest, {one.name: value for value, several in swept.items() for one in several})
 
 
 def contenders(settings: dsbd.DecodingSettings, label: str) -> tuple[Contender, ...]:
@@ -104,13 +104,13 @@ def prompt_of(pair: dsbd.Pair, size: int) -> str:
 
 def measured(pair: dsbd.Pair, axis: Axis) -> list[dict[str, Any]]:
     """One row per contender and place, by rising value."""
-    journal = Journal()
-    for _ in measure(pair, axis.plan, journal):
+    results = ResultsFile()
+    for _ in measure(pair, axis.contest, results):
         pass
     found = [
         row(pair, axis, contender, known([turns]))
-        for contender in axis.plan.contenders
-        for turns in runs_of(axis.plan, journal)[contender.name]
+        for contender in axis.contest.contenders
+        for turns in runs_of(axis.contest, results)[contender.name]
     ]
     return sorted(found, key=lambda one: one["value"])
 
@@ -124,10 +124,10 @@ def row(pair: dsbd.Pair, axis: Axis, contender: Contender, runs: list[Run]) -> d
     settings = contender.settings
     beams, drafted = max(round(width), 1), 0 if contender.method == "beam_sampling" else settings.draft_width
     nodes = beams + round(steps * drafted)
-    target = forward_milliseconds(pair.target, (nodes,), context)[str(nodes)]
+    target = forward_milliseconds(pair.target, (nodes,), context)[nodes]
     draft = 0.0
     if drafted and pair.draft is not None:
-        draft = forward_milliseconds(pair.draft, (drafted,), context)[str(drafted)]
+        draft = forward_milliseconds(pair.draft, (drafted,), context)[drafted]
     milliseconds = statistics.median(1000 / run.tokens_per_second for run in runs)
     limit = (target + max(steps, 0) * draft) / layers
     return {
@@ -153,7 +153,7 @@ def show(rows: list[dict[str, Any]]) -> None:
              "measured / limit"]  # fmt: skip
     names = ("milliseconds_per_token", "prefill_milliseconds", "layers_per_iteration", "limit_milliseconds_per_token",
              "measured_over_limit")  # fmt: skip
-    print(table(heads, [[one["axis"], str(one["value"]), one["contender"], *(number(one[name]) for name in names)]
+    print(table(heads, [[one["axis"], str(one["value"]), one["contender"], *(cell(one[name]) for name in names)]
                         for one in rows]))  # fmt: skip
 
 

@@ -1,34 +1,34 @@
-"""``bench``: methods and settings over many prompts; its flags are in ``dsbd.commands.bench_flags``."""
+"""``bench``: measure methods and settings over many prompts; its flags are in ``dsbd.commands.bench_flags``."""
 
 import argparse
 from typing import Any
 
-from dsbd.commands.bench_flags import add_bench_flags, baselines_of, plan_of
+from dsbd.commands.bench_flags import add_bench_flags, baselines_of, contest_of
 from dsbd.commands.output import OK, STOPPED, print_json, require_folder_of
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "bench", "measure methods and settings over many prompts", run)
     add_bench_flags(parser)
     add_pair_flags(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
-    plan = plan_of(parsed)
-    baselines = baselines_of(parsed, plan)
+    """Run the subcommand; returns the exit code."""
+    contest = contest_of(parsed)
+    baselines = baselines_of(parsed, contest)
     for path in (parsed.output, parsed.report):
         require_folder_of(path)
-    from dsbd.measure.bench.bench import BenchSession
+    from dsbd.measure.bench.bench import Bench
 
-    session = BenchSession(pair_of(parsed), plan, parsed.output)
-    finished = session.run()
-    summary = session.summary(baselines)
+    bench = Bench(pair_of(parsed), contest, parsed.output)
+    finished = bench.run()
+    summary = bench.summary(baselines)
     if parsed.json:
-        print_json(summary)
+        print_json(summary.to_dict())
     else:
         from dsbd.measure.bench.tables import bench_tables
 

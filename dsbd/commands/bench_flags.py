@@ -1,4 +1,4 @@
-"""The flags of ``python -m dsbd bench``, and the plan they make. Needs no torch, so that help is quick."""
+"""The flags of ``python -m dsbd bench``, and the contest they ask for. Needs no torch, so that help is quick."""
 
 import argparse
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from dsbd.measure.bench.contenders import (
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
-    BenchPlan,
+    Contest,
     contenders,
     setting_names,
 )
@@ -47,8 +47,8 @@ def add_bench_flags(parser: argparse.ArgumentParser) -> None:
         )
 
 
-def plan_of(parsed: argparse.Namespace) -> BenchPlan:
-    """The plan that flags ask for. Raises: SettingsError."""
+def contest_of(parsed: argparse.Namespace) -> Contest:
+    """Return the contest that the flags ask for. Raises: SettingsError."""
     hints = get_type_hints(DecodingSettings)
     given = {name: getattr(parsed, name) for name in setting_names() if getattr(parsed, name) is not None}
     values = {name: [_value(name, part, hints[name]) for part in names(text)] for name, text in given.items()}
@@ -57,12 +57,12 @@ def plan_of(parsed: argparse.Namespace) -> BenchPlan:
     if not 1 <= parsed.seeds <= MAX_ROUNDS:
         raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
     chosen = contenders(names(parsed.methods), names(parsed.points), values)
-    return BenchPlan(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
+    return Contest(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
 
 
-def baselines_of(parsed: argparse.Namespace, plan: BenchPlan) -> list[str]:
+def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
     """The baselines that flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
-    known = [*CONTENDER_METHODS, *(contender.name for contender in plan.contenders)]
+    known = [*CONTENDER_METHODS, *(contender.name for contender in contest.contenders)]
     chosen = names(parsed.baselines)
     for name in chosen:
         if name not in known:

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-State = Literal["counter", "not measured"]
 POWERCAP = Path("/sys/class/powercap")
 IDLE_SECONDS = 2.0
 
@@ -20,7 +19,8 @@ IDLE_SECONDS = 2.0
 class Energy:
     """The energy that a block of work used."""
 
-    state: State
+    state: str
+    """``counter`` or ``not measured``; files of version 0.1 may also have ``integrated``."""
     joules: float | None = None
     """Energy used by the whole device; None where not measured."""
     above_idle_joules: float | None = None

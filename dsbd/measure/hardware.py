@@ -1,4 +1,4 @@
-"""What the hardware allows: bytes a forward must stream, the measured bandwidth, and measured forwards beside them."""
+"""What the hardware allows: the bytes a forward must read, the measured bandwidth, and measured forwards."""
 
 import statistics
 import time
@@ -9,6 +9,7 @@ import torch
 
 from dsbd.clock import synchronise
 from dsbd.law.beams import Node
+from dsbd.measure.bench.records import Forwards, ModelCosts
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.rows import new_row
@@ -21,37 +22,35 @@ SMALLEST_BUFFER_BYTES = 2**20
 BANDWIDTH_REPEATS = 25
 
 
-def measure_costs(pair: Pair, sizes: Sequence[int]) -> dict[str, Any]:
-    """Per model: streamed bytes, bandwidth, and milliseconds of forwards.
+def measure_forwards(pair: Pair, sizes: Sequence[int]) -> Forwards:
+    """Measure what the forwards of both models cost.
 
     Args:
-        sizes: token counts of the forwards to time, for both models.
-
-    Returns:
-        ``{"target": {"weight_bytes", "slot_bytes", "bandwidth_bytes_per_second", "milliseconds": {"1": ...}}, "draft":
-        the same or None}``.
+        sizes: numbers of tokens of the forwards to time.
     """
-    models = {"target": pair.target, "draft": pair.draft}
-    return {role: None if model is None else _costs(model, sizes) for role, model in models.items()}
+    return Forwards(
+        target=_costs(pair.target, sizes),
+        draft=None if pair.draft is None else _costs(pair.draft, sizes),
+    )
 
 
-def _costs(model: LanguageModel, sizes: Sequence[int]) -> dict[str, Any]:
-    streamed = weight_bytes(model)
-    before = bandwidth(model.device, streamed)
+def _costs(model: LanguageModel, sizes: Sequence[int]) -> ModelCosts:
+    read = weight_bytes(model)
+    before = bandwidth(model.device, read)
     milliseconds = forward_milliseconds(model, tuple(sorted(set(sizes))))
-    after = bandwidth(model.device, streamed)  # what disturbs a machine only ever lowers it
-    return {
-        "weight_bytes": streamed,
-        "slot_bytes": slot_bytes(model),
-        "bandwidth_bytes_per_second": max(before, after),
-        "milliseconds": milliseconds,
-    }
+    after = bandwidth(model.device, read)  # other programs can only lower it, so the larger figure is the right one
+    return ModelCosts(
+        weight_bytes=read,
+        slot_bytes=slot_bytes(model),
+        bandwidth_bytes_per_second=max(before, after),
+        milliseconds=milliseconds,
+    )
 
 
 def weight_bytes(model: LanguageModel) -> int:
-    """Bytes of weights that a forward of one token reads: all, but of untied input embeddings next to nothing.
+    """Return the bytes of weights that a forward of one token reads: all, except input embeddings that are not tied.
 
-    Every expert of a mixture counts, so for such a model this is no floor.
+    In a mixture of experts every expert counts, although a forward reads only some of them.
     """
     embeddings, head = model.model.get_input_embeddings().weight, model.model.get_output_embeddings().weight
     total = sum(weight.numel() * weight.element_size() for weight in model.model.parameters())
@@ -59,15 +58,15 @@ def weight_bytes(model: LanguageModel) -> int:
 
 
 def slot_bytes(model: LanguageModel) -> int:
-    """Bytes of keys and values of one token over all layers."""
+    """Return the bytes of keys and values of one token over all layers."""
     return sum(shape.slot_bytes for shape in model.layer_shapes)
 
 
 def bandwidth(device: torch.device, size: int) -> float:
-    """Bytes per second at which a buffer of about ``size`` bytes is read again and again, the best of several times.
+    """Measure at how many bytes per second a buffer of about ``size`` bytes can be read; the best of several times.
 
-    A small buffer stays in the processor's caches as a small model's weights do, so the figure is that model's limit.
-    The buffer is read by a sum and by a copy (which writes as much); the faster counts.
+    A small buffer stays in the caches of the processor, as the weights of a small model do. The buffer is read by a sum
+    and by a copy (which writes as many bytes); the faster counts.
     """
     count = min(max(size, SMALLEST_BUFFER_BYTES), LARGEST_BUFFER_BYTES) // 4
     source = torch.ones(count, dtype=torch.float32, device=device)
@@ -89,15 +88,20 @@ def _fastest(device: torch.device, work: Any) -> float:
 
 
 @torch.inference_mode()
-def forward_milliseconds(model: LanguageModel, sizes: Sequence[int], context: int = CONTEXT) -> dict[str, float]:
-    """Median time of a forward of so many tokens behind a context, sizes taken in turn after a warm-up."""
+def forward_milliseconds(model: LanguageModel, sizes: Sequence[int], context: int = CONTEXT) -> dict[int, float]:
+    """Return the median milliseconds of a forward, by its number of tokens; sizes take turns, after a warm-up.
+
+    Args:
+        sizes: numbers of tokens.
+        context: tokens that are in the cache already.
+    """
     times: dict[int, list[float]] = {size: [] for size in sizes}
     for repeat in range(REPEATS + WARM_UPS):
         for size in sizes:
             seconds = _one_forward(model, size, context)
             if repeat >= WARM_UPS:
                 times[size].append(seconds)
-    return {str(size): 1000 * statistics.median(values) for size, values in times.items()}
+    return {size: 1000 * statistics.median(values) for size, values in times.items()}
 
 
 def _one_forward(model: LanguageModel, size: int, context: int) -> float:

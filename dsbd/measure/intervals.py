@@ -1,24 +1,26 @@
-"""What repeated runs say: means and medians with their 95 % intervals, and the sign test."""
+"""Statistics of repeated runs: means and medians with their 95 % intervals, and the sign test."""
 
 import math
 import random
 import statistics
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 NORMAL_95 = 1.959963984540054
 RESAMPLES = 2000
 
 
-class Estimate(NamedTuple):
-    """A mean over runs and the half width of its 95 % interval (normal); None from a single run."""
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over runs, and half the width of its 95 % interval (normal); None from a single run."""
 
     mean: float
     half_width: float | None
 
 
-class Interval(NamedTuple):
-    """A median and its 95 % bootstrap interval; from a single value the interval is None."""
+@dataclass(frozen=True)
+class Interval:
+    """A median and its 95 % bootstrap interval; the interval of a single value is None."""
 
     median: float
     low: float | None
@@ -26,7 +28,7 @@ class Interval(NamedTuple):
 
 
 def estimate(values: Sequence[float]) -> Estimate:
-    """Mean and interval of independent runs."""
+    """Return mean and interval of independent runs."""
     mean = statistics.fmean(values)
     if len(values) < 2:
         return Estimate(mean, None)
@@ -34,7 +36,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 
 def median_interval(groups: Sequence[Sequence[float]]) -> Interval:
-    """Median of all values; the interval resamples whole groups, for runs of one prompt are not independent.
+    """Return the median of all values; the interval resamples whole groups: runs of one prompt are not independent.
 
     Args:
         groups: values by prompt. A single group is resampled value by value.
@@ -53,7 +55,7 @@ def median_interval(groups: Sequence[Sequence[float]]) -> Interval:
 
 
 def sign_test(differences: Sequence[float]) -> float | None:
-    """Two-sided p-value that values above and below zero are equally likely; None where none differs from zero."""
+    """Return the two-sided p-value of "above and below zero are equally likely"; None where all values are zero."""
     above, below = sum(value > 0 for value in differences), sum(value < 0 for value in differences)
     count = above + below
     if count == 0:

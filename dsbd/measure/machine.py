@@ -1,4 +1,4 @@
-"""What a measurement depends on: machine, versions, models. Two runs compare only where all of it is the same."""
+"""What a measurement depends on: machine, versions, models. Runs compare only where all of it is the same."""
 
 import hashlib
 import os
@@ -13,14 +13,15 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, computes_bfloat16
 from dsbd.version import __version__
 
+PACKAGE = Path(__file__).resolve().parents[1]
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 SAMPLED_WEIGHTS = 64
-BESIDE_THE_DECODER = ("measure", "training", "tracing", "commands", "__main__.py")
-"""Of this package, without effect on what a run takes; but for the clock."""
+BESIDE_THE_DECODER = ("measure", "tracing", "commands", "__main__.py")
+"""Files and folders of this package that do not change how long a run takes."""
 
 
 def conditions(pair: Pair) -> dict[str, Any]:
-    """Plain data that is equal exactly where a measurement may go on."""
+    """Return plain data; a bench may continue a results file only where this data is equal."""
     models = {"target": pair.target, "draft": pair.draft}
     return {
         "machine": machine(pair.device),
@@ -30,7 +31,7 @@ def conditions(pair: Pair) -> dict[str, Any]:
 
 
 def machine(device: torch.device) -> dict[str, Any]:
-    """Processor, cores, threads, and the device that computes."""
+    """Return the processor, cores, threads and the device that computes."""
     found: dict[str, Any] = {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -45,7 +46,7 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 
 def versions() -> dict[str, str]:
-    """Of Python, of the libraries that compute, and of this package with a digest of its source."""
+    """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
     found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
     for name in PACKAGES:
         try:
@@ -55,19 +56,18 @@ def versions() -> dict[str, str]:
     return found
 
 
-def source_digest() -> str:
-    """Eight hex digits of the decoder's source: another version in all but name is another version."""
+def source_digest(package: Path = PACKAGE) -> str:
+    """Return eight hex digits of the decoder's source, so that changed code counts as another version."""
     digest = hashlib.sha256()
-    package = Path(__file__).resolve().parents[1]
     for path in sorted(package.rglob("*.py")):
         place = path.relative_to(package)
-        if place.parts[0] not in BESIDE_THE_DECODER or place.name == "clock.py":
+        if place.parts[0] not in BESIDE_THE_DECODER:
             digest.update(place.as_posix().encode() + path.read_bytes())
     return digest.hexdigest()[:8]
 
 
 def model_identity(model: LanguageModel) -> dict[str, Any]:
-    """Name, size, type, and a digest of the configuration and of some of every weight."""
+    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
     digest = hashlib.sha256(model.model.config.to_json_string(use_diff=False).encode())
     for name, weight in model.model.named_parameters():
         digest.update(f"{name} {tuple(weight.shape)}".encode())
@@ -84,7 +84,7 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
 
 
 def _processor() -> str:
-    """The processor's name, as well as the system tells it."""
+    """Return the name of the processor, as far as the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

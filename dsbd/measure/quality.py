@@ -10,7 +10,7 @@ from dsbd.models.language_model import LanguageModel
 
 @torch.inference_mode()
 def log_likelihood(model: LanguageModel, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> float:
-    """Sum of raw log-probabilities of ``token_ids`` after the prompt, nats, in one forward of its own."""
+    """Return the sum of raw log-probabilities of ``token_ids`` after the prompt, nats, from one separate forward."""
     tokens = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
     logits = model.forward(tokens)[0, len(prompt_ids) - 1 : -1]
     log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
@@ -19,5 +19,5 @@ def log_likelihood(model: LanguageModel, prompt_ids: Sequence[int], token_ids: S
 
 
 def perplexity(log_weight: float, tokens: int) -> float:
-    """exp of the mean negative log-probability per token."""
+    """Return exp of the mean negative log-probability per token."""
     return math.exp(-log_weight / max(tokens, 1))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsbd.commands.bench_flags import prompts_of
-from dsbd.measure.bench import bench as session
+from dsbd.measure.bench import bench as bench_module
 from tests.command_line import refused, run
 
 
@@ -49,7 +49,7 @@ def test_the_table_is_for_people(capsys, short):
 
 def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
     """A stop that loses the runs, or that looks like success, would cost an hour or mislead a script."""
-    output, real = tmp_path / "runs.jsonl", session.measure
+    output, real = tmp_path / "runs.jsonl", bench_module.measure
 
     def stopped_after_five(*arguments):
         for count, step in enumerate(real(*arguments)):
@@ -57,7 +57,7 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             yield step
 
-    monkeypatch.setattr(session, "measure", stopped_after_five)
+    monkeypatch.setattr(bench_module, "measure", stopped_after_five)
     code, out, _ = bench(capsys, *short, "--output", str(output), "--methods", "dsbd,beam_sampling", "--json")
     assert code == 130
     assert json.loads(out)["complete"] is False

@@ -1,20 +1,23 @@
-"""Figures of a bench: speed against the baseline and its limit, quality beside speed, sweeps.
+"""Figures of a bench: speed over the baseline with its limit, quality beside speed, sweeps.
 
-Each is an info, a drawing, one public function; they read the summary that ``python -m dsbd bench --json`` prints.
+Each has an info, a drawing and one public function. They take the summary of a bench: a record, or the plain data that
+``python -m dsbd bench --json`` prints.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
+from dsbd.measure.bench.records import BenchSummary, bench_summary
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 
-Summary = Mapping[str, Any]
+Summary = BenchSummary | Mapping[str, Any]
+"""A record, or the plain data of its JSON; other data is a ValueError that says what is wrong."""
 Point = tuple[float, float, float | None]
 Line = tuple[str, tuple[float, ...], tuple[float, ...], tuple[float | None, ...]]
 ROW_PIXELS = 34
@@ -26,7 +29,7 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 
 @dataclass(frozen=True)
 class SpeedInfo:
-    """Speed over the baseline; ``limits`` is what the forwards alone would allow, None where it cannot be told."""
+    """Speed over the baseline; ``limits`` is what the forwards alone would allow, None where that is not known."""
 
     baseline: str
     names: tuple[str, ...]
@@ -37,24 +40,32 @@ class SpeedInfo:
 
 
 def speed_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Ratio of tokens per second to the first baseline, its interval, and the limit beside it."""
+    """Draw tokens per second over those of the first baseline, with the interval and the limit.
+
+    Args:
+        summary: of a bench.
+        theme: ``light`` or ``dark``.
+
+    Raises:
+        ValueError: the data is no summary of a bench.
+    """
     info = speed_info(summary)
     return plot_speed(info, theme) if info.names else empty_figure("Speed over the baseline", theme)
 
 
 def speed_info(summary: Summary) -> SpeedInfo:
-    """The data of :func:`speed_figure`."""
-    baseline = next(iter(summary.get("baselines") or ()), "")
-    ratios = (summary.get("ratios") or {}).get(baseline) or {}
-    found = [(row, ratios[row["contender"]]) for row in summary["contenders"] if ratios.get(row["contender"])]
-    limits = [(row["limits"] or {}).get("speed_up_limit") for row, _ in found]
+    """Return the data of :func:`speed_figure`."""
+    bench = bench_summary(summary)
+    baseline = next(iter(bench.baselines), "")
+    ratios = bench.ratios.get(baseline, {})
+    found = [(row, ratio) for row in bench.contenders if (ratio := ratios.get(row.contender)) is not None]
     return SpeedInfo(
         baseline,
-        tuple(row["contender"] for row, _ in found),
-        tuple(ratio["median"] for _, ratio in found),
-        tuple(ratio["low"] for _, ratio in found),
-        tuple(ratio["high"] for _, ratio in found),
-        tuple(limits),
+        tuple(row.contender for row, _ in found),
+        tuple(ratio.median for _, ratio in found),
+        tuple(ratio.low for _, ratio in found),
+        tuple(ratio.high for _, ratio in found),
+        tuple(row.limits.speed_up_limit if row.limits else None for row, _ in found),
     )
 
 
@@ -104,21 +115,30 @@ class QualityInfo:
 
 
 def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Quality beside speed: better is lower on both axes; a band marks the baseline's perplexity."""
+    """Draw quality beside speed: lower is better on both axes; a band marks the baseline's perplexity.
+
+    Args:
+        summary: of a bench.
+        theme: ``light`` or ``dark``.
+
+    Raises:
+        ValueError: the data is no summary of a bench.
+    """
     info = quality_info(summary)
     return plot_quality(info, theme) if info.names else empty_figure("Quality beside speed", theme)
 
 
 def quality_info(summary: Summary) -> QualityInfo:
-    """The data of :func:`quality_figure`."""
-    rows, baseline = summary["contenders"], next(iter(summary.get("baselines") or ()), None)
-    names = tuple(row["contender"] for row in rows)
+    """Return the data of :func:`quality_figure`."""
+    bench = bench_summary(summary)
+    rows, baseline = bench.contenders, next(iter(bench.baselines), None)
+    names = tuple(row.contender for row in rows)
     return QualityInfo(
         names,
-        tuple(row["milliseconds_per_token"] for row in rows),
-        tuple(row["perplexity"] for row in rows),
-        tuple(row["perplexity_half_width"] for row in rows),
-        tuple(row["quality"]["equal"] if row["quality"] else None for row in rows),
+        tuple(row.milliseconds_per_token for row in rows),
+        tuple(row.perplexity for row in rows),
+        tuple(row.perplexity_half_width for row in rows),
+        tuple(row.quality.equal if row.quality else None for row in rows),
         names.index(baseline) if baseline in names else None,
     )
 
@@ -160,16 +180,16 @@ class SweepInfo:
 
 
 def sweep_infos(summary: Summary) -> tuple[SweepInfo, ...]:
-    """One :class:`SweepInfo` for each setting that several contenders of one name differ in."""
+    """Return one :class:`SweepInfo` for each setting that was swept: it stands in the names of the contenders."""
     lines: dict[str, dict[str, list[Point]]] = {}
-    for row in summary["contenders"]:
-        parts = row["contender"].split(" ")
+    for row in bench_summary(summary).contenders:
+        parts, settings = row.contender.split(" "), asdict(row.settings)
         for part in parts:
             setting, equals, _ = part.partition("=")
-            value = row["settings"].get(setting)
+            value = settings.get(setting)
             if equals and isinstance(value, (int, float)) and not isinstance(value, bool):
                 rest = " ".join(other for other in parts if other != part)
-                point = (value, row["milliseconds_per_token"], row["layers_per_iteration"])
+                point = (value, row.milliseconds_per_token, row.layers_per_iteration)
                 lines.setdefault(setting, {}).setdefault(rest, []).append(point)
     return tuple(
         SweepInfo(setting, tuple(_line(name, sorted(points)) for name, points in named.items()))
@@ -183,7 +203,7 @@ def _line(name: str, points: Sequence[Point]) -> Line:
 
 
 def plot_sweep(info: SweepInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`SweepInfo`; the points carry their layers per iteration."""
+    """Draw a :class:`SweepInfo`; each point is labelled with its layers per iteration."""
     figure = go.Figure()
     for place, (name, values, milliseconds, layers) in enumerate(info.lines):
         figure.add_scatter(

@@ -1,16 +1,15 @@
-"""Figures of a bench about the machine: forwards against their floor, shares of the limits, memory, energy."""
+"""Figures of a bench about the machine: forwards and their floor, shares of the limits, memory, energy."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 import plotly.graph_objects as go
 
+from dsbd.measure.bench.records import ContenderSummary, bench_summary
+from visualize.figures.bench import Summary
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.look.states import Theme
 
-Summary = Mapping[str, Any]
 SHARES = {"hardware": ("#0072b2", ""), "algorithm": ("#e69f00", "/"), "total": ("#009e73", "x")}
 NOT_MEASURED = "not measured"
 BAR_PIXELS = 18
@@ -27,52 +26,62 @@ class BarsInfo:
 
 
 def limits_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """How much of what is possible each contender reaches: 1 is the limit."""
+    """Draw how much of what is possible each contender reaches: 1 is the limit."""
     return plot_bars(limits_info(summary), theme)
 
 
 def limits_info(summary: Summary) -> BarsInfo:
-    """The data of :func:`limits_figure`; contenders that do not say what they ran are left out."""
-    rows = [row for row in summary["contenders"] if row["limits"]]
-    series = {share: tuple(row["limits"][share] for row in rows) for share in SHARES}
-    return BarsInfo("Share of the limit reached", "share", tuple(row["contender"] for row in rows), series)
+    """Return the data of :func:`limits_figure`; contenders that do not report what they ran are left out."""
+    found = [(row.contender, row.limits) for row in bench_summary(summary).contenders if row.limits]
+    series: dict[str, tuple[float | None, ...]] = {
+        "hardware": tuple(limits.hardware for _, limits in found),
+        "algorithm": tuple(limits.algorithm for _, limits in found),
+        "total": tuple(limits.total for _, limits in found),
+    }
+    return BarsInfo("Share of the limit reached", "share", tuple(name for name, _ in found), series)
 
 
 def memory_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Keys and values at the fullest moment, beside what other designs would take."""
+    """Draw the largest size of keys and values, beside what other designs would need."""
     return plot_bars(memory_info(summary), theme)
 
 
 def memory_info(summary: Summary) -> BarsInfo:
-    """The data of :func:`memory_figure`, in megabytes."""
-    rows = [row for row in summary["contenders"] if row["memory"]["kv_peak_bytes"] is not None]
-    computed = [row["memory"]["computed"] or {} for row in rows]
+    """Return the data of :func:`memory_figure`, in megabytes."""
+    rows = [row for row in bench_summary(summary).contenders if row.memory.kv_peak_bytes is not None]
+    others = [row.memory.computed for row in rows]
     series = {
-        "measured": tuple(_mega(row["memory"]["kv_peak_bytes"]) for row in rows),
-        "one sequence (computed)": tuple(_mega(sizes.get("one_sequence_bytes")) for sizes in computed),
-        "a cache per beam (computed)": tuple(_mega(sizes.get("cache_per_beam_bytes")) for sizes in computed),
+        "measured": tuple(_mega(row.memory.kv_peak_bytes) for row in rows),
+        "one sequence (computed)": tuple(_mega(other.one_sequence_bytes if other else None) for other in others),
+        "a cache per beam (computed)": tuple(_mega(other.cache_per_beam_bytes if other else None) for other in others),
     }
-    return BarsInfo("Keys and values", "MB", tuple(row["contender"] for row in rows), series)
+    return BarsInfo("Keys and values", "MB", tuple(row.contender for row in rows), series)
 
 
 def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Joules per token, raw and above the idle device."""
+    """Draw joules per token, in all and above the idle device."""
     return plot_bars(energy_info(summary), theme)
 
 
 def energy_info(summary: Summary) -> BarsInfo:
-    """The data of :func:`energy_figure`; no names where nothing was measured."""
-    rows = summary["contenders"]
-    devices = sorted({device for row in rows for device in (row["energy"] or {})})
+    """Return the data of :func:`energy_figure`; no names where nothing was measured."""
+    rows = bench_summary(summary).contenders
     series: dict[str, tuple[float | None, ...]] = {}
-    for device in devices:
-        taken = [(row["energy"] or {}).get(device) or {} for row in rows]
-        raw = tuple(one.get("joules_per_token") for one in taken)
-        if any(value is not None for value in raw):
-            state = next(one["state"] for one in taken if one.get("joules_per_token") is not None)
-            series[f"{device} ({state})"] = raw
-            series[f"{device}, above idle"] = tuple(one.get("above_idle_joules_per_token") for one in taken)
-    return BarsInfo("Energy", "joules per token", tuple(row["contender"] for row in rows) if series else (), series)
+    for device in sorted({device for row in rows for device in (row.energy or {})}):
+        series |= _energy_series(device, rows)
+    return BarsInfo("Energy", "joules per token", tuple(row.contender for row in rows) if series else (), series)
+
+
+def _energy_series(device: str, rows: tuple[ContenderSummary, ...]) -> dict[str, tuple[float | None, ...]]:
+    """Return the two series of a device; none where it was not measured."""
+    used = [(row.energy or {}).get(device) for row in rows]
+    states = [one.state for one in used if one is not None and one.joules_per_token is not None]
+    if not states:
+        return {}
+    return {
+        f"{device} ({states[0]})": tuple(one.joules_per_token if one else None for one in used),
+        f"{device}, above idle": tuple(one.above_idle_joules_per_token if one else None for one in used),
+    }
 
 
 def _mega(size: int | None) -> float | None:
@@ -80,7 +89,7 @@ def _mega(size: int | None) -> float | None:
 
 
 def plot_bars(info: BarsInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`BarsInfo`; what was not measured says so."""
+    """Draw a :class:`BarsInfo`; a bar that was not measured says so."""
     if not info.names:
         return empty_figure(f"{info.title}: {NOT_MEASURED}", theme)
     figure, codes = go.Figure(), list(SHARES.values())
@@ -106,25 +115,24 @@ def plot_bars(info: BarsInfo, theme: Theme = "light") -> go.Figure:
 
 @dataclass(frozen=True)
 class ForwardsInfo:
-    """Milliseconds of a forward by its tokens, per model, and the floor that streaming the weights sets."""
+    """Milliseconds of a forward by its tokens, per model, and the least time to read the weights."""
 
     models: dict[str, tuple[tuple[int, ...], tuple[float, ...], float]]
 
 
 def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Measured forwards against their floor."""
+    """Draw measured forwards and their floor."""
     info = forwards_info(summary)
     return plot_forwards(info, theme) if info.models else empty_figure("Forwards", theme)
 
 
 def forwards_info(summary: Summary) -> ForwardsInfo:
-    """The data of :func:`forwards_figure`."""
+    """Return the data of :func:`forwards_figure`."""
+    forwards = bench_summary(summary).forwards
     found = {}
-    for role, model in (summary.get("forwards") or {}).items():
-        if model is not None:
-            points = sorted((int(size), value) for size, value in model["milliseconds"].items())
-            floor = 1000 * model["weight_bytes"] / model["bandwidth_bytes_per_second"]
-            found[role] = (tuple(size for size, _ in points), tuple(value for _, value in points), floor)
+    for role, model in (forwards.by_role if forwards else {}).items():
+        sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
+        found[role] = (sizes, milliseconds, model.floor_milliseconds)
     return ForwardsInfo(found)
 
 

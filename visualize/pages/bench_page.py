@@ -1,14 +1,15 @@
-"""A bench as one stand-alone HTML page: its figures, its figures in words, its conditions; no network."""
+"""A bench as one stand-alone HTML page: figures, a table, conditions and settings; no network."""
 
 import json
-from collections.abc import Mapping
+from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import plotly.graph_objects as go
 
-from visualize.figures.bench import plot_sweep, quality_figure, speed_figure, sweep_infos
+from dsbd.measure.bench.records import BenchSummary, bench_summary
+from visualize.figures.bench import Summary, plot_sweep, quality_figure, speed_figure, sweep_infos
 from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
 from visualize.files import write
 from visualize.pages.document import document, style
@@ -51,30 +52,29 @@ _BODY = """<main>
 </main>"""
 
 
-def export_bench(
-    summary: Mapping[str, Any], path: str | Path, *, plotly: Literal["inline", "beside"] = "inline"
-) -> None:
+def export_bench(summary: Summary, path: str | Path, *, plotly: Literal["inline", "beside"] = "inline") -> None:
     """Write the figures of a bench as one HTML file.
 
     Args:
-        summary: what ``python -m dsbd bench --json`` prints.
+        summary: a record, or what ``python -m dsbd bench --json`` prints.
         path: the HTML file to write.
         plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
 
     Raises:
         TraceError: the file cannot be written.
-        ValueError: ``plotly`` is neither of its two values.
+        ValueError: ``plotly`` is neither of its two values, or the data is no summary of a bench.
     """
     write(path, bench_page(summary, plotly=plotly))
     if plotly == "beside":
         copy_plotly(Path(path).parent)
 
 
-def bench_page(summary: Mapping[str, Any], *, plotly: Literal["inline", "beside"] = "inline") -> str:
-    """The page as a string. Raises: ValueError for an unknown ``plotly``."""
+def bench_page(summary: Summary, *, plotly: Literal["inline", "beside"] = "inline") -> str:
+    """Return the page as a string. Raises: ValueError for an unknown ``plotly``, or data that is no summary."""
     if plotly not in ("inline", "beside"):
         raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
-    drawings = bench_figures(summary)
+    bench = bench_summary(summary)
+    drawings = bench_figures(bench)
     figures = [figure for figure in drawings.values() if figure.data]
     absent = [name for name, figure in drawings.items() if not figure.data]
     inline = plotly == "inline"
@@ -82,45 +82,42 @@ def bench_page(summary: Mapping[str, Any], *, plotly: Literal["inline", "beside"
         figure.to_html(full_html=False, include_plotlyjs=inline and place == 0, config={"displaylogo": False})
         for place, figure in enumerate(figures)
     ]
-    told = {"conditions": summary.get("conditions"), "settings": _settings(summary)}
+    settings = {row.contender: asdict(row.settings) for row in bench.contenders}
+    facts = {"conditions": bench.conditions, "settings": settings}
     body = _BODY.format(
         title=TITLE,
-        notes="".join(f"<p>{escape(note)}</p>" for note in _notes(summary, absent)),
-        table=_table(summary),
+        notes="".join(f"<p>{escape(note)}</p>" for note in _notes(bench, absent)),
+        table=_table(bench),
         figures="\n".join(drawn),
-        conditions=escape(json.dumps(told, indent=1, ensure_ascii=False)),
+        conditions=escape(json.dumps(facts, indent=1, ensure_ascii=False)),
     )
     head = [style(_LOOK), *([] if inline else [plotly_tag("beside")])]
     return document(TITLE, body, head="\n".join(head), scripts=plotly_origins(plotly))
 
 
-def bench_figures(summary: Mapping[str, Any]) -> dict[str, go.Figure]:
-    """All figures of a bench by name; one ``sweep <setting>`` for each swept setting."""
-    figures = {name: draw(summary) for name, draw in CHARTS.items()}
-    return figures | {f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(summary)}
+def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
+    """Return all figures of a bench by name, with one ``sweep <setting>`` for each swept setting."""
+    figures = {name: draw(bench) for name, draw in CHARTS.items()}
+    return figures | {f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(bench)}
 
 
-def _notes(summary: Mapping[str, Any], absent: list[str]) -> list[str]:
-    notes = [f"{summary.get('prompts')} prompts × {summary.get('rounds')} runs of each, interleaved after a warm-up."]
-    if not summary.get("complete"):
+def _notes(bench: BenchSummary, absent: list[str]) -> list[str]:
+    notes = [f"{bench.prompts} prompts × {bench.rounds} runs of each, interleaved after a warm-up."]
+    if not bench.complete:
         notes.append("Not complete: some runs are missing.")
     if absent:
         notes.append(f"Not measured: {', '.join(absent)}.")
-    return [*notes, f"Equal quality: {summary.get('quality_rule')}."]
+    return [*notes, f"Equal quality: {bench.quality_rule}."]
 
 
-def _table(summary: Mapping[str, Any]) -> str:
+def _table(bench: BenchSummary) -> str:
     heads = "".join(f'<th scope="col">{escape(title)}</th>' for title, _ in COLUMNS.values())
     rows = []
-    for row in summary["contenders"]:
-        cells = "".join(f"<td>{_cell(row.get(name), digits)}</td>" for name, (_, digits) in COLUMNS.items())
-        rows.append(f'<tr><th scope="row">{escape(row["contender"])}</th>{cells}</tr>')
+    for row in bench.contenders:
+        cells = "".join(f"<td>{_cell(getattr(row, name), digits)}</td>" for name, (_, digits) in COLUMNS.items())
+        rows.append(f'<tr><th scope="row">{escape(row.contender)}</th>{cells}</tr>')
     return f'<table><thead><tr><th scope="col">contender</th>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
 def _cell(value: float | None, digits: int) -> str:
     return "<small>not measured</small>" if value is None else f"{value:.{digits}f}".replace("-", "−")
-
-
-def _settings(summary: Mapping[str, Any]) -> dict[str, Any]:
-    return {row["contender"]: row["settings"] for row in summary["contenders"]}

@@ -1,4 +1,4 @@
-"""What a bench measures: contenders, made of methods, named points and swept settings. Needs no torch."""
+"""What a bench measures: contenders made from methods, named points and swept settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ OPPONENTS = {
     "hf_assisted": "speculative",
     "hf_sampling": "sampling",
 }
-"""``transformers.generate`` in four ways, each beside the method of ours that it stands for."""
+"""Four ways to call ``transformers.generate``, each with the method of ours that it corresponds to."""
 OPPONENT_READS = {
     "hf_beam_sampling": ("num_beams", "temperature", "top_k", "top_p"),
     "hf_beam_search": ("num_beams",),
@@ -37,7 +37,7 @@ POINTS: dict[str, dict[str, Any]] = {
     "auto-same-law": _SAME_LAW | _AUTO,
     "auto-equal-quality": _EQUAL_QUALITY | _AUTO,
 }
-"""Settings of ``dsbd`` by the name of the question they answer; ``num_beams`` stands for that setting's value.
+"""Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
 
 ``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
 log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
@@ -52,13 +52,13 @@ class Contender:
     method: str
     """One of :data:`CONTENDER_METHODS`."""
     settings: DecodingSettings
-    """For an opponent those of our method that it stands for."""
-    plan: str | None = None
-    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is still."""
+    """For an opponent the settings of the method of ours that it corresponds to."""
+    auto_reason: str | None = None
+    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is not resolved yet."""
 
     @property
     def drafts(self) -> bool:
-        """True where it needs a draft model."""
+        """Whether it needs a draft model."""
         return self.settings.method in DRAFTING_METHODS
 
     @property
@@ -68,38 +68,38 @@ class Contender:
 
 
 @dataclass(frozen=True)
-class BenchPlan:
-    """What is measured against what."""
+class Contest:
+    """Which contenders run on which prompts, and how often."""
 
     contenders: tuple[Contender, ...]
     prompts: tuple[str, ...]
     rounds: int
-    """Each prompt is run so many times, with the settings' seed, seed + 1, ..."""
+    """How often each prompt runs, with the settings' seed, seed + 1, ..."""
 
     def seed(self, contender: Contender, turn: int) -> int:
-        """The seed of a contender's run number ``turn`` on a prompt."""
+        """Return the seed of a contender's run number ``turn`` on a prompt."""
         return (contender.settings.seed + turn) % 2**63
 
     @property
     def total(self) -> int:
-        """Runs."""
+        """Number of runs."""
         return len(self.contenders) * len(self.prompts) * self.rounds
 
 
 def fields_read(method: str) -> tuple[str, ...]:
-    """The settings that a method of :data:`CONTENDER_METHODS` reads."""
+    """Return the settings that a method of :data:`CONTENDER_METHODS` reads."""
     return (*(OPPONENT_READS.get(method) or READS[method]), *SHARED_FIELDS)
 
 
 def contenders(
     methods: Sequence[str], points: Sequence[str], values: Mapping[str, Sequence[Any]]
 ) -> tuple[Contender, ...]:
-    """Every method at every value of the settings it reads; ``dsbd`` at every point besides.
+    """Return a contender for every method at every value of the settings it reads; ``dsbd`` also at every point.
 
     Args:
         methods: of :data:`CONTENDER_METHODS`, each once.
-        points: of :data:`POINTS`, each once; read by ``dsbd`` alone.
-        values: by field, the values asked for; more than one is a sweep.
+        points: of :data:`POINTS`, each once; only ``dsbd`` reads them.
+        values: the values asked for, by field; more than one value is a sweep.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
@@ -141,7 +141,7 @@ def _settings(method: str, fixed: Mapping[str, Any], chosen: Mapping[str, Any]) 
 
 
 def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mapping[str, Any]) -> None:
-    """Raises: SettingsError where there is no name, an unknown or a repeated one."""
+    """Check a list of names. Raises: SettingsError where it is empty, or has an unknown or repeated name."""
     if not names:
         raise SettingsError(f"{what} is empty; choose from {', '.join(known)}")
     for name in names:
@@ -154,9 +154,9 @@ def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mappin
 def _require_free(point: str, values: Mapping[str, Sequence[Any]]) -> None:
     for name in POINTS[point]:
         if name in values:
-            raise SettingsError(f"point {point!r} fixes {name}; leave the point out of --points, or the flag")
+            raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
 
 
 def setting_names() -> tuple[str, ...]:
-    """The settings a bench may be asked for: all but the method, and the costs that ``auto`` measures."""
+    """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
     return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

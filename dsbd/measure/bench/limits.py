@@ -1,96 +1,95 @@
-"""How close a contender is to what is possible.
+"""How close a contender comes to what is possible.
 
-*Source:* docs/algorithm.md, *The engine*; the paper's Theorem 3.2.
+*Source:* Theorem 3.2 of the paper; docs/algorithm.md, *The engine*.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import math
+from dataclasses import replace
+
+from dsbd.depth import expected_layers
+from dsbd.measure.bench.records import ContenderSummary, Forwards, Limits, ModelCosts
 
 
-def expected_layers(beta: float, threshold: float, depth: float) -> float:
-    """Layers per iteration that Theorem 3.2 promises at least: (1 - b^(depth + 1)) / (1 - b), b = min(threshold, beta).
+def layers_at_depth(continuation: float, depth: float) -> float:
+    """Return expected layers per iteration at a mean draft depth, interpolated between the two whole depths beside it.
 
     Args:
-        beta: probability that a layer reaches ``min_width``, 0 to 1.
-        threshold: ``width_threshold``, 0 to 1.
-        depth: layers drafted per iteration.
+        continuation: probability that a draft layer lets verification go on, 0 to 1.
+        depth: mean number of draft layers per iteration.
     """
-    b = min(threshold, beta)
-    return depth + 1 if b >= 1 else (1 - b ** (depth + 1)) / (1 - b)
+    low = math.floor(depth)
+    share = depth - low
+    return (1 - share) * expected_layers(continuation, low) + share * expected_layers(continuation, low + 1)
 
 
 def speed_up_limit(layers: float, depth: float, draft_share: float) -> float:
-    """layers / (1 + depth * T_draft / T_target): speed over beam sampling if nothing but the forwards took time."""
+    """Return the speed over beam sampling if only the forwards took time: layers / (1 + depth * T_draft / T_target)."""
     return layers / (1 + depth * draft_share)
 
 
-def limits_of(row: Mapping[str, Any], speed_up: float | None, forwards: Mapping[str, Any] | None) -> Any:
-    """What one contender could reach, and how much of it it does.
+def limits_of(row: ContenderSummary, speed_up: float | None, forwards: Forwards | None) -> Limits | None:
+    """Return what one contender could reach and how much of it it reaches.
 
     Args:
         row: its summary.
-        speed_up: its measured speed over beam sampling, None where that was not run.
-        forwards: return value of :func:`dsbd.measure.hardware.measure_costs`.
+        speed_up: its measured speed over beam sampling; None where beam sampling was not run.
+        forwards: costs of both models.
 
     Returns:
-        Milliseconds, layers, ratios and shares of 1 (limit / measured time, measured / possible speed), each None where
-        it cannot be told; None for ``transformers``, which does not say what it ran.
+        None without costs, and for ``transformers``, which does not report what it ran.
     """
-    iterations, layers = row["iterations"], row["layers_per_iteration"]
-    if forwards is None or iterations is None:
+    if forwards is None or row.iterations is None or row.layers_per_iteration is None:
         return None
-    target, draft, settings = forwards["target"], forwards["draft"], row["settings"]
-    depth = max((row["draft_calls"] - 1) / iterations, 0.0)
-    beams = settings["num_beams"] if depth else max(round(row["mean_width"]), 1)
-    slots = row["prompt_tokens"] + row["layers"] / 2
+    target, layers = forwards.target, row.layers_per_iteration
+    depth = max(((row.draft_calls or 0) - 1) / row.iterations, 0.0)
+    beams = row.settings.num_beams if depth else max(round(row.mean_width or 1), 1)
+    slots = row.prompt_tokens + row.layers / 2
     floor = _floor(target, slots)
-    forward = between(target["milliseconds"], (row["acceptance"] or {}).get("forward_tokens") or beams)
-    found = {
-        "target_floor_milliseconds": floor,
-        "target_forward_milliseconds": forward,
-        "beams_forward_milliseconds": between(target["milliseconds"], beams),
-        "draft_depth": depth,
-        "layers": layers,
-        "expected_layers": None,
-        "expected_speed_up_limit": None,
-        "speed_up_limit": 1.0,
-        "speed_up": speed_up,
-        "hardware": floor / forward,
-        "algorithm": None,
-        "total": floor / (layers * row["decode_milliseconds_per_token"]),
-    }
-    if depth and draft is not None:
-        found |= _drafting(row, found, between(draft["milliseconds"], settings["draft_width"]))
-        both = floor + depth * _floor(draft, slots)
-        found["total"] = both / (layers * row["decode_milliseconds_per_token"])
+    tokens = row.acceptance.forward_tokens if row.acceptance else None
+    forward = forward_of(target, tokens or beams)
+    measured = layers * row.decode_milliseconds_per_token
+    found = Limits(
+        target_floor_milliseconds=floor,
+        target_forward_milliseconds=forward,
+        beams_forward_milliseconds=forward_of(target, beams),
+        draft_depth=depth,
+        layers=layers,
+        speed_up=speed_up,
+        hardware=floor / forward,
+        total=floor / measured,
+    )
+    if depth and forwards.draft is not None:
+        total = (floor + depth * _floor(forwards.draft, slots)) / measured
+        return replace(_with_drafting(found, row, forwards.draft), total=total)
     return found
 
 
-def _drafting(row: Mapping[str, Any], found: Mapping[str, Any], draft: float) -> dict[str, Any]:
-    """The figures that only a drafting method has."""
-    depth, share = found["draft_depth"], draft / found["beams_forward_milliseconds"]
-    beta = row["acceptance"]["beta"] if row["acceptance"] else None
+def _with_drafting(limits: Limits, row: ContenderSummary, draft: ModelCosts) -> Limits:
+    """Add the figures that only a drafting method has."""
+    forward = forward_of(draft, int(row.settings.draft_width))
+    share = forward / limits.beams_forward_milliseconds
     expected = None
-    if beta is not None:
-        expected = expected_layers(beta, row["settings"]["width_threshold"], depth)
-    limit = speed_up_limit(found["layers"], depth, share)
-    return {
-        "draft_forward_milliseconds": draft,
-        "expected_layers": expected,
-        "expected_speed_up_limit": None if expected is None else speed_up_limit(expected, depth, share),
-        "speed_up_limit": limit,
-        "algorithm": None if found["speed_up"] is None else found["speed_up"] / limit,
-    }
+    if row.acceptance is not None and row.acceptance.beta is not None:
+        expected = layers_at_depth(min(row.settings.width_threshold, row.acceptance.beta), limits.draft_depth)
+    limit = speed_up_limit(limits.layers, limits.draft_depth, share)
+    return replace(
+        limits,
+        draft_forward_milliseconds=forward,
+        expected_layers=expected,
+        expected_speed_up_limit=None if expected is None else speed_up_limit(expected, limits.draft_depth, share),
+        speed_up_limit=limit,
+        algorithm=None if limits.speed_up is None else limits.speed_up / limit,
+    )
 
 
-def _floor(model: Mapping[str, Any], slots: float) -> float:
-    streamed = model["weight_bytes"] + slots * model["slot_bytes"]
-    return 1000 * float(streamed) / float(model["bandwidth_bytes_per_second"])
+def _floor(model: ModelCosts, slots: float) -> float:
+    """Return the least milliseconds in which weights and so many slots can be read."""
+    return 1000 * (model.weight_bytes + slots * model.slot_bytes) / model.bandwidth_bytes_per_second
 
 
-def between(milliseconds: Mapping[str, float], size: float) -> float:
-    """A forward of ``size`` tokens, on straight lines between the measured sizes and level beyond them."""
-    points = sorted((int(name), value) for name, value in milliseconds.items())
+def forward_of(model: ModelCosts, size: float) -> float:
+    """Return the milliseconds of a forward of ``size`` tokens: linear between measured sizes, constant beyond."""
+    points = sorted(model.milliseconds.items())
     below = [point for point in points if point[0] <= size] or points[:1]
     above = [point for point in points if point[0] >= size] or points[-1:]
     (low, start), (high, end) = below[-1], above[0]

@@ -1,13 +1,26 @@
-"""Figures of one run. Needs no torch."""
+"""What a bench measures and reports, as frozen records. Needs no torch, so that figures can use them.
+
+A line of a results file holds a :class:`Run`; ``python -m dsbd bench --json`` prints a :class:`BenchSummary`. None
+means "not measured" everywhere.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dsbd.measure.bench.plain import from_plain, to_plain
+from dsbd.measure.energy import Energy
+from dsbd.measure.intervals import Estimate
+from dsbd.settings import DecodingSettings
+
+FORMAT = "dsbd-bench/1"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
-    """Figures of one run; None is "not measured"."""
+    """Figures of one run of one contender on one prompt."""
 
     contender: str
     prompt: str
@@ -24,22 +37,22 @@ class Run:
     perplexity: float
     """Of the returned text under the unwarped target."""
     best_log_weight: float
-    """Of the likeliest hypothesis, nats."""
+    """Log-weight of the most likely hypothesis, nats."""
     best_log_weight_per_token: float
-    """Of the hypothesis that is likeliest per token, nats: texts that end early gain nothing by it."""
+    """The best log-weight per token of any hypothesis, nats: ending early does not improve it."""
     target_calls: int
     draft_calls: int | None = None
     iterations: int | None = None
     layers_per_iteration: float | None = None
     acceptance_rate: float | None = None
     mean_width: float | None = None
-    phase_seconds: Mapping[str, float] | None = None
+    phase_seconds: dict[str, float] | None = None
     kv_peak_bytes: int | None = None
-    """Keys and values of target and draft at the fullest moment."""
+    """Largest size of the keys and values of target and draft together."""
     peak_allocated_bytes: int | None = None
-    """Device memory at the fullest moment, the weights included."""
-    energy: Mapping[str, Mapping[str, Any]] | None = None
-    """Per device (``gpu``, ``cpu_package``): the fields of :class:`dsbd.measure.energy.Energy`."""
+    """Largest device memory in use, weights included."""
+    energy: dict[str, Energy] | None = None
+    """By device: ``gpu``, ``cpu_package``."""
 
     @property
     def tokens_per_second(self) -> float:
@@ -50,3 +63,253 @@ class Run:
     def milliseconds_per_token(self) -> float:
         """Of the whole call, prefill included."""
         return 1000 * self.seconds / self.layers
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCosts:
+    """What a forward of one model costs on this machine."""
+
+    weight_bytes: int
+    """Bytes of weights that each forward reads."""
+    slot_bytes: int
+    """Bytes of keys and values of one token, all layers together."""
+    bandwidth_bytes_per_second: float
+    milliseconds: dict[int, float]
+    """Median time of a forward, by its number of tokens."""
+
+    @property
+    def floor_milliseconds(self) -> float:
+        """The least time in which this machine can read the weights once."""
+        return 1000 * self.weight_bytes / self.bandwidth_bytes_per_second
+
+
+@dataclass(frozen=True, kw_only=True)
+class Forwards:
+    """What the forwards of both models cost; ``draft`` is None where there is no draft model."""
+
+    target: ModelCosts
+    draft: ModelCosts | None = None
+
+    @property
+    def by_role(self) -> dict[str, ModelCosts]:
+        """The models that are there, by role."""
+        return {"target": self.target} | ({} if self.draft is None else {"draft": self.draft})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """How probable it was that draft layers passed, over some decodes."""
+
+    layers: int
+    """Draft layers seen."""
+    beta: float | None = None
+    """Mean probability that ``min_width`` beams of a layer are accepted (in a likely forest: land)."""
+    pass_probability: Annotated[float | None, Field(alias="pass")] = None
+    """Mean probability that a layer reaches its chosen width."""
+    forward_tokens: float | None = None
+    """Mean number of tokens of a target forward: input beams and forest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAuto:
+    """What the fields set to ``auto`` resolved to, and why."""
+
+    values: dict[str, Any]
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class OtherCaches:
+    """Bytes that other designs of the cache would need, computed from shapes alone."""
+
+    one_sequence_bytes: int
+    """Prompt and new tokens of one sequence: the paper's variant with ``input_beams=1``."""
+    cache_per_beam_bytes: int
+    """One such cache for each beam: the paper's own design."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """The largest memory of any run."""
+
+    kv_peak_bytes: int | None = None
+    peak_allocated_bytes: int | None = None
+    computed: OtherCaches | None = None
+    ratio_to_one_sequence: float | None = None
+    """Measured keys and values over ``one_sequence_bytes``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnergyPerToken:
+    """Joules of one device per decoded token, and per token of the returned text."""
+
+    state: str
+    """As in :class:`dsbd.measure.energy.Energy`."""
+    joules_per_token: float | None = None
+    above_idle_joules_per_token: float | None = None
+    joules_per_text_token: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a contender could reach, and the shares of it that it reaches: hardware, algorithm, total."""
+
+    target_floor_milliseconds: float
+    """Least time to read the target's weights and cache once."""
+    target_forward_milliseconds: float
+    """A target forward of the size this contender uses."""
+    beams_forward_milliseconds: float
+    """A target forward of one token per beam."""
+    draft_depth: float
+    """Mean number of draft forwards per iteration."""
+    layers: float
+    """Measured layers per iteration."""
+    expected_layers: float | None = None
+    expected_speed_up_limit: float | None = None
+    speed_up_limit: float = 1.0
+    """Speed over beam sampling if only the forwards took time."""
+    speed_up: float | None = None
+    """Measured speed over beam sampling."""
+    hardware: float
+    """Floor over forward."""
+    algorithm: float | None = None
+    """Measured speed-up over its limit."""
+    total: float
+    """Floor of all forwards over the measured time."""
+    draft_forward_milliseconds: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualityVerdict:
+    """Differences to the baseline, and whether the quality counts as equal (None: too few prompts to say)."""
+
+    perplexity: Estimate
+    best_log_weight_per_token: Estimate
+    equal: bool | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedRatio:
+    """Tokens per second over those of the baseline on the same prompts and seeds."""
+
+    baseline: str
+    """Name of the contender it is compared with."""
+    median: float
+    low: float | None
+    high: float | None
+    above_1: int
+    """Runs that were faster than the baseline's."""
+    of: int
+    """Runs compared."""
+    sign_test_p: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeedFigures:
+    """Medians over the runs, and totals over totals."""
+
+    tokens_per_second: float
+    milliseconds_per_token: float
+    milliseconds_per_token_interval: tuple[float, float] | None
+    total_tokens_per_second: float
+    text_tokens_per_second: float
+    decode_milliseconds_per_token: float
+    prefill_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class QualityFigures:
+    """Means over the runs with half of their 95 % interval."""
+
+    perplexity: float
+    perplexity_half_width: float | None
+    best_log_weight: float
+    best_log_weight_half_width: float | None
+    best_log_weight_per_token: float
+    best_log_weight_per_token_half_width: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountFigures:
+    """Means over the runs; None where the method has no such count."""
+
+    prompt_tokens: float
+    layers: float
+    new_tokens: float
+    target_calls: float
+    draft_calls: float | None
+    iterations: float | None
+    layers_per_iteration: float | None
+    acceptance_rate: float | None
+    mean_width: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContenderFacts:
+    """Which contender a summary is about."""
+
+    contender: str
+    """Its name."""
+    method: str
+    settings: DecodingSettings
+    auto_reason: Annotated[str | None, Field(alias="plan")] = None
+    """Why ``auto`` resolved to these settings."""
+    runs: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContenderSummary(CountFigures, QualityFigures, SpeedFigures, ContenderFacts):
+    """All figures of one contender; in JSON one flat object, the fields of the last base first."""
+
+    milliseconds_per_iteration: dict[str, float] | None = None
+    """By phase."""
+    acceptance: Acceptance | None = None
+    memory: Memory = Memory()
+    energy: dict[str, EnergyPerToken] | None = None
+    """By device."""
+    quality: QualityVerdict | None = None
+    limits: Limits | None = None
+    """None for ``transformers``, which does not report what it ran."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchSummary:
+    """Everything a bench measured so far."""
+
+    format: str = FORMAT
+    conditions: dict[str, Any] = field(default_factory=dict)
+    """Machine, versions and models."""
+    complete: bool = False
+    prompts: int = 0
+    rounds: int = 0
+    baselines: tuple[str, ...] = ()
+    """The first decides quality and limits."""
+    quality_rule: str = ""
+    forwards: Forwards | None = None
+    contenders: tuple[ContenderSummary, ...]
+    ratios: dict[str, dict[str, SpeedRatio | None]] = field(default_factory=dict)
+    """By baseline, then by contender."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as plain data, ready for JSON."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+
+def bench_summary(data: BenchSummary | Mapping[str, Any]) -> BenchSummary:
+    """Read a summary from what ``python -m dsbd bench --json`` printed; a :class:`BenchSummary` is returned as it is.
+
+    Raises:
+        ValueError: it is no such summary; the message names the first wrong field.
+    """
+    if isinstance(data, BenchSummary):
+        return data
+    remedy = "give what python -m dsbd bench --json prints"
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{type(data).__name__} is no summary of a bench; {remedy}")
+    if data.get("format", FORMAT) != FORMAT:
+        raise ValueError(f"format of the bench is {data['format']!r}, this version reads {FORMAT!r}; {remedy}")
+    try:
+        return from_plain(BenchSummary, data)
+    except ValueError as error:
+        raise ValueError(f"no summary of a bench: {error}; {remedy}") from None

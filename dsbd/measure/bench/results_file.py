@@ -1,58 +1,86 @@
-"""The JSON lines of a bench: conditions first, then one line a run, each written as soon as it is measured.
+"""The results of a bench as JSON lines: the conditions first, then one line per run, written as soon as it is measured.
 
-A file can be gone on with: what is in it is not run again, and a line that was cut off by a crash is dropped.
+A bench can continue an existing file: it does not repeat the runs in it, and drops a line that a crash cut off.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.bench.records import Run
+from dsbd.measure.bench.plain import from_plain, to_plain
+from dsbd.measure.bench.records import FORMAT, Acceptance, Forwards, ResolvedAuto, Run
 
-FORMAT = "dsbd-bench/1"
+FORWARDS = "forwards"
+ACCEPTANCE = "acceptance"
+AUTO = "plan"
 
 
-class Journal:
-    """Runs measured so far, in a file, or (``path`` None) in memory alone.
+class ResultsFile:
+    """What was measured so far, in a file; with ``path`` None in memory only.
 
     Raises:
-        SettingsError: the file is no bench file, cannot be read or written, or was measured under other conditions.
+        SettingsError: the file is no file of a bench, cannot be read or written, or was measured under other
+            conditions.
     """
 
     def __init__(self, path: str | Path | None = None, conditions: Mapping[str, Any] | None = None) -> None:
         self._path = None if path is None else Path(path)
         self._runs: dict[str, Run] = {}
-        self._costs: dict[str, Any] = {}
-        self.conditions = json.loads(json.dumps(conditions or {}))
+        self._acceptance: dict[str, Acceptance] = {}
+        self._auto: dict[str, ResolvedAuto] = {}
+        self._forwards: Forwards | None = None
+        self.conditions: dict[str, Any] = json.loads(json.dumps(conditions or {}))
         if self._path is not None and self._path.exists() and self._path.stat().st_size:
             self._load(self._path)
         else:
             self._write({"record": "conditions", "format": FORMAT, **self.conditions})
 
     def find(self, contender: Contender, prompt: str, seed: int) -> Run | None:
-        """The run, where it was measured already."""
-        run = self._runs.get(key(contender, prompt, seed))
+        """Return the run if it was measured already."""
+        run = self._runs.get(run_key(contender, prompt, seed))
         return None if run is None else replace(run, contender=contender.name)
 
     def add(self, contender: Contender, run: Run) -> None:
         """Keep a run."""
-        own = key(contender, run.prompt, run.seed)
-        self._runs[own] = run
-        self._write({"record": "run", "key": own, "method": contender.method,
-                     "settings": asdict(contender.settings), **asdict(run)})  # fmt: skip
+        key = run_key(contender, run.prompt, run.seed)
+        self._runs[key] = run
+        settings = asdict(contender.settings)
+        self._write({"record": "run", "key": key, "method": contender.method, "settings": settings, **to_plain(run)})
 
-    def cost(self, name: str) -> Any:
-        """A figure of the machine or of a contender that was kept under this name, or None."""
-        return self._costs.get(name)
+    @property
+    def forwards(self) -> Forwards | None:
+        """Costs of the models' forwards on this machine."""
+        return self._forwards
 
-    def add_cost(self, name: str, value: Any) -> None:
-        """Keep a figure that belongs to no single run: of a forward, of a contender's acceptance."""
-        self._costs[name] = value
-        self._write({"record": "cost", "name": name, "value": value})
+    def add_forwards(self, forwards: Forwards) -> None:
+        """Keep the costs of the models' forwards."""
+        self._forwards = forwards
+        self._write_cost(FORWARDS, forwards)
+
+    def acceptance(self, contender: Contender) -> Acceptance | None:
+        """Return how probable it is that a contender's draft layers pass."""
+        return self._acceptance.get(contender_key(contender))
+
+    def add_acceptance(self, contender: Contender, acceptance: Acceptance) -> None:
+        """Keep a contender's acceptance."""
+        self._acceptance[contender_key(contender)] = acceptance
+        self._write_cost(f"{ACCEPTANCE} {contender_key(contender)}", acceptance)
+
+    def resolved_auto(self, contender: Contender) -> ResolvedAuto | None:
+        """Return what a contender's ``auto`` resolved to."""
+        return self._auto.get(contender_key(contender))
+
+    def add_resolved_auto(self, contender: Contender, resolved: ResolvedAuto) -> None:
+        """Keep what a contender's ``auto`` resolved to."""
+        self._auto[contender_key(contender)] = resolved
+        self._write_cost(f"{AUTO} {contender_key(contender)}", resolved)
+
+    def _write_cost(self, name: str, value: Any) -> None:
+        self._write({"record": "cost", "name": name, "value": to_plain(value)})
 
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._path is None:
@@ -76,32 +104,50 @@ class Journal:
                 raise ValueError(head["format"])
             for record in records[1:]:
                 self._take(record)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
-            raise SettingsError(f"{str(path)!r} is no file of a bench ({error}); name another --output") from None
+        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+            raise SettingsError(f"{str(path)!r} is not a file of a bench ({error}); name another --output") from None
         changed = difference({name: head.get(name) for name in self.conditions}, self.conditions)
         if changed is not None:
             raise SettingsError(
-                f"{str(path)!r} was measured under other conditions: {changed}; name another --output, for figures "
-                "of different conditions do not compare"
+                f"{str(path)!r} was measured under other conditions: {changed}; name another --output, because figures "
+                "of different conditions cannot be compared"
             )
         if len(whole) < len(text):
+            self._cut(path, whole)
+
+    def _cut(self, path: Path, whole: str) -> None:
+        """Drop the line that a crash cut off."""
+        try:
             path.write_text(whole, encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
     def _take(self, record: Mapping[str, Any]) -> None:
-        if record["record"] == "cost":
-            self._costs[record["name"]] = record["value"]
+        if record["record"] == "run":
+            self._runs[record["key"]] = from_plain(Run, record)
+            return
+        name, _, key = record["name"].partition(" ")
+        if name == FORWARDS:
+            self._forwards = from_plain(Forwards, record["value"])
+        elif name == ACCEPTANCE:
+            self._acceptance[key] = from_plain(Acceptance, record["value"])
         else:
-            self._runs[record["key"]] = Run(**{field.name: record[field.name] for field in fields(Run)})
+            self._auto[key] = from_plain(ResolvedAuto, record["value"])
 
 
-def key(contender: Contender, prompt: str, seed: int) -> str:
-    """What makes two runs the same run: method, settings, prompt and seed."""
+def run_key(contender: Contender, prompt: str, seed: int) -> str:
+    """Return what makes two runs the same run: method, settings, prompt and seed."""
     settings = asdict(contender.settings) | {"seed": seed}
     return json.dumps([contender.method, settings, prompt], sort_keys=True)
 
 
+def contender_key(contender: Contender) -> str:
+    """Return what makes two contenders the same: method and settings, whatever the prompt and seed."""
+    return run_key(contender, "", 0)
+
+
 def difference(old: Any, new: Any, place: str = "") -> str | None:
-    """The first place where two pieces of plain data differ, with both values; None where they are equal."""
+    """Return the first place where two pieces of plain data differ, with both values; None where they are equal."""
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for name in [*new, *(name for name in old if name not in new)]:
             found = difference(old.get(name), new.get(name), f"{place}.{name}" if place else str(name))

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -13,18 +13,18 @@ from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
-from dsbd.measure.energy import Meter
+from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
 from dsbd.results import DecodingResult, Stats
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What either engine hands back."""
+class Hypotheses:
+    """What a decode returned, ours or that of ``transformers``."""
 
-    hypotheses: list[list[int]]
-    """Generated ids, the returned one first."""
+    token_ids: list[list[int]]
+    """Generated ids of each distinct hypothesis, the returned one first."""
     layers: int
     target_calls: int
     prefill_seconds: float
@@ -34,40 +34,40 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Measured:
-    """An outcome and what it took."""
+    """Hypotheses and what they cost."""
 
-    outcome: Outcome
+    hypotheses: Hypotheses
     seconds: float
-    energy: dict[str, dict[str, Any]]
+    energy: dict[str, Energy]
     peak_allocated_bytes: int | None
 
 
 def measure_run(
     pair: Pair, contender: Contender, prompt: str, seed: int, meters: Mapping[str, Meter] | None = None
 ) -> Run:
-    """Run once; nothing but the call itself is on the clock and on the meters."""
+    """Run once; the clock and the meters measure nothing but the call itself."""
     prompt_ids = pair.encode(prompt)
     with as_shipped(pair) if contender.method in OPPONENTS else nullcontext():
         measured = _measured(pair, replace(contender, settings=replace(contender.settings, seed=seed)), prompt, meters)
-    outcome, seconds = measured.outcome, measured.seconds
-    weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in outcome.hypotheses]
+    found, seconds = measured.hypotheses, measured.seconds
+    weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in found.token_ids]
     return Run(
         contender=contender.name,
         prompt=prompt,
         prompt_tokens=len(prompt_ids),
         seed=seed,
-        text=pair.decode(outcome.hypotheses[0]),
+        text=pair.decode(found.token_ids[0]),
         seconds=seconds,
-        prefill_seconds=min(outcome.prefill_seconds, seconds),
-        layers=outcome.layers,
-        new_tokens=len(outcome.hypotheses[0]),
+        prefill_seconds=min(found.prefill_seconds, seconds),
+        layers=found.layers,
+        new_tokens=len(found.token_ids[0]),
         perplexity=perplexity(*weights[0]),
         best_log_weight=max(weight for weight, _ in weights),
         best_log_weight_per_token=max(weight / size for weight, size in weights),
-        target_calls=outcome.target_calls,
+        target_calls=found.target_calls,
         peak_allocated_bytes=measured.peak_allocated_bytes,
         energy=measured.energy or None,
-        **(_counts(outcome.stats) if outcome.stats is not None else {}),
+        **(_counts(found.stats) if found.stats is not None else {}),
     )
 
 
@@ -82,32 +82,32 @@ def _measured(pair: Pair, contender: Contender, prompt: str, meters: Mapping[str
         meter.begin()
     start = time.perf_counter()
     if theirs:
-        outcome = _generated(generate(pair, prompt_ids, contender.method, contender.settings), prefill)
+        found = _generated(generate(pair, prompt_ids, contender.method, contender.settings), prefill)
     else:
-        outcome = _decoded(decode(pair, prompt, contender.settings))
+        found = _decoded(decode(pair, prompt, contender.settings))
     synchronise(pair.device)
     seconds = time.perf_counter() - start
-    energy = {name: asdict(meter.end()) for name, meter in watching.items()}
-    return Measured(outcome, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
+    energy = {name: meter.end() for name, meter in watching.items()}
+    return Measured(found, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
 
 
-def _decoded(result: DecodingResult) -> Outcome:
-    """Our decoder's; of all hypotheses the returned one and those that are likeliest, in all and per token."""
+def _decoded(result: DecodingResult) -> Hypotheses:
+    """Keep of our decoder's hypotheses the returned one and the most likely ones, in all and per token."""
     beams = result.beams
     likeliest = max(beams, key=lambda beam: beam.log_weight)
     per_token = max(beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
     chosen = dict.fromkeys(tuple(beam.token_ids) for beam in (beams[0], likeliest, per_token))
     stats = result.stats
-    return Outcome([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats.prefill_seconds, stats)
+    return Hypotheses([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats.prefill_seconds, stats)
 
 
-def _generated(made: Generated, prefill_seconds: float) -> Outcome:
+def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
-    return Outcome(distinct, made.layers, made.target_calls, prefill_seconds, None)
+    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
 
 
 def _counts(stats: Stats) -> dict[str, Any]:
-    """What only our decoder counts."""
+    """Return the figures that only our decoder counts."""
     return {
         "draft_calls": stats.draft_calls,
         "iterations": stats.iterations,

@@ -1,12 +1,12 @@
-"""Measuring contenders against each other: warmed up, interleaved, gone on with where it was left."""
+"""The order of the runs: warmed up, the contenders interleaved in random order, what is there already left out."""
 
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from dsbd.measure.bench.contenders import BenchPlan, Contender
+from dsbd.measure.bench.contenders import Contender, Contest
 from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.results_file import Journal
+from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.run import measure_run
 from dsbd.measure.energy import Meter
 from dsbd.models.pair import Pair
@@ -16,55 +16,57 @@ WARM_UP_TOKENS = 8
 
 @dataclass(frozen=True)
 class Step:
-    """A warm-up (``run`` None) or a run that has just been done."""
+    """A warm-up (``run`` None) or a run that has just ended."""
 
     contender: Contender
     run: Run | None
     missing: int
-    """Runs still to be done."""
+    """Number of runs still to do."""
 
 
-def measure(pair: Pair, plan: BenchPlan, journal: Journal, meters: Mapping[str, Meter] | None = None) -> Iterator[Step]:
-    """Run what the journal does not hold yet, the order of the contenders shuffled per prompt; closing it stops.
+def measure(
+    pair: Pair, contest: Contest, results: ResultsFile, meters: Mapping[str, Meter] | None = None
+) -> Iterator[Step]:
+    """Run what the results do not hold yet, the contenders of each prompt in random order; closing it stops.
 
     Args:
-        plan: settled, for a plan made within a warm-up of a few tokens would be a poor one.
+        contest: without ``auto``: a warm-up of a few tokens is too short to resolve it well.
 
     Yields:
         A :class:`Step` after each warm-up and each run.
     """
     order = random.Random(0)
-    turns = [(turn, prompt) for turn in range(plan.rounds) for prompt in plan.prompts]
-    shuffled = [(turn, prompt, order.sample(plan.contenders, len(plan.contenders))) for turn, prompt in turns]
+    turns = [(turn, prompt) for turn in range(contest.rounds) for prompt in contest.prompts]
+    shuffled = [(turn, prompt, order.sample(contest.contenders, len(contest.contenders))) for turn, prompt in turns]
     missing = [
-        (contender, prompt, plan.seed(contender, turn))
+        (contender, prompt, contest.seed(contender, turn))
         for turn, prompt, contenders in shuffled
         for contender in contenders
-        if journal.find(contender, prompt, plan.seed(contender, turn)) is None
+        if results.find(contender, prompt, contest.seed(contender, turn)) is None
     ]
-    for contender in plan.contenders:
+    for contender in contest.contenders:
         if any(contender is waiting for waiting, _, _ in missing):
-            warm_up(pair, contender, plan.prompts[0])
+            warm_up(pair, contender, contest.prompts[0])
             yield Step(contender, None, len(missing))
     for done, (contender, prompt, seed) in enumerate(missing, 1):
         run = measure_run(pair, contender, prompt, seed, meters)
-        journal.add(contender, run)
+        results.add(contender, run)
         yield Step(contender, run, len(missing) - done)
 
 
 def warm_up(pair: Pair, contender: Contender, prompt: str) -> None:
-    """A short run that is not counted."""
+    """Make a short run that does not count."""
     settings = contender.settings
     short = replace(settings, max_new_tokens=min(WARM_UP_TOKENS, settings.max_new_tokens))
     measure_run(pair, replace(contender, settings=short), prompt, settings.seed)
 
 
-def runs_of(plan: BenchPlan, journal: Journal) -> dict[str, list[list[Run | None]]]:
-    """By contender's name: prompts x turns, None where not measured yet."""
+def runs_of(contest: Contest, results: ResultsFile) -> dict[str, list[list[Run | None]]]:
+    """Return the runs by contender's name: prompts x rounds, None where not measured yet."""
     return {
         contender.name: [
-            [journal.find(contender, prompt, plan.seed(contender, turn)) for turn in range(plan.rounds)]
-            for prompt in plan.prompts
+            [results.find(contender, prompt, contest.seed(contender, turn)) for turn in range(contest.rounds)]
+            for prompt in contest.prompts
         ]
-        for contender in plan.contenders
+        for contender in contest.contenders
     }

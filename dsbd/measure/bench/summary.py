@@ -1,71 +1,71 @@
-"""What the runs of a bench say: medians with intervals, ratios to a baseline, quality, memory, energy, limits."""
+"""The summary of a bench: medians with intervals, ratios to a baseline, quality, memory, energy, limits."""
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, replace
 
 from dsbd.clock import PHASES
 from dsbd.measure.bench.cache_bytes import memory_of
-from dsbd.measure.bench.contenders import BASELINE, BenchPlan, Contender
+from dsbd.measure.bench.contenders import BASELINE, Contender, Contest
 from dsbd.measure.bench.limits import limits_of
 from dsbd.measure.bench.paired import RULE, Runs, quality_verdict, speed_ratio
-from dsbd.measure.bench.prepare import acceptance_name
-from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.results_file import FORMAT, Journal
+from dsbd.measure.bench.records import (
+    BenchSummary,
+    ContenderSummary,
+    CountFigures,
+    EnergyPerToken,
+    QualityFigures,
+    Run,
+    SpeedFigures,
+    SpeedRatio,
+)
+from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import runs_of
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
 
 
-def summarise(plan: BenchPlan, journal: Journal, baselines: Sequence[str] = (BASELINE,)) -> dict[str, Any]:
-    """Plain data about everything measured so far.
+def summarise(contest: Contest, results: ResultsFile, baselines: Sequence[str] = (BASELINE,)) -> BenchSummary:
+    """Return the summary of everything measured so far.
 
     Args:
-        plan: which contenders, prompts and turns count.
-        journal: the runs.
-        baselines: names or methods of contenders to take ratios to; the first judges quality and the limits. Those not
-            measured give no ratio.
-
-    Returns:
-        ``{"format", "conditions", "complete", "prompts", "rounds", "baselines", "quality_rule", "forwards",
-        "contenders": [...], "ratios": {baseline: {contender: {...}}}}``; None anywhere is "not measured".
+        contest: which contenders, prompts and rounds count.
+        results: the runs.
+        baselines: names or methods of contenders to take ratios to; the first decides quality and limits. A baseline
+            that was not measured gives no ratio.
     """
-    table_of = runs_of(plan, journal)
-    tables = {name: turns for name, turns in table_of.items() if known(turns)}
-    measured = [contender for contender in plan.contenders if contender.name in tables]
+    table_of = runs_of(contest, results)
+    tables = {name: rounds for name, rounds in table_of.items() if known(rounds)}
+    measured = [contender for contender in contest.contenders if contender.name in tables]
     base = [wanted for wanted in baselines if any(wanted in (one.name, one.method) for one in measured)]
-    ratios: dict[str, dict[str, Any]] = {wanted: {} for wanted in base}
+    ratios: dict[str, dict[str, SpeedRatio | None]] = {wanted: {} for wanted in base}
     rows = []
     for contender in measured:
-        turns = tables[contender.name]
-        row = contender_row(contender, turns, journal) | {"quality": None}
+        runs = tables[contender.name]
+        row = contender_summary(contender, runs, results)
         for wanted in base:
             other = counterpart(contender, wanted, measured).name
             if other != contender.name:
-                ratio = speed_ratio(turns, tables[other])
-                ratios[wanted][contender.name] = None if ratio is None else {"baseline": other, **ratio}
+                ratios[wanted][contender.name] = speed_ratio(runs, tables[other], other)
                 if wanted == base[0]:
-                    row["quality"] = quality_verdict(turns, tables[other])
+                    row = replace(row, quality=quality_verdict(runs, tables[other]))
         versus = ratios[base[0]].get(contender.name) if base else None
-        row["limits"] = limits_of(row, versus["median"] if versus else None, journal.cost("forwards"))
-        rows.append(row)
-    return {
-        "format": FORMAT,
-        "conditions": journal.conditions,
-        "complete": all(None not in row for turns in table_of.values() for row in turns),
-        "prompts": len(plan.prompts),
-        "rounds": plan.rounds,
-        "baselines": base,
-        "quality_rule": RULE,
-        "forwards": journal.cost("forwards"),
-        "contenders": rows,
-        "ratios": ratios,
-    }
+        rows.append(replace(row, limits=limits_of(row, versus.median if versus else None, results.forwards)))
+    return BenchSummary(
+        conditions=results.conditions,
+        complete=all(None not in row for rounds in table_of.values() for row in rounds),
+        prompts=len(contest.prompts),
+        rounds=contest.rounds,
+        baselines=tuple(base),
+        quality_rule=RULE,
+        forwards=results.forwards,
+        contenders=tuple(rows),
+        ratios=ratios,
+    )
 
 
 def counterpart(contender: Contender, wanted: str, measured: Sequence[Contender]) -> Contender:
-    """The baseline to hold a contender against: of this name, else of this method with the most settings in common."""
+    """Return the baseline to compare with: the one of this name, else of this method with most settings in common."""
     own = asdict(contender.settings)
 
     def agreement(other: Contender) -> int:
@@ -75,63 +75,75 @@ def counterpart(contender: Contender, wanted: str, measured: Sequence[Contender]
     return named[0] if named else max((other for other in measured if other.method == wanted), key=agreement)
 
 
-def contender_row(contender: Contender, turns: Runs, journal: Journal) -> dict[str, Any]:
-    """One contender's figures: medians of speed, means of counts and quality."""
-    runs = known(turns)
-    settings = contender.settings
-    return {
-        "contender": contender.name,
-        "method": contender.method,
-        "settings": {
-            name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()
-        },
-        "plan": contender.plan,
-        "runs": len(runs),
-        **speed_figures(turns),
-        **quality_figures(runs),
-        **count_figures(runs),
-        "milliseconds_per_iteration": _per_iteration(runs),
-        "acceptance": journal.cost(acceptance_name(contender)),
-        "memory": memory_of(resolve(settings).widest, contender.drafts, runs, journal.cost("forwards")),
-        "energy": _energy(runs),
-    }
+def contender_summary(contender: Contender, rounds: Runs, results: ResultsFile) -> ContenderSummary:
+    """Return one contender's own figures, without those that compare it with others."""
+    runs = known(rounds)
+    return ContenderSummary(
+        contender=contender.name,
+        method=contender.method,
+        settings=contender.settings,
+        auto_reason=contender.auto_reason,
+        runs=len(runs),
+        **vars(speed_figures(rounds)),
+        **vars(quality_figures(runs)),
+        **vars(count_figures(runs)),
+        milliseconds_per_iteration=_per_iteration(runs),
+        acceptance=results.acceptance(contender),
+        memory=memory_of(resolve(contender.settings).max_width, contender.drafts, runs, results.forwards),
+        energy=_energy(runs),
+    )
 
 
-def speed_figures(turns: Runs) -> dict[str, Any]:
-    """Medians over the runs, with a bootstrap interval over the prompts; totals over totals."""
-    runs = known(turns)
-    per_token = median_interval([[run.milliseconds_per_token for run in row if run] for row in turns if any(row)])
+def speed_figures(rounds: Runs) -> SpeedFigures:
+    """Return medians over the runs, with a bootstrap interval over the prompts, and totals over totals."""
+    runs = known(rounds)
+    per_token = median_interval([[run.milliseconds_per_token for run in row if run] for row in rounds if any(row)])
     seconds, prefill = sum(run.seconds for run in runs), sum(run.prefill_seconds for run in runs)
     layers = sum(run.layers for run in runs)
-    return {
-        "tokens_per_second": statistics.median(run.tokens_per_second for run in runs),
-        "milliseconds_per_token": per_token.median,
-        "milliseconds_per_token_interval": None if per_token.low is None else [per_token.low, per_token.high],
-        "total_tokens_per_second": layers / seconds,
-        "text_tokens_per_second": sum(run.new_tokens for run in runs) / seconds,
-        "decode_milliseconds_per_token": 1000 * (seconds - prefill) / layers,
-        "prefill_seconds": statistics.median(run.prefill_seconds for run in runs),
-    }
+    interval = None if per_token.low is None or per_token.high is None else (per_token.low, per_token.high)
+    return SpeedFigures(
+        tokens_per_second=statistics.median(run.tokens_per_second for run in runs),
+        milliseconds_per_token=per_token.median,
+        milliseconds_per_token_interval=interval,
+        total_tokens_per_second=layers / seconds,
+        text_tokens_per_second=sum(run.new_tokens for run in runs) / seconds,
+        decode_milliseconds_per_token=1000 * (seconds - prefill) / layers,
+        prefill_seconds=statistics.median(run.prefill_seconds for run in runs),
+    )
 
 
-def quality_figures(runs: Sequence[Run]) -> dict[str, Any]:
-    """Means over the runs with half their 95 % interval."""
-    found: dict[str, Any] = {}
-    for name in ("perplexity", "best_log_weight", "best_log_weight_per_token"):
-        value = estimate([getattr(run, name) for run in runs])
-        found |= {name: value.mean, f"{name}_half_width": value.half_width}
-    return found
+def quality_figures(runs: Sequence[Run]) -> QualityFigures:
+    """Return means over the runs with half of their 95 % interval."""
+    perplexity = estimate([run.perplexity for run in runs])
+    weight = estimate([run.best_log_weight for run in runs])
+    per_token = estimate([run.best_log_weight_per_token for run in runs])
+    return QualityFigures(
+        perplexity=perplexity.mean,
+        perplexity_half_width=perplexity.half_width,
+        best_log_weight=weight.mean,
+        best_log_weight_half_width=weight.half_width,
+        best_log_weight_per_token=per_token.mean,
+        best_log_weight_per_token_half_width=per_token.half_width,
+    )
 
 
-def count_figures(runs: Sequence[Run]) -> dict[str, Any]:
-    """Means over the runs."""
-    names = ("prompt_tokens", "layers", "new_tokens", "target_calls", "draft_calls", "iterations",
-             "layers_per_iteration", "acceptance_rate", "mean_width")  # fmt: skip
-    return {name: _mean([getattr(run, name) for run in runs]) for name in names}
+def count_figures(runs: Sequence[Run]) -> CountFigures:
+    """Return means over the runs."""
+    return CountFigures(
+        prompt_tokens=statistics.fmean(run.prompt_tokens for run in runs),
+        layers=statistics.fmean(run.layers for run in runs),
+        new_tokens=statistics.fmean(run.new_tokens for run in runs),
+        target_calls=statistics.fmean(run.target_calls for run in runs),
+        draft_calls=_mean([run.draft_calls for run in runs]),
+        iterations=_mean([run.iterations for run in runs]),
+        layers_per_iteration=_mean([run.layers_per_iteration for run in runs]),
+        acceptance_rate=_mean([run.acceptance_rate for run in runs]),
+        mean_width=_mean([run.mean_width for run in runs]),
+    )
 
 
 def _per_iteration(runs: Sequence[Run]) -> dict[str, float] | None:
-    """Milliseconds of each phase, over all iterations of all runs."""
+    """Return the milliseconds of each phase per iteration, over all iterations of all runs."""
     timed = [run for run in runs if run.phase_seconds is not None and run.iterations]
     iterations = sum(run.iterations or 0 for run in timed)
     if not iterations:
@@ -140,28 +152,31 @@ def _per_iteration(runs: Sequence[Run]) -> dict[str, float] | None:
     return {name: 1000 * sum((run.phase_seconds or {})[name] for run in timed) / iterations for name in phases}
 
 
-def _energy(runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Joules per decoded token and per token of the returned text, by device; None where not measured."""
-    found: dict[str, Any] = {}
-    for device in sorted({name for run in runs for name in (run.energy or {})}):
-        taken = [(run, (run.energy or {}).get(device)) for run in runs]
-        measured = [(run, one) for run, one in taken if one is not None and one["joules"] is not None]
-        layers = sum(run.layers for run, _ in measured)
-        tokens = sum(run.new_tokens for run, _ in measured)
-        joules = sum(one["joules"] for _, one in measured)
-        above = sum(one["above_idle_joules"] for _, one in measured)
-        found[device] = {
-            "state": measured[0][1]["state"] if measured else "not measured",
-            "joules_per_token": joules / layers if measured else None,
-            "above_idle_joules_per_token": above / layers if measured else None,
-            "joules_per_text_token": joules / tokens if measured else None,
-        }
-    return found or None
+def _energy(runs: Sequence[Run]) -> dict[str, EnergyPerToken] | None:
+    """Return the energy per token by device; None where no device was watched."""
+    devices = sorted({name for run in runs for name in (run.energy or {})})
+    return {device: _energy_of(device, runs) for device in devices} or None
 
 
-def known(turns: Runs) -> list[Run]:
-    """The runs that were measured."""
-    return [run for row in turns for run in row if run is not None]
+def _energy_of(device: str, runs: Sequence[Run]) -> EnergyPerToken:
+    """Return joules per decoded token, and per token of the returned text, over the runs that were measured."""
+    used = [(run, (run.energy or {}).get(device)) for run in runs]
+    measured = [(run, one.joules, one.above_idle_joules) for run, one in used if one and one.joules is not None]
+    if not measured:
+        return EnergyPerToken(state="not measured")
+    layers = sum(run.layers for run, _, _ in measured)
+    joules = sum(taken for _, taken, _ in measured)
+    return EnergyPerToken(
+        state="counter",
+        joules_per_token=joules / layers,
+        above_idle_joules_per_token=sum(above or 0.0 for _, _, above in measured) / layers,
+        joules_per_text_token=joules / sum(run.new_tokens for run, _, _ in measured),
+    )
+
+
+def known(rounds: Runs) -> list[Run]:
+    """Return the runs that were measured."""
+    return [run for row in rounds for run in row if run is not None]
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -1,4 +1,4 @@
-"""``transformers.generate`` as an opponent, as it is shipped, with the warp passed explicitly.
+"""``transformers.generate`` as an opponent, used as it is shipped, with temperature, top-k and top-p passed explicitly.
 
 Its beam sampling is a law of its own: it warps each beam before joining, draws twice as many pairs without
 replacement and keeps the best scores. Its beam search expands the prompt to one row per beam. With an assistant
@@ -38,10 +38,10 @@ class Generated:
 
 @torch.inference_mode()
 def generate(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> Generated:
-    """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets the global generator.
+    """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets torch's global generator.
 
     Raises:
-        SettingsError: temperature 0, which ``generate`` knows only as greedy search.
+        SettingsError: temperature is 0: ``generate`` has it only as greedy search.
     """
     options = _options(pair, method, settings)
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
@@ -73,7 +73,7 @@ def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, A
 
 @contextmanager
 def as_shipped(pair: Pair) -> Iterator[None]:
-    """The models with the attention that ``transformers`` gives them, for as long as it is measured."""
+    """Give the models the attention that ``transformers`` would give them, until the end of the block."""
     ours = [model.model for model in (pair.target, pair.draft) if model and _attention(model.model) == PACKED]
     for model in ours:
         model.set_attn_implementation("sdpa")
@@ -91,7 +91,7 @@ def _attention(model: Any) -> str:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without advice about how ``generate`` is called, which is no news to a user of the bench."""
+    """Hide the advice about how to call ``generate``: a user of the bench does not call it."""
     before = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()
     try:
@@ -102,7 +102,7 @@ def _quiet() -> Iterator[None]:
 
 @contextmanager
 def _counted(model: Any) -> Iterator[list[None]]:
-    """Counts the forwards of a model."""
+    """Count the forwards of a model, one entry each."""
     calls: list[None] = []
     handle = model.register_forward_hook(lambda *_: calls.append(None))
     try:
@@ -112,7 +112,7 @@ def _counted(model: Any) -> Iterator[list[None]]:
 
 
 def generate_prefill_seconds(pair: Pair, prompt_ids: Sequence[int], contender: Contender) -> float:
-    """Seconds of the prompt's forwards, timed on their own: as many rows as the method uses, the assistant's too."""
+    """Time the prompt's forwards on their own: as many rows as the method uses, and the assistant's too."""
     rows = contender.settings.num_beams if contender.method in _BEAMS else 1
     seconds = _prefill_seconds(pair.target, prompt_ids, rows)
     if contender.method == "hf_assisted" and pair.draft is not None:
@@ -122,7 +122,7 @@ def generate_prefill_seconds(pair: Pair, prompt_ids: Sequence[int], contender: C
 
 @torch.inference_mode()
 def _prefill_seconds(model: LanguageModel, prompt_ids: Sequence[int], rows: int) -> float:
-    """Seconds ``transformers`` takes for the prompt without its last token, ``rows`` times at once."""
+    """Time a forward of the prompt without its last token, in ``rows`` equal rows."""
     if len(prompt_ids) < 2:
         return 0.0
     tokens = torch.tensor([list(prompt_ids[:-1])], device=model.device).expand(rows, -1)
@@ -134,7 +134,7 @@ def _prefill_seconds(model: LanguageModel, prompt_ids: Sequence[int], rows: int)
 
 
 def _trimmed(ids: list[int], pair: Pair) -> list[int]:
-    """Up to the first EOS, which stays; what follows is padding."""
+    """Cut after the first EOS; what follows is padding."""
     for place, token in enumerate(ids):
         if token in pair.eos:
             return ids[: place + 1]

@@ -3,20 +3,19 @@
 import pytest
 
 from dsbd.measure.bench.paired import quality_verdict, speed_ratio
-from dsbd.measure.bench.records import Run
-
-
-def fake_run(speed, perplexity=2.0, weight=-1.0):
-    return Run("x", "p", 1, 0, "", 1.0, 0.0, speed, speed, perplexity, weight, weight, 1)
+from dsbd.measure.bench.records import SpeedRatio
+from tests.measure.bench.made_up import made_up_run
 
 
 def test_ratios_are_paired():
-    """A ratio of medians would be 1 here; on every prompt the contender is twice as fast."""
-    base, ours = [[fake_run(10)], [fake_run(20)], [fake_run(40)]], [[fake_run(20)], [fake_run(40)], [fake_run(80)]]
-    found = speed_ratio(ours, base)
-    assert found == {"median": 2.0, "low": 2.0, "high": 2.0, "above_1": 3, "of": 3, "sign_test_p": 0.25}
-    assert speed_ratio([[None], [fake_run(30)], [None]], base)["of"] == 1
-    assert speed_ratio([[None]] * 3, base) is None
+    """Catches a ratio of medians, which is 1 here: on every prompt the contender is twice as fast."""
+    base = [[made_up_run(10)], [made_up_run(20)], [made_up_run(40)]]
+    ours = [[made_up_run(20)], [made_up_run(40)], [made_up_run(80)]]
+    assert speed_ratio(ours, base, "b") == SpeedRatio(
+        baseline="b", median=2.0, low=2.0, high=2.0, above_1=3, of=3, sign_test_p=0.25
+    )
+    assert speed_ratio([[None], [made_up_run(30)], [None]], base, "b").of == 1
+    assert speed_ratio([[None]] * 3, base, "b") is None
 
 
 @pytest.mark.parametrize(
@@ -30,11 +29,13 @@ def test_ratios_are_paired():
     ids=["as good", "worse perplexity", "worse log-weight", "better"],
 )
 def test_equal_quality_by_its_rule(perplexities, weights, equal):
-    base = [[fake_run(10)]] * 9
-    ours = [[fake_run(10, one, other)] for one, other in zip(perplexities * 3, weights * 3, strict=True)]
-    assert quality_verdict(ours, base)["equal"] is equal
+    """Catches a verdict that looks at one of the two figures only, or that calls better unequal."""
+    base = [[made_up_run(10)]] * 9
+    ours = [[made_up_run(10, one, other)] for one, other in zip(perplexities * 3, weights * 3, strict=True)]
+    assert quality_verdict(ours, base).equal is equal
 
 
 def test_few_prompts_are_too_few_for_a_verdict():
-    assert quality_verdict([[fake_run(1, 9.0)]] * 7, [[fake_run(1)]] * 7)["equal"] is None
-    assert quality_verdict([[fake_run(1, 9.0)]] * 8, [[fake_run(1)]] * 8)["equal"] is False
+    """Catches "equal quality" claimed from a handful of prompts, whose interval holds nearly everything."""
+    assert quality_verdict([[made_up_run(1, 9.0)]] * 7, [[made_up_run(1)]] * 7).equal is None
+    assert quality_verdict([[made_up_run(1, 9.0)]] * 8, [[made_up_run(1)]] * 8).equal is False

@@ -6,34 +6,35 @@ import pytest
 
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench import prepare
-from dsbd.measure.bench.contenders import BenchPlan, contenders
-from dsbd.measure.bench.prepare import require_runnable, settle
-from dsbd.measure.bench.results_file import Journal
+from dsbd.measure.bench.contenders import Contest, contenders
+from dsbd.measure.bench.prepare import require_runnable, resolve_auto
+from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.bench.tables import bench_tables
-from tests.measure.bench.plans import CONDITIONS, plan_of
+from tests.measure.bench.contests import CONDITIONS, contest_of
 from tests.toy_pair import toy_pair
 
 
 def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     """Planned again, it could come out otherwise: two settings under one name, or a plan made on the clock."""
     pair = replace(toy_pair())
-    plan = BenchPlan(contenders(["dsbd"], ["auto"], {"max_new_tokens": [5]}), ("Once",), 1)
+    contest = Contest(contenders(["dsbd"], ["auto"], {"max_new_tokens": [5]}), ("Once",), 1)
     path = tmp_path / "runs.jsonl"
-    settled = settle(pair, plan, Journal(path, CONDITIONS))
-    list(measure(pair, settled, Journal(path, CONDITIONS)))
+    settled = resolve_auto(pair, contest, ResultsFile(path, CONDITIONS))
+    list(measure(pair, settled, ResultsFile(path, CONDITIONS)))
     monkeypatch.setattr(prepare, "plan_auto", None)
-    journal = Journal(path, CONDITIONS)
-    assert settle(pair, plan, journal) == settled
-    (row,) = summarise(settled, journal)["contenders"]
-    assert isinstance(row["settings"]["draft_depth"], int)
-    assert row["plan"]
-    assert f"dsbd auto: {row['plan']}" in bench_tables(summarise(settled, journal))
+    results = ResultsFile(path, CONDITIONS)
+    assert resolve_auto(pair, contest, results) == settled
+    summary = summarise(settled, results)
+    (row,) = summary.contenders
+    assert isinstance(row.settings.draft_depth, int)
+    assert row.auto_reason
+    assert f"dsbd auto: {row.auto_reason}" in bench_tables(summary)
 
 
 def test_what_cannot_run_is_found_before_anything_runs():
     with pytest.raises(SettingsError, match="no prompt"):
-        require_runnable(toy_pair(), replace(plan_of(), prompts=()))
+        require_runnable(toy_pair(), replace(contest_of(), prompts=()))
     with pytest.raises(PairError, match="dsbd defaults needs a draft model"):
-        require_runnable(replace(toy_pair(), draft=None), plan_of())
+        require_runnable(replace(toy_pair(), draft=None), contest_of())

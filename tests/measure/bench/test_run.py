@@ -5,21 +5,21 @@ from dataclasses import replace
 import pytest
 
 from dsbd.api import decode
-from dsbd.measure.bench.results_file import Journal
+from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.run import measure_run
 from dsbd.measure.bench.schedule import measure
 from dsbd.models.attention import NAME as PACKED
 from dsbd.models.pair import load_pair
-from tests.measure.bench.plans import ALL, plan_of
+from tests.measure.bench.contests import ALL, contest_of
 from tests.toy_pair import toy_pair
 
 
 @pytest.mark.parametrize("method", ALL)
 def test_figures_of_every_method(measured, method):
     """An opponent that overshoots the limit, or whose prompt counts as text, would look faster or better."""
-    plan, journal = measured
-    contender = next(one for one in plan.contenders if one.method == method)
-    run = journal.find(contender, "Once", 0)
+    contest, results = measured
+    contender = next(one for one in contest.contenders if one.method == method)
+    run = results.find(contender, "Once", 0)
     assert 1 <= run.new_tokens <= run.layers <= 5
     assert 0 <= run.prefill_seconds <= run.seconds
     assert run.perplexity > 1
@@ -35,7 +35,7 @@ def test_opponents_run_as_they_are_shipped(toy_folders):
     """Beaten with our own attention inside, ``transformers`` would not have been beaten."""
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
-    ours, theirs = plan_of(("beam_sampling", "hf_beam_sampling"), rounds=1).contenders
+    ours, theirs = contest_of(("beam_sampling", "hf_beam_sampling"), rounds=1).contenders
     measure_run(pair, ours, "Once", 0)
     assert set(seen) == {PACKED}
     seen.clear()
@@ -46,10 +46,10 @@ def test_opponents_run_as_they_are_shipped(toy_folders):
 
 def test_a_run_is_the_decode_with_its_seed():
     """With one seed for all turns, repeating a prompt would measure the same decode again."""
-    plan, journal = plan_of(("dsbd", "hf_sampling"), rounds=2), Journal()
-    list(measure(toy_pair(), plan, journal))
-    ours, theirs = plan.contenders
+    contest, results = contest_of(("dsbd", "hf_sampling"), rounds=2), ResultsFile()
+    list(measure(toy_pair(), contest, results))
+    ours, theirs = contest.contenders
     for seed in (0, 1):
         expected = decode(toy_pair(), "Once", replace(ours.settings, seed=seed)).text
-        assert journal.find(ours, "Once", seed).text == expected
-    assert journal.find(theirs, "Once", 0).text != journal.find(theirs, "Once", 1).text
+        assert results.find(ours, "Once", seed).text == expected
+    assert results.find(theirs, "Once", 0).text != results.find(theirs, "Once", 1).text

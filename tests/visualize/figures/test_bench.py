@@ -1,11 +1,17 @@
 """Figures of a bench: their data by equality, their drawing by rendering, their page whole and offline."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 import visualize
 from dsbd.errors import TraceError
+from dsbd.measure.bench.plain import to_plain
+from dsbd.measure.bench.records import Limits, bench_summary
+from dsbd.settings import DecodingSettings
+from tests.measure.bench.made_up import made_up_summary
 from tests.visualize.homes import visit
 from visualize.figures.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
 from visualize.figures.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
@@ -15,32 +21,37 @@ EVIL = "</script><script>alert(1)</script>"
 
 
 def row(name, milliseconds, **figures):
-    """A contender of a summary, as measured by nobody."""
-    return {
-        "contender": name, "milliseconds_per_token": milliseconds, "tokens_per_second": 1000 / milliseconds,
-        "perplexity": 2.0, "perplexity_half_width": 0.1, "best_log_weight_per_token": -0.7,
-        "layers_per_iteration": None, "acceptance_rate": None, "mean_width": None, "quality": None, "limits": None,
-        "settings": {"draft_depth": 4}, "energy": None,
-        "memory": {"kv_peak_bytes": None, "peak_allocated_bytes": None, "computed": None},
-    } | figures  # fmt: skip
+    """A contender of a summary that nobody measured, as plain data."""
+    depth = int(name.partition("=")[2] or 4)
+    return to_plain(made_up_summary(name, milliseconds, settings=DecodingSettings(draft_depth=depth))) | figures
 
 
 def summary():
+    """A summary as ``bench --json`` prints it."""
     memory = {"kv_peak_bytes": 3_000_000, "peak_allocated_bytes": None,
               "computed": {"one_sequence_bytes": 2_000_000, "cache_per_beam_bytes": 8_000_000}}  # fmt: skip
+    verdict = {"perplexity": {"mean": 0.0, "half_width": 0.1},
+               "best_log_weight_per_token": {"mean": 0.0, "half_width": 0.1}}  # fmt: skip
+    limits = to_plain(
+        Limits(target_floor_milliseconds=1.0, target_forward_milliseconds=2.0, beams_forward_milliseconds=2.0,
+               draft_depth=4.0, layers=3.0, speed_up_limit=2.5, hardware=0.5, algorithm=0.8, total=0.4)
+    )  # fmt: skip
     ours = [
-        row(f"dsbd draft_depth={depth}", speed, layers_per_iteration=layers, settings={"draft_depth": depth},
-            quality={"equal": equal}, memory=memory,
-            limits={"speed_up_limit": 2.5, "hardware": 0.5, "algorithm": 0.8, "total": 0.4})
+        row(f"dsbd draft_depth={depth}", speed, layers_per_iteration=layers, memory=memory, limits=limits,
+            quality={"equal": equal, **verdict})
         for depth, speed, layers, equal in ((4, 5.0, 3.0, True), (2, 6.0, 2.0, False))
     ]  # fmt: skip
-    speeds = {one["contender"]: {"median": value, "low": low, "high": 2.1}
-              for one, value, low in zip(ours, (2.0, 1.7), (1.9, None), strict=True)}  # fmt: skip
+    speeds = {
+        one["contender"]: {"baseline": "beam_sampling", "median": value, "low": low, "high": 2.1, "above_1": 3,
+                           "of": 3, "sign_test_p": 0.25}
+        for one, value, low in zip(ours, (2.0, 1.7), (1.9, None), strict=True)
+    }  # fmt: skip
     return {
+        "format": "dsbd-bench/1",
         "contenders": [*ours, row("beam_sampling", 10.0)],
         "baselines": ["beam_sampling"],
         "ratios": {"beam_sampling": speeds},
-        "forwards": {"target": {"milliseconds": {"1": 8.0, "16": 9.0}, "weight_bytes": 4e7,
+        "forwards": {"target": {"milliseconds": {"1": 8.0, "16": 9.0}, "weight_bytes": 4e7, "slot_bytes": 10,
                                 "bandwidth_bytes_per_second": 1e10}, "draft": None},
         "conditions": {"machine": {"processor": EVIL}},
         "complete": False, "prompts": 3, "rounds": 1, "quality_rule": "a rule",
@@ -79,7 +90,8 @@ def test_energy_is_shown_only_where_measured():
 
 
 def test_nothing_measured_draws_titled_empty_figures():
-    for figure in bench_figures(EMPTY).values():
+    """Catches a figure that fails, or that is blank without a title, where a bench has measured nothing."""
+    for figure in bench_figures(bench_summary(EMPTY)).values():
         assert figure.layout.title.text
         assert not figure.data
 
@@ -104,7 +116,33 @@ def test_the_page_is_whole_and_offline(tmp_path):
     assert len((tmp_path / "bench.html").read_text(encoding="utf-8")) < 200_000
 
 
+@pytest.mark.parametrize("figure", ["speed_figure", "quality_figure"])
+def test_a_record_and_its_json_draw_the_same(figure):
+    """Catches a figure that takes only one of the two."""
+    draw = getattr(visualize, figure)
+    assert draw(bench_summary(summary())).to_json() == draw(summary()).to_json()
+
+
+@pytest.mark.parametrize("part", ["widths", "depths"])
+def test_results_of_older_versions_are_drawn(part):
+    """Catches figures that can no longer read the results of this repository."""
+    path = Path(__file__).resolve().parents[3] / "benchmarks" / "results" / "0.3B-cpu-sweeps.json"
+    older = json.loads(path.read_text(encoding="utf-8"))[part]
+    drawn = bench_figures(bench_summary(older))
+    assert {name for name, figure in drawn.items() if not figure.data} == {"energy"}
+    assert len([name for name in drawn if name.startswith("sweep ")]) == 1
+
+
+def test_data_that_is_no_summary_is_named():
+    """Catches a KeyError where another JSON file is given."""
+    with pytest.raises(ValueError, match="no summary of a bench: contenders"):
+        visualize.speed_figure({"methods": []})
+    with pytest.raises(ValueError, match="str is no summary of a bench"):
+        visualize.quality_figure("runs.jsonl")
+
+
 def test_bad_arguments_are_named(tmp_path):
+    """Catches a traceback of the library, or a page without its script."""
     with pytest.raises(ValueError, match="plotly is 'cdn'"):
         bench_page(summary(), plotly="cdn")
     with pytest.raises(TraceError, match="cannot write"):

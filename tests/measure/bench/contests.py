@@ -1,11 +1,11 @@
-"""Small plans of a bench."""
+"""Small contests."""
 
-from dsbd.measure.bench.contenders import BenchPlan, contenders
+from dsbd.measure.bench.contenders import Contest, contenders
 
 CONDITIONS = {"machine": {"cores": 2}, "versions": {"torch": "1"}}
 ALL = ("dsbd", "beam_sampling", "sampling", "hf_beam_sampling", "hf_beam_search", "hf_assisted", "hf_sampling")
 
 
-def plan_of(methods=("dsbd", "beam_sampling"), rounds=2, **values):
+def contest_of(methods=("dsbd", "beam_sampling"), rounds=2, **values):
     values = {"max_new_tokens": [5], **{name: [value] for name, value in values.items()}}
-    return BenchPlan(contenders(methods, ["defaults"], values), ("Once", "The fox"), rounds)
+    return Contest(contenders(methods, ["defaults"], values), ("Once", "The fox"), rounds)
