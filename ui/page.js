@@ -10,7 +10,9 @@ globalThis.DsbdPage = (() => {
       const message = props.value ? JSON.parse(props.value) : null;
       if (!message || message.number === last) return;
       last = message.number;
-      turn = turn.then(async () => show(message, JSON.parse(await dsbdUnpack(message.packed)))).catch((error) => console.error(error));
+      turn = turn
+        .then(async () => show(message, JSON.parse(await dsbdUnpack(message.packed))))
+        .catch((error) => console.error(error));
     };
     watch("value", take);
     take();

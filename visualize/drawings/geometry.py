@@ -1,8 +1,9 @@
-"""Pixels of the drawn forest, shared by the Plotly figure and the SVG."""
+"""Pixels of the forest in Python's drawings: the Plotly figure, SVG and TikZ."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from visualize.look.sizes import SIZES
 from visualize.scenes.records import IterationScene, NodeScene
 
 PITCH = 168
@@ -11,15 +12,8 @@ ROW = 32
 LEFT = 24
 BAND = 118
 """Pixels above the forest, for titles and widths."""
-GLYPH = 7.45
-"""Pixels per monospace column of a label."""
-LABEL_GAP = 17
-"""Pixels from a node's centre to its label."""
-BEND = 0.7
-"""Where in its column an edge leaves the row of the parent."""
-MARK_GAP = 11
 CURVE_POINTS = 11
-COVER_PROBABILITY = 0.2
+"""Of an edge drawn as a polyline."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +39,12 @@ class Edge:
 
 def edge(parent: NodeScene, node: NodeScene) -> Edge:
     """The edge to ``node``; it starts behind the label of the parent."""
-    label = parent.columns + (3 if parent.slots > 1 else 0)
-    start = parent.column + (LABEL_GAP + label * GLYPH + 7) / PITCH
+    label = parent.columns + (SIZES.count_columns if parent.slots > 1 else 0)
+    start = parent.column + (SIZES.label_gap + label * SIZES.glyph + SIZES.label_end) / PITCH
     return Edge(
         round(start, 4),
-        max(parent.column + BEND, round(start, 4)),
-        node.column - MARK_GAP / PITCH,
+        max(parent.column + SIZES.bend, round(start, 4)),
+        node.column - SIZES.mark_gap / PITCH,
         parent.row,
         node.row,
     )
@@ -59,9 +53,22 @@ def edge(parent: NodeScene, node: NodeScene) -> Edge:
 def size_factor(node: NodeScene) -> float:
     """Likelier nodes are larger."""
     probability = node.target_prob if node.target_prob is not None else node.draft_prob
-    return 0.85 + 0.35 * max(0.0, min(1.0, COVER_PROBABILITY if probability is None else probability)) ** 0.5
+    known = SIZES.unknown_probability if probability is None else probability
+    return SIZES.mark_least + SIZES.mark_more * max(0.0, min(1.0, known)) ** 0.5
 
 
 def size(iteration: IterationScene) -> tuple[int, int]:
     """Width and height of the drawing in pixels."""
-    return round(LEFT + (max(iteration.columns, 1) + 0.95) * PITCH), round(BAND + (iteration.rows + 1.6) * ROW)
+    return round(LEFT + (max(iteration.columns, 1) + 0.95) * PITCH), round(
+        BAND + (iteration.rows + SIZES.free_rows) * ROW
+    )
+
+
+def x_of(column: float) -> float:
+    """Pixels from the left."""
+    return round(LEFT + column * PITCH, 1)
+
+
+def y_of(row: float) -> float:
+    """Pixels from the top."""
+    return round(BAND + (row + SIZES.first_row) * ROW, 1)

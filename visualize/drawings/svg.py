@@ -6,15 +6,15 @@ from xml.sax.saxutils import escape, quoteattr
 from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
-from visualize.drawings.geometry import BAND, LEFT, PITCH, ROW
+from visualize.drawings.geometry import LEFT, PITCH, x_of, y_of
 from visualize.files import write
+from visualize.look.sizes import SIZES
 from visualize.look.states import STATES, YIELDED, Style, Theme, styles
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.at_step import at_step
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, check_step, scene_of
 
-DASHES = {"solid": "", "dash": "9 6", "dot": "2 4", "dashdot": "8 4 2 4"}
 LEGEND = 36
 BARS = 52
 
@@ -63,24 +63,17 @@ def _document(width: int, height: int, colors: Palette, title: str, parts: list[
     return "\n".join([f"{head}>", f"<title>{escape(title)}</title>", background, font, *parts, "</g>", "</svg>", ""])
 
 
-def _x(column: float) -> float:
-    return round(LEFT + column * PITCH, 1)
-
-
-def _y(row: float) -> float:
-    return round(BAND + (row + 0.8) * ROW, 1)
-
-
 def _text(x: float, y: float, text: str, color: str, more: str = "") -> str:
     return f'<text x="{x}" y="{y}" fill="{color}"{more}>{escape(text)}</text>'
 
 
 def _layer(layer: LayerScene, height: int, colors: Palette) -> list[str]:
     """The column of a layer, its title, and P(accepted >= k) as bars."""
-    left, count = _x(layer.layer - 0.12), len(layer.at_least)
+    left, count = x_of(layer.layer + SIZES.band_start), len(layer.at_least)
+    band = f'width="{SIZES.band_width * PITCH:.1f}" height="{height - 12}" rx="4" fill="{colors.band}"'
     parts = [
         f"<g><title>{escape(layer.reason)}</title>",
-        f'<rect x="{left}" y="8" width="{0.96 * PITCH:.1f}" height="{height - 12}" rx="4" fill="{colors.band}"/>',
+        f'<rect x="{left}" y="8" {band}/>',
         _text(left + 10, 28, layer.title, colors.ink, ' font-weight="600"'),
         _text(left + 10, 44, layer.caption, colors.soft, ' font-size="11"'),
     ]
@@ -88,7 +81,7 @@ def _layer(layer: LayerScene, height: int, colors: Palette) -> list[str]:
     for at, value in enumerate(layer.at_least):
         color = colors.accent if at < layer.width else colors.faint
         parts.append(
-            f'<rect x="{left + 10 + at * each:.1f}" y="{52 + BARS * (1 - value):.1f}" width="{each * 0.72:.1f}" '
+            f'<rect x="{left + 10 + at * each:.1f}" y="{52 + BARS * (1 - value):.1f}" width="{each * SIZES.bar:.1f}" '
             f'height="{max(BARS * value, 0.8):.1f}" fill="{color}"/>'
         )
     if layer.threshold is not None and count:
@@ -101,9 +94,10 @@ def _layer(layer: LayerScene, height: int, colors: Palette) -> list[str]:
 
 def _edge(parent: NodeScene, node: NodeScene, theme: Theme) -> str:
     edge, style = geometry.edge(parent, node), styles()[node.state]
-    x0, bend, x1, y0, y1 = _x(edge.start), _x(edge.bend), _x(edge.end), _y(edge.from_row), _y(edge.to_row)
+    x0, bend, x1, y0, y1 = x_of(edge.start), x_of(edge.bend), x_of(edge.end), y_of(edge.from_row), y_of(edge.to_row)
     middle = round((bend + x1) / 2, 1)
-    dashes = f' stroke-dasharray="{DASHES[style.dash]}"' if DASHES[style.dash] else ""
+    pattern = SIZES.dashes[style.dash]
+    dashes = f' stroke-dasharray="{pattern}"' if pattern else ""
     strong = node.state in YIELDED
     return (
         f'<path d="M{x0},{y0}H{bend}C{middle},{y0} {middle},{y1} {x1},{y1}" fill="none" stroke="{style.color(theme)}" '
@@ -121,7 +115,7 @@ def _symbol(style: Style, x: float, y: float, radius: float, theme: Theme) -> st
 
 
 def _node(node: NodeScene, colors: Palette, theme: Theme, strings: dict[str, str]) -> str:
-    style, x, y = styles()[node.state], _x(node.column), _y(node.row)
+    style, x, y = styles()[node.state], x_of(node.column), y_of(node.row)
     settled = node.state in (*YIELDED, "input")
     ring = f'<circle cx="{x}" cy="{y}" r="11" fill="none" stroke="{colors.ink}" stroke-width="1.3"/>'
     size = 10 if node.state == "cover" else 12.5
@@ -131,7 +125,7 @@ def _node(node: NodeScene, colors: Palette, theme: Theme, strings: dict[str, str
         f"<title>{escape(chr(10).join(hover_lines(node, strings)))}</title>",
         _symbol(style, x, y, style.size * geometry.size_factor(node) / 2, theme),
         ring if node.landed else "",
-        _text(x + geometry.LABEL_GAP, y + 4.3, label(node, strings), color, mono),
+        _text(x + SIZES.label_gap, y + SIZES.label_drop, label(node, strings), color, mono),
     ]
     return f"<g>{''.join(parts)}</g>"
 

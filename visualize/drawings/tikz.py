@@ -7,8 +7,9 @@ from pathlib import Path
 from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
-from visualize.drawings.geometry import BAND, LEFT, PITCH, ROW
+from visualize.drawings.geometry import LEFT, PITCH, x_of, y_of
 from visualize.files import write
+from visualize.look.sizes import SIZES
 from visualize.look.states import STATES, YIELDED, styles
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
@@ -120,27 +121,20 @@ def _document(width: float, height: float, parts: list[str]) -> str:
     return text.replace("\0", "%")
 
 
-def _x(column: float) -> float:
-    return round(LEFT + column * PITCH, 1)
-
-
-def _y(row: float) -> float:
-    return round(BAND + (row + 0.8) * ROW, 1)
-
-
 def _text(x: float, y: float, text: str, more: str = "") -> str:
     return rf"\node[anchor=west{more}] at ({x},{y}) {{\strut {text}}};"
 
 
 def _layer(layer: LayerScene, height: int) -> Iterator[str]:
-    left = _x(layer.layer - 0.12)
-    yield rf"\fill[dsbd-band] ({left},8) rectangle ({left + 0.96 * PITCH:.1f},{height - 4});"
+    left = x_of(layer.layer + SIZES.band_start)
+    yield rf"\fill[dsbd-band] ({left},8) rectangle ({left + SIZES.band_width * PITCH:.1f},{height - 4});"
     yield _text(left + 10, 24, rf"\bfseries {tex(layer.title)}", ", dsbd-ink")
     yield _text(left + 10, 42, rf"\scriptsize {tex(layer.caption)}", ", dsbd-soft")
     each = min(0.62 * PITCH, 16.0 * len(layer.at_least)) / max(len(layer.at_least), 1)
     for at, value in enumerate(layer.at_least):
         x, color = left + 10 + at * each, "accent" if at < layer.width else "faint"
-        yield rf"\fill[dsbd-{color}] ({x:.1f},104) rectangle ({x + 0.72 * each:.1f},{104 - max(48 * value, 0.8):.1f});"
+        right, top = x + SIZES.bar * each, 104 - max(48 * value, 0.8)
+        yield rf"\fill[dsbd-{color}] ({x:.1f},104) rectangle ({right:.1f},{top:.1f});"
     if layer.threshold is not None and layer.at_least:
         y, right = 104 - 48 * layer.threshold, left + 12 + each * len(layer.at_least)
         yield rf"\draw[dsbd-soft, densely dotted] ({left + 6:.1f},{y:.1f}) -- ({right:.1f},{y:.1f});"
@@ -148,7 +142,13 @@ def _layer(layer: LayerScene, height: int) -> Iterator[str]:
 
 def _edge(parent: NodeScene, node: NodeScene) -> str:
     edge, style = geometry.edge(parent, node), styles()[node.state]
-    start, bend, end, above, below = _x(edge.start), _x(edge.bend), _x(edge.end), _y(edge.from_row), _y(edge.to_row)
+    start, bend, end, above, below = (
+        x_of(edge.start),
+        x_of(edge.bend),
+        x_of(edge.end),
+        y_of(edge.from_row),
+        y_of(edge.to_row),
+    )
     middle, line = round((bend + end) / 2, 1), "1.4pt" if node.state in YIELDED else "0.6pt"
     return (
         rf"\draw[dsbd-{node.state}, line width={line}{DASHES[style.dash]}] ({start},{above}) -- ({bend},{above}) "
@@ -171,12 +171,12 @@ def _symbol(state: str, x: float, y: float, radius: float) -> str:
 
 
 def _node(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
-    x, y = _x(node.column), _y(node.row)
+    x, y = x_of(node.column), y_of(node.row)
     yield _symbol(node.state, x, y, styles()[node.state].size * geometry.size_factor(node) / 2)
     if node.landed:
         yield rf"\draw[dsbd-ink, line width=0.7pt] ({x},{y}) circle[radius={11 * UNIT:.1f}pt];"
     color = "ink" if node.state in (*YIELDED, "input") else node.state
-    yield _text(x + geometry.LABEL_GAP, y, rf"\ttfamily {tex(_shortened(label(node, strings)))}", f", dsbd-{color}")
+    yield _text(x + SIZES.label_gap, y, rf"\ttfamily {tex(_shortened(label(node, strings)))}", f", dsbd-{color}")
 
 
 def _legend(iteration: IterationScene, width: int, height: int, strings: dict[str, str]) -> Iterator[tuple[int, str]]:

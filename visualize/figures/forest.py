@@ -9,6 +9,7 @@ from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.figures.chart_style import empty_figure
+from visualize.look.sizes import SIZES
 from visualize.look.states import STATES, YIELDED, Theme, styles
 from visualize.look.theme import FONT, MONOSPACE, palette
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
@@ -141,7 +142,7 @@ def plot_forest(info: ForestInfo, theme: Theme = "light") -> go.Figure:
         plot_bgcolor=colors.paper,
         hovermode="closest",
         xaxis={**hidden, "range": [-geometry.LEFT / geometry.PITCH, (info.width - geometry.LEFT) / geometry.PITCH]},
-        yaxis={**hidden, "range": [info.rows + 0.8, -0.8], "domain": [0, forest]},
+        yaxis={**hidden, "range": [info.rows + SIZES.first_row, -SIZES.first_row], "domain": [0, forest]},
         yaxis2={**hidden, "range": [0, 1.12], "domain": [forest + 16 / inner, 1], "anchor": "x"},
         legend={"orientation": "h", "y": 0, "yanchor": "top", "x": 0, "itemsizing": "constant"},
         meta={"title": info.title},
@@ -199,14 +200,15 @@ def _draw_layer(figure: go.Figure, layer: LayerScene, theme: Theme) -> None:
     figure.add_bar(
         x=[layer.layer - 0.04 + each * (at + 0.5) for at in range(count)],
         y=layer.at_least,
-        width=each * 0.72,
+        width=each * SIZES.bar,
         marker={"color": [colors.accent if at < layer.width else colors.faint for at in range(count)]},
         yaxis="y2",
         showlegend=False,
         hovertext=reason,
         hoverinfo="text",
     )
-    left, right = layer.layer - 0.12, layer.layer + 0.84
+    left = layer.layer + SIZES.band_start
+    right = left + SIZES.band_width
     column = {"type": "rect", "layer": "below", "fillcolor": colors.band, "line": {"width": 0}}
     figure.add_shape(x0=left, x1=right, yref="paper", y0=0, y1=1.6, **column)
     if layer.threshold is not None:

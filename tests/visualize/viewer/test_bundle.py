@@ -59,7 +59,7 @@ def test_every_imported_name_is_used_and_no_name_is_used_without_import():
 def test_no_two_files_name_anything_alike():
     """They share one scope when joined; a second function of a name would silently replace the first."""
     names = [name for found in FILES for name in top_level_names(found)]
-    names += ["states", *known_languages()]
+    names += ["states", "sizes", *known_languages()]
     assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
 
 

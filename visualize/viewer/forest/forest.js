@@ -1,14 +1,13 @@
 /* The forest of one iteration as SVG: built once, then only what a step changes is touched. */
 
 import {clamp, calm, draw, make, mark, marked} from "../base/dom.js";
+import sizes from "../../look/sizes.json" with {type: "json"};
 import {HEAD, measure} from "./geometry.js";
 import {drawHead} from "./head.js";
 import {YIELDED} from "./iteration.js";
 
 const ZOOM = [0.5, 4];
 const ZOOM_STEP = 1.25;
-const DASHES = {solid: null, dash: "9 6", dot: "2 4", dashdot: "8 4 2 4"};
-const UNKNOWN = 0.2; // the probability a mark is sized by before it is known
 
 export class Forest {
   constructor(viewer) {
@@ -154,9 +153,10 @@ export class Forest {
     edge?.toggleAttribute("hidden", !look);
     if (!look) return;
     const style = this.viewer.styles[look.state];
-    const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? UNKNOWN, 0, 1);
+    const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? sizes.unknown_probability, 0, 1);
     marked(shape, style, look.state);
-    shape.setAttribute("transform", `scale(${((style.size * (0.85 + 0.35 * Math.sqrt(chance))) / 2).toFixed(2)})`);
+    const size = style.size * (sizes.mark_least + sizes.mark_more * Math.sqrt(chance));
+    shape.setAttribute("transform", `scale(${(size / 2).toFixed(2)})`);
     landed.toggleAttribute("hidden", !look.landed);
     const settled = YIELDED.includes(look.state) || look.state === "input";
     text.textContent = `\u2068${this.viewer.labelOf(node)}\u2069${look.slots > 1 ? ` ${this.viewer.say("node.multiplicity", {count: look.slots})}` : ""}`;
@@ -173,7 +173,7 @@ export class Forest {
     edge.setAttribute("d", this.geometry.edge(parent, node, this.viewer.look[node.parent]?.slots ?? 0));
     edge.style.stroke = `var(--dsbd-${state})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
-    edge.style.strokeDasharray = DASHES[style.dash] ?? "none";
+    edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";
     edge.style.opacity = strong ? (weak ? 0.22 : 1) : weak ? 0.18 : state === "cover" ? 0.45 : 0.7;
   }
 

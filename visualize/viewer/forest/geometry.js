@@ -1,14 +1,13 @@
-/* Pixels of the drawing: layers are columns on wide pages and rows on narrow ones; sizes do not depend on the step. */
+/* Pixels of the drawing: layers are columns on wide pages and rows on narrow ones; sizes do not depend on the step.
+ * The numbers that Python's drawings use as well stand in look/sizes.json (visualize/look/sizes.py says what they are). */
 
 import {clamp} from "../base/dom.js";
+import sizes from "../../look/sizes.json" with {type: "json"};
 
 export const HEAD = 108; // above columns: title, width, reason, bars
 const NARROW = 560; // room below which layers become rows
 const PITCH = [134, 236]; // pixels per column, least and most
 const ROW = [23, 38];
-const GLYPH = 7.45; // pixels per monospace column at the label's size
-const LABEL_GAP = 17; // from a node's centre to its label
-const BEND = 0.7; // where in its column an edge leaves the parent's row
 const LAYER = 118; // pixels per layer when layers are rows
 const SPREAD = 30; // pixels per node there
 const TITLE = 34; // of a layer's own heading there
@@ -21,25 +20,25 @@ function columns(iteration, room) {
   const left = 18;
   const last = Math.max(iteration.columns, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(430 / (iteration.rows + 1.6), ...ROW);
+  const row = clamp(430 / (iteration.rows + sizes.free_rows), ...ROW);
   const width = Math.ceil(left + (last + 0.92) * pitch);
-  const height = Math.ceil((iteration.rows + 1.6) * row + 6);
-  const at = (node) => ({x: left + node.column * pitch, y: (node.row + 0.8) * row});
+  const height = Math.ceil((iteration.rows + sizes.free_rows) * row + 6);
+  const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
   return {
     upright: false,
     width,
     height,
     pitch,
     at,
-    label: {x: LABEL_GAP, y: 4.3, turn: 0},
-    band: (layer) => ({x: left + (layer - 0.12) * pitch, y: 0, width: 0.96 * pitch, height}),
+    label: {x: sizes.label_gap, y: sizes.label_drop, turn: 0},
+    band: (layer) => ({x: left + (layer + sizes.band_start) * pitch, y: 0, width: sizes.band_width * pitch, height}),
     edge: (parent, node, slots) => {
       const from = at(parent);
       const to = at(node);
-      const label = LABEL_GAP + (parent.columns + (slots > 1 ? 3 : 0)) * GLYPH + 7;
-      const out = from.x + label;
-      const bend = Math.max(from.x + BEND * pitch, out);
-      const end = to.x - 11;
+      const label = parent.columns + (slots > 1 ? sizes.count_columns : 0);
+      const out = from.x + sizes.label_gap + label * sizes.glyph + sizes.label_end;
+      const bend = Math.max(from.x + sizes.bend * pitch, out);
+      const end = to.x - sizes.mark_gap;
       const middle = (bend + end) / 2;
       return (
         `M${out.toFixed(1)},${from.y.toFixed(1)}H${bend.toFixed(1)}C${middle.toFixed(1)},${from.y.toFixed(1)} ` +
@@ -50,9 +49,12 @@ function columns(iteration, room) {
 }
 
 function rows(iteration) {
-  const width = Math.ceil((iteration.rows + 1.6) * SPREAD + 60);
+  const width = Math.ceil((iteration.rows + sizes.free_rows) * SPREAD + 60);
   const height = (iteration.columns + 1) * LAYER;
-  const at = (node) => ({x: (node.row + 0.8) * SPREAD, y: node.column * LAYER + (node.column ? TITLE + 14 : 26)});
+  const at = (node) => ({
+    x: (node.row + sizes.first_row) * SPREAD,
+    y: node.column * LAYER + (node.column ? TITLE + 14 : 26),
+  });
   return {
     upright: true,
     width,
@@ -65,9 +67,9 @@ function rows(iteration) {
       const from = at(parent);
       const to = at(node);
       const bend = to.y - TITLE - 12;
-      const end = to.y - 11;
+      const end = to.y - sizes.mark_gap;
       return (
-        `M${from.x.toFixed(1)},${(from.y + 11).toFixed(1)}V${bend.toFixed(1)}C${from.x.toFixed(1)},${(bend + 20).toFixed(1)} ` +
+        `M${from.x.toFixed(1)},${(from.y + sizes.mark_gap).toFixed(1)}V${bend.toFixed(1)}C${from.x.toFixed(1)},${(bend + 20).toFixed(1)} ` +
         `${to.x.toFixed(1)},${(bend + 14).toFixed(1)} ${to.x.toFixed(1)},${end.toFixed(1)}`
       );
     },

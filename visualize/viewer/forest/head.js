@@ -1,5 +1,6 @@
 /* Above the forest: each layer's title, its width, why, and P(accepted >= k) as bars against the threshold. */
 
+import sizes from "../../look/sizes.json" with {type: "json"};
 import {draw, make} from "../base/dom.js";
 
 const BARS = {top: 54, height: 46};
@@ -52,7 +53,7 @@ function bars(layer, left, room, viewer) {
     draw("rect", {
       class: at < layer.width ? "dsbd-bar-chosen" : "dsbd-bar-left",
       x: left + at * each,
-      width: each * 0.72,
+      width: each * sizes.bar,
       y: top + height * (1 - value),
       height: Math.max(height * value, 0.8),
     }),
