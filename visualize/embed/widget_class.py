@@ -1,5 +1,6 @@
-"""The class behind ``visualize.widget``; the one module that imports anywidget."""
+"""The class behind ``visualize.widget``. Only this module imports anywidget."""
 
+from importlib import resources
 from typing import Any
 
 import anywidget
@@ -10,12 +11,13 @@ from visualize.pages.plotly_script import packed_plotly
 from visualize.viewer.assets import viewer_assets
 
 _ASSETS = viewer_assets()
+_OWN = (resources.files("visualize") / "embed" / "widget.js").read_text(encoding="utf-8")
 
 
 class ViewerWidget(anywidget.AnyWidget):
     """A viewer of one scene."""
 
-    _esm = "\n".join([page_file("unpack.js"), _ASSETS["js"], page_file("widget.js")])
+    _esm = "\n".join([page_file("unpack.js"), _ASSETS["js"], _OWN])
     _css = _ASSETS["css"]
     scene = traitlets.Dict().tag(sync=True)
     it = traitlets.Int(0, min=0).tag(sync=True)
