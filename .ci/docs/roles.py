@@ -1,0 +1,29 @@
+"""The cross-references of docstrings, such as ``:func:`dsbd.stream```, as links of the documentation site."""
+
+import re
+from typing import Any
+
+from griffe import Docstring, Extension, Object
+
+ROLE = re.compile(r":(?:func|class|data|attr|meth|mod|exc):`~?([\w.]+)`")
+PUBLIC = ("dsbd.", "visualize.")
+
+
+class Roles(Extension):
+    """Replaces every role of every docstring before the pages are written."""
+
+    def on_instance(self, *, obj: Object, **_: Any) -> None:
+        """Rewrites one docstring."""
+        if obj.docstring is not None:
+            obj.docstring = Docstring(
+                ROLE.sub(lambda role: _link(role[1], obj), obj.docstring.value),
+                lineno=obj.docstring.lineno,
+                endlineno=obj.docstring.endlineno,
+                parent=obj,
+            )
+
+
+def _link(name: str, obj: Object) -> str:
+    """A link where the name stands on a page, plain code where it does not."""
+    full = name if name.startswith(PUBLIC) else f"{obj.path.split('.')[0]}.{name}"
+    return f'<autoref identifier="{full}" optional><code>{name.rsplit(".", 1)[-1]}</code></autoref>'

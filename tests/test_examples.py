@@ -1,0 +1,91 @@
+"""The scripts and notebooks of ``examples/`` run as they are, in an empty folder and without a network."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+
+
+def run(folder, name, *arguments):
+    """What an example prints when it runs in a folder of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"examples.{name}", *arguments],
+        cwd=folder,
+        env=os.environ | OFFLINE,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_every_script_has_a_test():
+    """Catches an example that nothing runs."""
+    scripts = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert scripts == {"decode_and_look", "own_pair", "compare", "lesson"}
+
+
+@pytest.mark.slow
+def test_decode_and_look_writes_a_trace_and_a_page(tmp_path):
+    """Catches an example that prints figures which the result does not have, or writes no page."""
+    assert "layers per iteration" in run(tmp_path, "decode_and_look")
+    assert (tmp_path / "story.html").stat().st_size > 1_000_000
+    assert (tmp_path / "story.json.gz").stat().st_size > 1_000
+
+
+@pytest.mark.slow
+def test_own_pair_prints_the_text_while_it_grows(tmp_path, toy_folders):
+    """Catches settled text that shrinks, and arguments that are not those of the usage line."""
+    lines = run(tmp_path, "own_pair", toy_folders["target"], toy_folders["draft"], "One day").splitlines()
+    settled = [line for line in lines if line.startswith("settled:")]
+    assert settled == lines[:-1]
+    assert lines[-1].startswith("result:  ")
+    assert sorted(settled, key=len) == settled
+
+
+@pytest.mark.slow
+def test_compare_prints_a_row_for_each_method_and_draws_them(tmp_path):
+    """Catches result fields that were renamed under the example."""
+    said = run(tmp_path, "compare")
+    for method in ("dsbd", "beam_sampling", "greedy"):
+        assert f"\n{method:14} " in said
+    assert (tmp_path / "compare.html").exists()
+
+
+@pytest.mark.slow
+def test_the_lesson_becomes_a_page_with_its_question(tmp_path):
+    """Catches a lesson whose places are not in the trace that the example records."""
+    run(tmp_path, "lesson")
+    assert "What does the target do?" in (tmp_path / "fox.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_run_to_their_end(path, tmp_path, monkeypatch):
+    """Catches a cell that uses a name which is gone."""
+    import nbformat
+    from nbclient import NotebookClient
+
+    for name, value in OFFLINE.items():
+        monkeypatch.setenv(name, value)
+    notebook = nbformat.read(path, as_version=4)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_kept_without_outputs(path):
+    """Catches a saved run: megabytes in the repository, and figures of somebody's machine."""
+    import nbformat
+
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    assert cells
+    assert all(not cell.outputs and cell.execution_count is None for cell in cells)
+    assert path.stat().st_size < 20_000
