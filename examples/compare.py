@@ -5,7 +5,7 @@ python -m examples.compare
 
 import dsbd
 import visualize
-from dsbd.measure.compare import compare
+from dsbd.measure.comparison import compare
 
 pair = dsbd.load_pair()
 settings = dsbd.DecodingSettings(max_new_tokens=32, num_beams=4)

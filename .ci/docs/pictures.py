@@ -19,10 +19,13 @@ import visualize  # noqa: E402 - the package of this clone
 
 TRACE = ROOT / "assets" / "traces" / "1-dynamic-width.json.gz"
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT = 1280, 800
+WIDTH, HEIGHT, SCALE = 1600, 1000, 0.8
+"""The window of the screenshot; the picture has 1280 times 800 pixels."""
+SCROLLED = 150
+"""CSS pixels: the masthead makes room for the forest."""
 SENTENCE_ROOM = 44
 """Height below the forest for the sentence of the step, in SVG units."""
-SECONDS = {"draft": 1.6, "score": 2.0, "width": 2.2, "trial": 0.8, "draw": 0.8, "layer": 1.6, "commit": 5.0}
+SECONDS = {"draft": 1.0, "score": 1.6, "width": 1.4, "trial": 0.5, "draw": 0.5, "layer": 1.0, "commit": 4.0}
 """How long a step stays in sight, by its phase."""
 
 
@@ -132,9 +135,10 @@ def page() -> bytes:
     _, address, _ = served.launch(prevent_thread_lock=True, quiet=True, **launch_options())
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        seen = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        seen = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE)
         seen.goto(address)
         seen.wait_for_selector(".dsbd-node:not([hidden])")
+        seen.evaluate("top => window.scrollTo(0, top)", SCROLLED)
         seen.wait_for_timeout(1500)
         shot = seen.screenshot()
         browser.close()

@@ -1,0 +1,66 @@
+"""The documentation: every public name has its place, every link leads somewhere, pictures stay light."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import dsbd
+import visualize
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^(`{3,}).*?^\1$", re.S | re.M)
+PICTURE_BYTES = {"page.webp": 300_000, "verification.svg": 1_500_000, "forest.svg": 100_000, "mark.svg": 5_000}
+
+
+def links(page: Path) -> list[str]:
+    """Where the links and pictures of a page lead, code blocks and other sites left out."""
+    found = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    return [address for address in found if not address.startswith(("https://", "http://", "#"))]
+
+
+@pytest.mark.parametrize("package", [dsbd, visualize], ids=lambda package: package.__name__)
+def test_every_public_name_stands_on_one_page(package):
+    """Catches a new public name without documentation, and one that is documented twice."""
+    text = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "api").glob("*.md"))
+    documented = re.findall(rf"^::: {package.__name__}\.(\w+)$", text, re.M)
+    assert sorted(documented) == sorted(package.__all__)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_links_of_a_site_page_stay_in_the_site(page):
+    """Catches a link to a file that is gone, and one that leaves docs/: the site has nothing else."""
+    for address in links(page):
+        target = (page.parent / address.split("#")[0]).resolve()
+        assert target.exists(), address
+        assert target.is_relative_to(DOCS), address
+
+
+@pytest.mark.parametrize("page", FRONT, ids=lambda page: page.name)
+def test_links_of_a_front_page_lead_to_a_file(page):
+    """Catches a page or a picture that moved."""
+    assert [address for address in links(page) if not (ROOT / address.split("#")[0]).exists()] == []
+
+
+def test_every_page_is_in_the_menu():
+    """Catches a page that no reader finds, and a menu line without a page."""
+    menu = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+    assert sorted(menu) == sorted(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+def test_pictures_stay_light():
+    """Catches a screenshot that makes the README slow to open, and a picture that no page shows."""
+    sizes = {path.name: path.stat().st_size for path in (DOCS / "images").iterdir()}
+    assert sizes.keys() == PICTURE_BYTES.keys()
+    assert [name for name, size in sizes.items() if size > PICTURE_BYTES[name]] == []
+
+
+def test_the_animation_is_the_recorded_forest():
+    """Catches an animation that was not made again after the drawing changed."""
+    last = visualize.forest_svg(ROOT / "assets/traces/1-dynamic-width.json.gz", 0).splitlines()
+    drawn = (DOCS / "images" / "verification.svg").read_text(encoding="utf-8")
+    assert [line for line in last[4:-2] if line not in drawn] == []
