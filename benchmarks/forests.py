@@ -1,6 +1,6 @@
 """Layers per iteration of each kind of forest, at a fixed width of four: no clock, the same on every machine.
 
-python benchmarks/forests.py --output benchmarks/results/forests.json
+python -m benchmarks.forests --output benchmarks/results/forests.json
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """A twin of a real model's size, measured: forwards against their floor, every method, widths and depths 2 to 8.
 
-    python benchmarks/gpu.py --size 8B --draft 68M
-    python benchmarks/gpu.py --size 0.3B --device cpu --max-new-tokens 32 --limit 2 --seeds 1
+    python -m benchmarks.gpu --size 8B --draft 68M
+    python -m benchmarks.gpu --size 0.3B --device cpu --max-new-tokens 32 --limit 2 --seeds 1
 
 Runs on whatever device there is; energy and peak memory are "not measured" where the device does not tell. Writes
 ``<size>-<device>.jsonl`` (one line a run; a stopped measurement goes on there) and ``<size>-<device>.json`` (the

@@ -1,6 +1,6 @@
 """Where an iteration goes: seconds of each part of a decode, itself without the parts called from it.
 
-    python benchmarks/iteration_parts.py --output benchmarks/results/iteration_parts.json
+    python -m benchmarks.iteration_parts --output benchmarks/results/iteration_parts.json
 
 Functions are wrapped by a clock for as long as the script runs, at 1 microsecond a call. The bundled pair, three
 prompts, two seeds; the settings are the defaults and the same law, each with sampled and likely forests.

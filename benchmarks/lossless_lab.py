@@ -6,7 +6,7 @@ draft, and one that asks the draft model alone.
 
 Writes ``assets/lessons/lossless.json``, ``lossless.svg`` and a trace for the fifth lesson.
 
-python benchmarks/lossless_lab.py
+python -m benchmarks.lossless_lab
 """
 
 import json

@@ -1,6 +1,6 @@
 """What an iteration costs outside the two models, on synthetic logits of any vocabulary.
 
-    python benchmarks/overhead.py --output benchmarks/results/overhead.json
+    python -m benchmarks.overhead --output benchmarks/results/overhead.json
 
 The shipped draft, score and verify run on rows whose forward hands out logits that are there already, so that what
 is timed is everything but the models. The logits of a slot are those of the draft model plus noise, so that drafts

@@ -3,7 +3,7 @@
 The lessons name nodes of these traces: record them again only together with the lessons. The trace and the figures
 of the fifth lesson come from ``lossless_lab.py``.
 
-python benchmarks/record_lessons.py
+python -m benchmarks.record_lessons
 """
 
 from pathlib import Path

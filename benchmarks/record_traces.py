@@ -1,6 +1,6 @@
 """Record the traces that come along in ``assets/traces``: the page opens on the first.
 
-python benchmarks/record_traces.py
+python -m benchmarks.record_traces
 """
 
 from pathlib import Path

@@ -1,6 +1,6 @@
 """What recording a trace costs: wall clock of ``decode`` with and without ``record=True``, interleaved.
 
-python benchmarks/recording_cost.py
+python -m benchmarks.recording_cost
 """
 
 import statistics

@@ -1,7 +1,7 @@
 """Build a twin: a Llama of a real model's shape and cost that computes what a bundled model computes.
 
-    python benchmarks/scale_twin.py --size 8B --output twins/8B
-    python benchmarks/scale_twin.py --size 68M --of draft --output twins/68M
+    python -m benchmarks.scale_twin --size 8B --output twins/8B
+    python -m benchmarks.scale_twin --size 68M --of draft --output twins/68M
     python -m dsbd bench --target twins/8B --draft twins/68M
 
 The vocabulary stays the bundled pair's 4,096 tokens, so the head and the sampling cost less than a real model's.

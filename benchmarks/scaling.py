@@ -1,6 +1,6 @@
 """How the cost of a token grows: with the prompt, with the width, with the depth, with the new tokens.
 
-    python benchmarks/scaling.py --output benchmarks/results/scaling.json --report scaling.html
+    python -m benchmarks.scaling --output benchmarks/results/scaling.json --report scaling.html
 
 Each axis is swept alone. Beside each measured time stands the limit: the forwards of an iteration, timed at that
 context and of that many tokens, over the layers the iteration yielded. The measured cost may grow no faster: the last

@@ -1,4 +1,4 @@
-"""How long a step of the viewer takes in headless Chromium: ``python benchmarks/viewer_steps.py TRACE``.
+"""How long a step of the viewer takes in headless Chromium: ``python -m benchmarks.viewer_steps TRACE``.
 
 Prints one JSON object: milliseconds per step and per iteration, script and layout together, as median and 90th
 percentile; the seconds of the scene; the bytes of the page without Plotly. Needs playwright and a ``chromium``.

@@ -7,6 +7,8 @@ import pytest
 
 import dsbd
 import visualize
+from dsbd.__main__ import COMMANDS
+from dsbd.methods import READS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -64,3 +66,19 @@ def test_the_animation_is_the_recorded_forest():
     last = visualize.forest_svg(ROOT / "assets/traces/1-dynamic-width.json.gz", 0).splitlines()
     drawn = (DOCS / "images" / "verification.svg").read_text(encoding="utf-8")
     assert [line for line in last[4:-2] if line not in drawn] == []
+
+
+def test_the_table_of_methods_is_what_they_read():
+    """Catches a setting that a method reads and the table leaves out."""
+    text = (DOCS / "methods.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \|", text, re.M)
+    table = {method: set(re.findall(r"`(\w+)`", fields)) for method, fields in rows}
+    assert table == {method: set(fields) for method, fields in READS.items()}
+
+
+def test_the_table_of_commands_is_what_there_is():
+    """Catches a command without documentation."""
+    text = (DOCS / "commands.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\| `([\w-]+)[^|]*` \|", text, re.M)
+    named = [command.__name__.rsplit(".", 1)[1].replace("_", "-") for command in COMMANDS]
+    assert sorted(documented) == sorted(named)

@@ -1,4 +1,4 @@
-"""Fails where a built page takes a script, a style, a font or a picture from another address, or misses one of its own."""
+"""Fails where a built page takes a script, style, font or picture from another address, or misses one of its own."""
 
 import re
 import sys
