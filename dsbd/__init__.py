@@ -14,7 +14,7 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.api import Update, decode, stream
-    from dsbd.errors import DsbdError, PairError, PromptError, SettingsError, TraceError
+    from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.models.pair import Pair, load_pair
     from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
@@ -28,12 +28,14 @@ _HOME = {
     "DecodingSettings": "dsbd.settings",
     "DsbdError": "dsbd.errors",
     "METHODS": "dsbd.settings",
+    "ModelError": "dsbd.errors",
     "Observer": "dsbd.observer",
     "Pair": "dsbd.models.pair",
     "PairError": "dsbd.errors",
     "PromptError": "dsbd.errors",
     "SettingsError": "dsbd.errors",
     "Stats": "dsbd.results",
+    "StoppedError": "dsbd.errors",
     "Trace": "dsbd.tracing.trace",
     "TraceError": "dsbd.errors",
     "Update": "dsbd.api",

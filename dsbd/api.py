@@ -1,6 +1,6 @@
 """The front door: decode a prompt, whole or step by step. What a caller gives is checked here."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -10,15 +10,18 @@ from dsbd.decoder import iterations
 from dsbd.errors import PairError
 from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, resolve
+from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
 from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
+TRYING = "trying out forests"
 Value = TypeVar("Value")
 
 
@@ -46,10 +49,11 @@ def decode(
     record: bool = False,
     observers: Sequence[Observer] = (),
     chat: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> DecodingResult:
     """Decode a prompt to the end; see :func:`stream`."""
     result = None
-    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat):
+    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop):
         result = update.result
     assert result is not None, "the last update carries the result"
     return result
@@ -62,6 +66,7 @@ def stream(
     record: bool = False,
     observers: Sequence[Observer] = (),
     chat: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Update]:
     """Decode a prompt, one :class:`Update` per iteration; the last carries the result. Closing it cancels.
 
@@ -73,19 +78,28 @@ def stream(
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: apply the model's chat template to the prompt.
+        stop: asked before each forward of a model, in trials of ``auto`` too; once it returns True the decode ends
+            with a StoppedError, inside an iteration.
 
     Raises:
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+        StoppedError: ``stop`` returned True.
     """
     asked = settings or DecodingSettings()
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
-    start = RunStart(pair, prompt, prompt_ids, _resolved(pair, prompt_ids, asked), Node(None, -1, 0))
-    return _updates(start, Recorder() if record else None, observers)
+    check = check_of(stop)
+    start = RunStart(pair, prompt, prompt_ids, _resolved(pair, prompt_ids, asked, check), Node(None, -1, 0))
+    return _updates(start, Recorder() if record else None, observers, check)
 
 
 def planning(
-    pair: Pair, prompt: str, settings: DecodingSettings, chat: bool = False
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings,
+    chat: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> Generator[PlanProgress, None, Plan | None]:
     """Resolve the ``auto`` fields of ``settings`` before :func:`stream` does, step by step; closing it cancels.
 
@@ -93,13 +107,13 @@ def planning(
         The plan, which is remembered for this pair; None where there is nothing to plan.
 
     Raises:
-        PromptError: the prompt does not fit the models.
-        PairError: the method drafts and the pair has no draft model.
+        PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
     prompt_ids = _checked_ids(pair, prompt, settings, chat)
     if not _has_auto(settings):
         return None
-    return (yield from run_trials(pair, prompt_ids, settings))
+    with memory_errors(TRYING):
+        return (yield from run_trials(pair, prompt_ids, settings, check_of(stop)))
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
@@ -109,14 +123,17 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
     return found
 
 
-def _updates(start: RunStart, recorder: Recorder | None, observers: Sequence[Observer]) -> Iterator[Update]:
+def _updates(
+    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check
+) -> Iterator[Update]:
     """The decoder's snapshots, with the recorder among the observers."""
     watching = observers if recorder is None else [*observers, recorder]
-    for snapshot in iterations(start, watching):
-        result = snapshot.result
-        if result is not None and recorder is not None:
-            result = replace(result, trace=recorder.trace())
-        yield Update(snapshot.pair, snapshot.candidates, result, recorder)
+    with memory_errors("decoding"):
+        for snapshot in iterations(start, watching, check):
+            result = snapshot.result
+            if result is not None and recorder is not None:
+                result = replace(result, trace=recorder.trace())
+            yield Update(snapshot.pair, snapshot.candidates, result, recorder)
 
 
 def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
@@ -130,9 +147,10 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     return prompt_ids
 
 
-def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> ResolvedSettings:
+def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:
     if _has_auto(asked):
-        asked = replace(asked, **_return_value(run_trials(pair, prompt_ids, asked)).values)
+        with memory_errors(TRYING):
+            asked = replace(asked, **_return_value(run_trials(pair, prompt_ids, asked, check)).values)
     return resolve(asked)
 
 

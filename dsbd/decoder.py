@@ -13,20 +13,22 @@ from dsbd.law.verify import verify
 from dsbd.observer import Observer, ObserverSet, RunStart
 from dsbd.score import score
 from dsbd.session import Session, Snapshot
+from dsbd.stopping import Check, never_stop
 
 
-def iterations(start: RunStart, observers: Sequence[Observer] = ()) -> Iterator[Snapshot]:
+def iterations(start: RunStart, observers: Sequence[Observer] = (), check: Check = never_stop) -> Iterator[Snapshot]:
     """Decode to the end, one :class:`Snapshot` per iteration; the last carries the result. Closing it cancels.
 
     Args:
         start: pair, prompt ids and resolved settings, all checked.
         observers: they see the start, each iteration and the result, outside the timed phases.
+        check: called before each forward of a model; what it raises ends the decode.
     """
     pair, settings, watching = start.pair, start.settings, ObserverSet(observers)
     watching.on_start(start)
     generator = torch.Generator(pair.device).manual_seed(settings.seed)
     clock = PhaseClock(pair.device, exact=bool(watching))
-    session = Session(start, clock, generator)
+    session = Session(start, clock, generator, check)
     with clock.phase("prefill"):
         session.prefill()
     while not session.done:

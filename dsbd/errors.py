@@ -4,6 +4,8 @@
     ├── SettingsError (also a ValueError)   a setting is out of range or contradicts another
     ├── PromptError   (also a ValueError)   the prompt does not fit the models
     ├── PairError                           models cannot be loaded, or cannot work together
+    ├── ModelError                          a model fails while it decodes: NaN logits, or no memory left
+    ├── StoppedError                        the host stopped the decode before its end
     ├── TraceError                          a trace file is unreadable, damaged or of another format
     ├── PageError                           the page cannot be served
     └── LessonError                         a lesson is not written as one, or names what its trace does not have
@@ -26,6 +28,14 @@ class PromptError(DsbdError, ValueError):
 
 class PairError(DsbdError):
     """Models cannot be loaded, or cannot work together."""
+
+
+class ModelError(DsbdError):
+    """A model fails while it decodes: its logits are not numbers, or memory runs out."""
+
+
+class StoppedError(DsbdError):
+    """The host stopped the decode before its end."""
 
 
 class TraceError(DsbdError):

@@ -17,6 +17,7 @@ from dsbd.models.rows import Row, new_row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored
+from dsbd.stopping import Check
 
 LONG = 1024
 """New tokens that room is made for at once; a longer decode makes more as it goes."""
@@ -54,19 +55,18 @@ class Snapshot:
 class Session:
     """One decode in progress."""
 
-    def __init__(self, start: RunStart, clock: PhaseClock, generator: torch.Generator) -> None:
+    def __init__(self, start: RunStart, clock: PhaseClock, generator: torch.Generator, check: Check) -> None:
         self._start = start
         self._clock = clock
         self.settings = start.settings
         self.beams = [Beam(start.root, 0.0)]
-        self.target_row = new_row(start.pair.target, self._slots_expected())
+        self.target_row = new_row(start.pair.target, self._slots_expected(), check)
         self.drafter: Drafter | None = None
         if self.settings.draft_depth > 0 and start.pair.draft is not None:
             ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
             ends[[token for token in start.pair.eos if token < ends.numel()]] = True
-            self.drafter = Drafter(
-                new_row(start.pair.draft, self._slots_expected()), self.settings, ends.to(start.pair.device), generator
-            )
+            row = new_row(start.pair.draft, self._slots_expected(), check)
+            self.drafter = Drafter(row, self.settings, ends.to(start.pair.device), generator)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
         self._finished: list[Hypothesis] = []
         self._length = 0

@@ -11,6 +11,7 @@ from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.session import draft_layers_passed
 from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.stopping import Check, never_stop
 
 _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
 
@@ -20,27 +21,30 @@ def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
     return _notebook.setdefault(pair, {})
 
 
-def run_trials(pair: Pair, prompt_ids: list[int], asked: DecodingSettings) -> Generator[PlanProgress, None, Plan]:
+def run_trials(
+    pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
+) -> Generator[PlanProgress, None, Plan]:
     """Make the plan for settings with a field ``auto``, or take the known one; closing it cancels.
 
     Args:
         pair: with a draft model.
         prompt_ids: ids of the prompt, with room for at least one new token.
         asked: settings of a drafting method.
+        check: called before each forward of a model; what it raises ends the trials.
     """
     known, key, room = known_plans(pair), plan_key(asked), pair.room_after(len(prompt_ids))
     if key in known:
         return known[key]
-    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen)), room)
+    made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen), check), room)
     if room >= TRIAL_TOKENS:  # shorter trials say too little to be remembered
         known[key] = made
     return made
 
 
-def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings) -> TrialRun:
+def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> TrialRun:
     """Decode, and only count."""
     tally = Tally()
-    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally]):
+    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally], check):
         pass
     return tally.trial_run()
 

@@ -25,15 +25,18 @@ import torch
 from dsbd.law.beams import Node, common_prefix
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
+from dsbd.stopping import Check, never_stop
 
 PATHS_PER_FORWARD = 16
+PREFILL_TOKENS = 512
+"""Tokens of a prompt that one forward takes in; a longer prompt takes several, and can be stopped between them."""
 
 
 class Row(Protocol):
     """What drafting and scoring ask of a model's memory."""
 
     forwards: int
-    """Forwards of the model so far, the prompt's included."""
+    """Forwards of the model so far; those of the prompt count as one."""
     peak_slots: int
     """Cache slots in use at the fullest moment."""
 
@@ -81,9 +84,10 @@ class Row(Protocol):
 class ForestRow:
     """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
-    def __init__(self, model: LanguageModel, slots: int = 0) -> None:
-        """``slots``: how many it is expected to need."""
+    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+        """``slots``: how many it is expected to need. ``check`` is called before each forward."""
         self.model = model
+        self._check = check
         self.cache = model.new_cache(slots)
         self.forwards = 0
         self.peak_slots = 0
@@ -101,12 +105,13 @@ class ForestRow:
 
     @torch.inference_mode()
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        if len(prompt) > 1:
-            self.cache.reserve(len(prompt) - 1)
-            tokens = torch.tensor([prompt[:-1]], device=self.model.device)
+        *stored, self._last_prompt_token = prompt
+        self.cache.reserve(len(stored))
+        for start in range(0, len(stored), PREFILL_TOKENS):
+            self._check()
+            tokens = torch.tensor([stored[start : start + PREFILL_TOKENS]], device=self.model.device)
             self.model.forward(tokens, cache=self.cache, last_only=True)
-            self.forwards += 1
-        self._last_prompt_token = prompt[-1]
+        self.forwards += bool(stored)
         self._first_position = len(prompt) - 1  # of the root
         self._settled = len(prompt) - 1  # slots
         self._settled_nodes = 0  # nodes among them: those with a length below this
@@ -134,6 +139,7 @@ class ForestRow:
         self._live = live
 
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        self._check()
         start = self._fed
         if start == 0:
             tokens = torch.cat([self._pending_tokens(), tokens])
@@ -239,9 +245,9 @@ class TracedRow(ForestRow):
 class GraphRow(ForestRow):
     """A forest row on a runner's buffers; what the runner has no bucket for goes on eagerly, for good."""
 
-    def __init__(self, model: LanguageModel, runner: GraphRunner) -> None:
+    def __init__(self, model: LanguageModel, runner: GraphRunner, check: Check = never_stop) -> None:
         """``runner`` was taken for this row, and is released with it."""
-        super().__init__(model)
+        super().__init__(model, check=check)
         weakref.finalize(self, runner.release)
         self._runner = runner
         self.cache.adopt(runner.buffers)
@@ -264,10 +270,12 @@ class GraphRow(ForestRow):
 class PathRows:
     """Every path a row of its own, computed anew: slow, obvious, and right for any causal model."""
 
-    def __init__(self, model: LanguageModel) -> None:
+    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+        """``check`` is called before each forward."""
         self.model = model
         self.forwards = 0
         self.peak_slots = 0
+        self._check = check
 
     @property
     def slots(self) -> int:
@@ -303,16 +311,23 @@ class PathRows:
         longest = max(len(path) for path in paths)
         rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
         last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
+        self._check()
         self.forwards += 1
         return self.model.forward(rows)[torch.arange(len(paths), device=last.device), last]
 
 
-def new_row(model: LanguageModel, slots: int = 0) -> Row:
-    """The kind of row that ``model.attention`` and ``model.engine`` name, with room for ``slots`` slots at once."""
+def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
+    """The kind of row that ``model.attention`` and ``model.engine`` name.
+
+    Args:
+        model: whose forwards the row makes.
+        slots: there is room for so many at once.
+        check: called before each forward.
+    """
     if model.attention != "forest":
-        return PathRows(model)
+        return PathRows(model, check)
     if model.engine == "graph" and model.runner.take():
-        return GraphRow(model, model.runner)
+        return GraphRow(model, model.runner, check)
     if model.engine == "traced":
-        return TracedRow(model, slots)
-    return ForestRow(model, slots)
+        return TracedRow(model, slots, check)
+    return ForestRow(model, slots, check)

@@ -5,12 +5,14 @@ import random
 import pytest
 import torch
 
+from dsbd.law.beams import Node
+from dsbd.models import rows
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import ForestRow
 from tests.models.driver import CLOSE, Driver, wandered
-from tests.models.tiny import FORESTS, WINDOW, tiny_model
+from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +104,24 @@ def test_check_fails_wrong_masks(family: str, dtype: torch.dtype, monkeypatch: p
     shipped = ForestRow._masks
     monkeypatch.setattr(ForestRow, "_masks", lambda self, seen, at: shipped(self, torch.zeros_like(seen), at))
     assert not check_forest(tiny_model(family, dtype=dtype)).passed
+
+
+@pytest.mark.parametrize("family", FORESTS)
+def test_a_prompt_in_parts_is_the_prompt_in_one(
+    family: str, models: dict[str, LanguageModel], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches positions, windows or masks of a later part that are not those of the whole prompt."""
+    model, source = _model(models, family), random.Random(7)
+    prompt = [source.randrange(VOCABULARY) for _ in range(2 * WINDOW + 4)]
+    found = []
+    for size in (len(prompt), WINDOW - 1, 1):
+        monkeypatch.setattr(rows, "PREFILL_TOKENS", size)
+        row, root = ForestRow(model), Node(None, -1, 0)
+        row.prefill(prompt, root)
+        row.open([root], 0)
+        none = torch.empty(0, dtype=torch.int64)
+        with torch.inference_mode():
+            found.append((row.feed(none, none, ()), row.slots, row.forwards))
+    for logits, slots, forwards in found[1:]:
+        assert float((logits - found[0][0]).abs().max()) < CLOSE
+        assert (slots, forwards) == found[0][1:]

@@ -1,0 +1,144 @@
+"""Stopping a decode inside an iteration: the host is asked before each forward of a model."""
+
+import gc
+import itertools
+from dataclasses import replace
+
+import pytest
+
+import dsbd
+from dsbd.api import planning
+from dsbd.auto.trials import known_plans
+from dsbd.models import rows
+from dsbd.models.engines import graph
+from dsbd.models.rows import GraphRow, new_row
+from dsbd.settings import AUTO
+from tests.toy_pair import toy_pair, toy_pair_on
+
+PROMPT = "Once upon"
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
+
+
+class StopAt:
+    """Says stop when asked for the ``number``-th time, and from then on."""
+
+    def __init__(self, number: int | None) -> None:
+        self.number, self.asked = number, 0
+
+    def __call__(self) -> bool:
+        self.asked += 1
+        return self.number is not None and self.asked >= self.number
+
+
+class Watch(dsbd.Observer):
+    """Notes what it hears."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def on_iteration(self, iteration) -> None:
+        self.heard.append("iteration")
+
+    def on_finish(self, result) -> None:
+        self.heard.append("finish")
+
+
+def test_a_decode_that_is_not_stopped_is_the_same_decode():
+    """Catches a question that changes what is decoded, or that is asked after the forward it is about."""
+    asked = StopAt(None)
+    result = dsbd.decode(toy_pair(), PROMPT, SETTINGS, stop=asked)
+    assert result.beams == dsbd.decode(toy_pair(), PROMPT, SETTINGS).beams
+    assert asked.asked == result.stats.target_calls + result.stats.draft_calls
+
+
+def test_a_stop_ends_the_decode_before_the_next_forward():
+    """Catches a stop that waits for the end of an iteration, is missed, or leaves something behind."""
+    pair, expected = toy_pair(), dsbd.decode(toy_pair(), PROMPT, SETTINGS)
+    forwards = expected.stats.target_calls + expected.stats.draft_calls
+    per_iteration = 1 + SETTINGS.draft_depth
+    for number in range(1, forwards + 1):
+        stop, watch = StopAt(number), Watch()
+        with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
+            dsbd.decode(pair, PROMPT, SETTINGS, observers=[watch], stop=stop)
+        assert stop.asked == number
+        assert "finish" not in watch.heard
+        if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
+            assert len(watch.heard) == max(number - 3, 0) // per_iteration
+    again = dsbd.decode(pair, PROMPT, SETTINGS)
+    assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
+
+
+def test_a_recording_keeps_what_was_reached():
+    """Catches a stop after which the trace of the iterations before is gone."""
+    stop = StopAt(None)
+    updates = dsbd.stream(toy_pair(), PROMPT, SETTINGS, record=True, stop=stop)
+    update = next(updates)
+    stop.number = stop.asked + 2  # inside the second iteration
+    with pytest.raises(dsbd.StoppedError):
+        next(updates)
+    assert len(update.trace.iterations) == 1
+    assert update.trace.result is None
+    assert dsbd.verify_trace(update.trace).failure is None
+
+
+def test_models_that_need_a_row_per_path_can_be_stopped():
+    """Catches a question that only one kind of row asks."""
+    pair = toy_pair()
+    slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))
+    stop = StopAt(3)
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.decode(slow, PROMPT, SETTINGS, stop=stop)
+    assert stop.asked == 3
+
+
+def test_a_stop_gives_captured_buffers_back(monkeypatch):
+    """Catches buffers of fixed shape that stay taken, so that every later decode is slower."""
+    monkeypatch.setattr(graph, "cuda_graph", lambda function, arguments: lambda: function(*arguments))
+    pair = toy_pair_on("graph")
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.decode(pair, PROMPT, SETTINGS, stop=StopAt(4))
+    gc.collect()
+    assert isinstance(new_row(pair.target), GraphRow)
+    assert isinstance(new_row(pair.draft), GraphRow)
+
+
+def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
+    """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards of their own."""
+    monkeypatch.setattr(rows, "PREFILL_TOKENS", 4)
+    prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
+    stop, watch = StopAt(4), Watch()
+    with pytest.raises(dsbd.StoppedError):
+        dsbd.decode(toy_pair(), prompt, SETTINGS, observers=[watch], stop=stop)
+    assert (stop.asked, watch.heard) == (4, [])
+    parts = dsbd.decode(toy_pair(), prompt, SETTINGS)
+    monkeypatch.undo()
+    whole = dsbd.decode(toy_pair(), prompt, SETTINGS)
+    assert [beam.token_ids for beam in parts.beams] == [beam.token_ids for beam in whole.beams]
+    assert parts.stats.target_calls == whole.stats.target_calls
+
+
+def test_trials_of_auto_can_be_stopped():
+    """Catches a plan that nobody can stop, or one made of trials that were cut short."""
+    pair, asked = replace(toy_pair()), replace(SETTINGS, draft_width=AUTO)
+    for start in (
+        lambda stop: list(planning(pair, PROMPT, asked, stop=stop)),
+        lambda stop: dsbd.stream(pair, PROMPT, asked, stop=stop),
+    ):
+        stop = StopAt(40)
+        with pytest.raises(dsbd.StoppedError):
+            start(stop)
+        assert stop.asked == 40
+        assert known_plans(pair) == {}
+
+
+def test_a_stop_can_come_from_anywhere():
+    """Catches a host whose own exception is swallowed."""
+    numbers = itertools.count()
+
+    def stop() -> bool:
+        if next(numbers) == 2:
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        dsbd.decode(toy_pair(), PROMPT, SETTINGS, stop=stop)
