@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
+from dsbd.errors import ModelError
 from dsbd.law.beams import Node
 from dsbd.law.laws import TopTokens
 from dsbd.topk import distinct_top
@@ -67,7 +68,9 @@ class NextTokensOnDemand(_Named):
     @torch.inference_mode()
     def _make(self, places: list[int]) -> list[TopTokens]:
         tokens, log_probs, _ = next_token_rows(self._logits[places], self._top_k)
-        return [TopTokens(*row) for row in zip(tokens.numpy(), log_probs.double().numpy(), strict=True)]
+        wide = log_probs.double().numpy()
+        require_numbers(wide, "target")
+        return [TopTokens(*row) for row in zip(tokens.numpy(), wide, strict=True)]
 
     def log_prob(self, node: Node) -> float:
         return self._log_probs[self._slot(node, len(self._log_probs))]
@@ -89,6 +92,7 @@ class NextTokensCopied(_Named):
     """
 
     def __init__(self, tokens: np.ndarray, log_probs: np.ndarray, own: np.ndarray) -> None:
+        require_numbers(log_probs, "target")
         self._tokens, self._log_probs, self._own = tokens, log_probs, own
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
@@ -98,6 +102,23 @@ class NextTokensCopied(_Named):
 
     def log_prob(self, node: Node) -> float:
         return float(self._own[self._slot(node, self._own.size)])
+
+
+def require_numbers(log_probs: np.ndarray, role: str) -> None:
+    """Refuse log-probabilities that hold a NaN; one NaN among a row's logits makes all of the row NaN.
+
+    Args:
+        log_probs: on the host, of any shape; minus infinity is a number here.
+        role: ``target`` or ``draft``, for the message.
+
+    Raises:
+        ModelError: there is a NaN.
+    """
+    if np.isnan(log_probs).any():
+        raise ModelError(
+            f"the {role} model returns logits that are not numbers (NaN); load the pair with dtype float32, "
+            f"or check the weights"
+        )
 
 
 def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:

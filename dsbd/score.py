@@ -16,7 +16,7 @@ from dsbd.draft import DraftedLayer
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.models.rows import Row
-from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows
+from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
 from dsbd.settings import ResolvedSettings
 
 
@@ -130,7 +130,9 @@ class _HostLayer(NamedTuple):
     def read(host: _Host, vocabulary: int) -> "_HostLayer":
         """The parts in the order of :func:`_parts`."""
         parents, tokens = np.divmod(host.ints(), vocabulary)
-        return _HostLayer(parents, tokens, host.floats(), host.floats(), host.ints().tolist())
+        layer = _HostLayer(parents, tokens, host.floats(), host.floats(), host.ints().tolist())
+        require_numbers(layer.log_probs, "draft")
+        return layer
 
 
 class _ForestBuilder:

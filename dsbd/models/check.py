@@ -3,6 +3,7 @@
 Models with position biases of their own (ALiBi), recurrent states or unusual layers do not.
 """
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -58,6 +59,8 @@ def _compare(model: LanguageModel, tried: MakeRow, trusted: MakeRow, names: str)
         return ForestCheck(False, float("inf"), f"{type(error).__name__}: {str(error).splitlines()[0][:120]}")
     theirs = _two_iterations(trusted(model), model)
     distance = float((ours - theirs).square().mean().sqrt() / (theirs - theirs.mean()).square().mean().sqrt())
+    if math.isnan(distance):
+        return ForestCheck(False, float("inf"), "the logits are not numbers (NaN)")
     passed = distance <= TOLERANCE.get(model.dtype, 0.08)
     return ForestCheck(passed, distance, f"{names} {'agree' if passed else 'differ'}")
 

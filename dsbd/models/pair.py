@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import re
 import sys
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ from dsbd.errors import PairError, PromptError
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_engine, check_forest
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.memory import is_out_of_memory
 from dsbd.models.pieces import TokenBytes
 from dsbd.models.threads import limit_threads
 
@@ -218,14 +220,21 @@ def _load(source: str | Path, device: torch.device, dtype: str) -> LanguageModel
             raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
         attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
         model = _from_pretrained(name, resolve_dtype(dtype, device), attention)
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError) as error:
+        if dtype == "auto" and device.type == "cpu" and model.num_parameters() < FLOAT32_BELOW:
+            model = _from_pretrained(name, torch.float32, attention)
+        pack_groups(model)
+        model = model.to(device).eval()
+    except (pickle.UnpicklingError, EOFError, IndexError):
         raise PairError(
-            f"cannot load {name!r}: {_first_line(error)}; give a folder or hub id of a causal language model"
+            f"cannot load {name!r}: its weights are a pickle that holds more than tensors or is damaged; a pickle can "
+            f"run code, so it is not read further; save the weights as safetensors"
         ) from None
-    if dtype == "auto" and device.type == "cpu" and model.num_parameters() < FLOAT32_BELOW:
-        model = _from_pretrained(name, torch.float32, attention)
-    pack_groups(model)
-    return LanguageModel(model.to(device).eval(), _display_name(source), _revision(model))
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError, SafetensorError, MemoryError) as error:
+        remedy = "give a folder or hub id of a causal language model"
+        if is_out_of_memory(error):
+            remedy = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
+        raise PairError(f"cannot load {name!r}: {_first_line(error)}; {remedy}") from None
+    return LanguageModel(model, _display_name(source), _revision(model))
 
 
 def _require_name(source: str | Path) -> str:

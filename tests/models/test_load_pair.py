@@ -1,5 +1,8 @@
 """What load_pair refuses, in one line that names the value and the remedy; and what it falls back to."""
 
+import io
+import os
+import pickle
 from pathlib import Path
 
 import pytest
@@ -87,6 +90,47 @@ def test_truncated_weights(tmp_path: Path) -> None:
     weights = tmp_path / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:200])
     _refused(tmp_path.name, "give a folder or hub id", target=tmp_path)
+
+
+class Malicious:
+    """Runs a command when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple:
+        return os.system, (f"touch {self.mark}",)
+
+
+def _zipped(mark: Path) -> bytes:
+    file = io.BytesIO()
+    torch.save({"lm_head.weight": Malicious(mark)}, file)
+    return file.getvalue()
+
+
+def _bare(mark: Path) -> bytes:
+    return pickle.dumps(Malicious(mark), protocol=2)
+
+
+@pytest.mark.parametrize("content", [_zipped, _bare, lambda mark: b"rubbish", lambda mark: b""])
+def test_pickled_weights_are_not_run(content, tmp_path: Path) -> None:
+    """Catches weights that run code, an unpickling error that escapes, and torch's advice to run them all the same."""
+    _save(tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "pytorch_model.bin").write_bytes(content(tmp_path / "mark"))
+    message = _refused(tmp_path.name, "save the weights as safetensors", target=tmp_path)
+    assert "weights_only" not in message
+    assert not (tmp_path / "mark").exists()
+
+
+def test_weights_too_large_for_memory(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches an error of torch that escapes where a model does not fit the device, and a wrong remedy."""
+
+    def to(self, device):
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 80 GiB.")
+
+    monkeypatch.setattr(torch.nn.Module, "to", to)
+    _refused(target.name, "memory ran out", "smaller model", target=target)
 
 
 def test_encoder_decoder(tmp_path: Path) -> None:
