@@ -9,8 +9,6 @@ import torch
 from transformers import Cache
 
 from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
-from dsbd.models.engines.graph import GraphRunner
-from dsbd.models.engines.traced import TracedForward
 
 
 @dataclass(frozen=True)
@@ -72,16 +70,6 @@ class LanguageModel:
     @cached_property
     def _accepts(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.model.forward).parameters)
-
-    @cached_property
-    def runner(self) -> GraphRunner:
-        """The captured forwards, made when first used."""
-        return GraphRunner(self)
-
-    @cached_property
-    def traced(self) -> TracedForward:
-        """The traced forward, made when first used."""
-        return TracedForward(self)
 
     @cached_property
     def layer_shapes(self) -> list[LayerShape]:

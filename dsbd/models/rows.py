@@ -23,7 +23,8 @@ import numpy as np
 import torch
 
 from dsbd.law.beams import Node, common_prefix
-from dsbd.models.engines.graph import GraphRunner
+from dsbd.models.engines.graph import GraphRunner, runner_of
+from dsbd.models.engines.traced import traced_forward_of
 from dsbd.models.language_model import LanguageModel
 from dsbd.stopping import Check, never_stop
 
@@ -239,7 +240,7 @@ class TracedRow(ForestRow):
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
-        return self.model.traced.run(tokens, positions, masks, self.cache)
+        return traced_forward_of(self.model).run(tokens, positions, masks, self.cache)
 
 
 class GraphRow(ForestRow):
@@ -326,8 +327,8 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
     """
     if model.attention != "forest":
         return PathRows(model, check)
-    if model.engine == "graph" and model.runner.take():
-        return GraphRow(model, model.runner, check)
+    if model.engine == "graph" and runner_of(model).take():
+        return GraphRow(model, runner_of(model), check)
     if model.engine == "traced":
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)

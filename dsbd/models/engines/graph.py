@@ -11,14 +11,13 @@ The buffers serve one decode at a time. A second one that runs beside it, and on
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
-
-if TYPE_CHECKING:
-    from dsbd.models.language_model import LanguageModel
+from dsbd.models.language_model import LanguageModel
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
@@ -36,12 +35,13 @@ class GraphRunner:
     """The buffers of one model and the forwards captured on them.
 
     Args:
-        model: takes ``position_ids`` and one mask per attention window.
+        model: takes ``position_ids`` and one mask per attention window; it is not kept, so that it can be freed.
         capture: makes a forward that can be repeated; None records a CUDA graph.
     """
 
-    def __init__(self, model: "LanguageModel", capture: Capture | None = None) -> None:
-        self._model = model
+    def __init__(self, model: LanguageModel, capture: Capture | None = None) -> None:
+        self._module, self._vocabulary_limit = model.model, model.vocabulary_limit
+        self._device, self._dtype = model.device, model.dtype
         self._capture = capture or cuda_graph
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
@@ -75,30 +75,40 @@ class GraphRunner:
         end = first_slot + count
         shape = _bucket(TOKEN_BUCKETS, count), _bucket(SLOT_BUCKETS, end)
         if shape not in self._forwards:
-            inputs = _Inputs(self._model, *shape, trash=self.capacity - 1, kinds=list(masks))
+            inputs = _Inputs(*shape, trash=self.capacity - 1, kinds=list(masks), device=self._device, dtype=self._dtype)
             inputs.fill(tokens, positions, masks, first_slot)
             keys, values = [row.keys for row in self._cache.rows], [row.values for row in self._cache.rows]
-            arguments = (self._model.model, *inputs.tensors(), keys, values, shape[1])
+            arguments = (self._module, *inputs.tensors(), keys, values, shape[1])
             self._forwards[shape] = inputs, self._capture(forward_on_buffers, arguments)
         inputs, forward = self._forwards[shape]
         inputs.fill(tokens, positions, masks, first_slot)
-        limit = self._model.vocabulary_limit
-        return forward()[0, :count, :limit].clone()  # the next replay writes over it
+        return forward()[0, :count, : self._vocabulary_limit].clone()  # the next replay writes over it
+
+
+_runners: WeakKeyDictionary[LanguageModel, GraphRunner] = WeakKeyDictionary()
+
+
+def runner_of(model: LanguageModel) -> GraphRunner:
+    """The captured forwards of a model, made when first asked for and freed with the model."""
+    if model not in _runners:
+        _runners[model] = GraphRunner(model)
+    return _runners[model]
 
 
 class _Inputs:
     """Where one bucket's forward reads its inputs."""
 
-    def __init__(self, model: "LanguageModel", tokens: int, slots: int, trash: int, kinds: list[str]) -> None:
-        device = model.device
+    def __init__(
+        self, tokens: int, slots: int, *, trash: int, kinds: list[str], device: torch.device, dtype: torch.dtype
+    ) -> None:
         self._trash = trash
-        self._unseen = torch.finfo(model.dtype).min
+        self._unseen = torch.finfo(dtype).min
         self._numbers = torch.arange(trash + 1, device=device)
         self.tokens = torch.zeros(1, tokens, dtype=torch.int64, device=device)
         self.positions = torch.zeros_like(self.tokens)
         self.slots = torch.full((tokens,), trash, dtype=torch.int64, device=device)
         shape = (1, 1, tokens, slots)
-        self.masks = {kind: torch.full(shape, self._unseen, dtype=model.dtype, device=device) for kind in kinds}
+        self.masks = {kind: torch.full(shape, self._unseen, dtype=dtype, device=device) for kind in kinds}
 
     def tensors(self) -> tuple[torch.Tensor, torch.Tensor, Masks, torch.Tensor]:
         return self.tokens, self.positions, self.masks, self.slots

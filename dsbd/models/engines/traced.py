@@ -13,16 +13,15 @@ the wrong one for other tokens, so such models are left alone, and the check at 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from transformers.utils import logging as transformers_logging
 
 from dsbd.models.cache import ForestCache
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
-
-if TYPE_CHECKING:
-    from dsbd.models.language_model import LanguageModel
+from dsbd.models.language_model import LanguageModel
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
@@ -57,8 +56,8 @@ class _OnBuffers(torch.nn.Module):
 class TracedForward:
     """The traced forward of one model; several decodes may use it at a time, each with its own cache."""
 
-    def __init__(self, model: "LanguageModel") -> None:
-        self._model = model
+    def __init__(self, model: LanguageModel) -> None:
+        self._module, self._vocabulary_limit = model.model, model.vocabulary_limit
         self._forward: Any = None
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache) -> torch.Tensor:
@@ -70,16 +69,26 @@ class TracedForward:
         forward = self._forward or self._trace(list(masks), cache, inputs)
         logits: torch.Tensor = forward(*inputs)[0]
         cache.extend(tokens.numel())
-        return logits[:, : self._model.vocabulary_limit]
+        return logits[:, : self._vocabulary_limit]
 
     def _trace(self, kinds: list[str], cache: ForestCache, inputs: tuple[Any, ...]) -> Any:
         """Trace the forward of several tokens, for a size of one is taken for a constant; one token runs eagerly."""
-        forward = _OnBuffers(self._model.model, kinds, cache.layout)
+        forward = _OnBuffers(self._module, kinds, cache.layout)
         if inputs[0].numel() == 1:
             return forward
         with _quiet():
             self._forward = torch.jit.trace(forward, inputs, check_trace=False)
         return self._forward
+
+
+_forwards: WeakKeyDictionary[LanguageModel, TracedForward] = WeakKeyDictionary()
+
+
+def traced_forward_of(model: LanguageModel) -> TracedForward:
+    """The traced forward of a model, made when first asked for and freed with the model."""
+    if model not in _forwards:
+        _forwards[model] = TracedForward(model)
+    return _forwards[model]
 
 
 @contextmanager

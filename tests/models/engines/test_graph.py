@@ -1,6 +1,8 @@
 """Forwards of fixed shape on static buffers against eager ones. What a device captures is replaced by a plain call,
 so that buckets, padding, slots and masks are tested where there is no GPU."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -75,7 +77,7 @@ def test_graph_and_eager_decode_alike(forest: str) -> None:
     assert [beam.log_weight for beam in ours] == pytest.approx([beam.log_weight for beam in theirs], abs=1e-6)
 
 
-def test_buckets_are_reused() -> None:
+def test_buckets_are_reused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a capture per forward."""
     captured = []
 
@@ -84,19 +86,31 @@ def test_buckets_are_reused() -> None:
         return plain(function, arguments)
 
     pair = toy_pair_on("graph")
-    pair.target.__dict__["runner"] = GraphRunner(pair.target, counting)
+    monkeypatch.setitem(graph._runners, pair.target, GraphRunner(pair.target, counting))
     for seed in range(3):
         dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
     assert 1 <= len(captured) == len(set(captured)) <= 3
 
 
-def test_check_sees_a_wrong_capture() -> None:
+def test_check_sees_a_wrong_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a check at load that lets captured forwards differ."""
     model = graphed("llama", torch.float32)
     assert check_engine(model).passed
     wrong = graphed("llama", torch.float32)
-    wrong.__dict__["runner"] = GraphRunner(wrong, lambda function, arguments: lambda: 0.7 * function(*arguments))
+    doctored = GraphRunner(wrong, lambda function, arguments: lambda: 0.7 * function(*arguments))
+    monkeypatch.setitem(graph._runners, wrong, doctored)
     assert not check_engine(wrong).passed
+
+
+def test_what_is_captured_is_freed_with_its_model() -> None:
+    """Catches buffers and captured forwards of every model that was ever loaded."""
+    model = graphed("llama")
+    row = new_row(model)
+    seen = weakref.ref(row._runner)
+    assert new_row(model).cache.buffers is not row.cache.buffers  # made once, and taken
+    del row, model
+    gc.collect()
+    assert seen() is None
 
 
 def test_engine_names(monkeypatch: pytest.MonkeyPatch) -> None:

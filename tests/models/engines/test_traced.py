@@ -50,7 +50,7 @@ def test_one_trace_serves_decodes_side_by_side() -> None:
     for _ in range(4):
         for driver in drivers:
             driver.iterate(depth=2, width=3, keep=2, layerwise=False, gap=0)
-            traces.append(model.traced._forward)
+            traces.append(traced.traced_forward_of(model)._forward)
     assert max(driver.worst for driver in drivers) < CLOSE
     assert len(set(traces)) == 1
     assert isinstance(traces[0], torch.jit.ScriptModule)
