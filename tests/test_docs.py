@@ -1,6 +1,8 @@
 """The documentation: every public name has its place, every link leads somewhere, pictures stay light."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,3 +84,20 @@ def test_the_table_of_commands_is_what_there_is():
     documented = re.findall(r"^\| `([\w-]+)[^|]*` \|", text, re.M)
     named = [command.__name__.rsplit(".", 1)[1].replace("_", "-") for command in COMMANDS]
     assert sorted(documented) == sorted(named)
+
+
+@pytest.mark.parametrize(
+    ("page", "passes"),
+    [
+        ('<script src="own.js"></script><a href="https://example.org">a link fetches nothing</a>', True),
+        ('<script src="https://example.org/a.js"></script>', False),
+        ('<link rel="stylesheet" href="//example.org/a.css">', False),
+        ('<img src="missing.png">', False),
+    ],
+)
+def test_the_check_of_the_site_sees_what_a_page_fetches(page, passes, tmp_path):
+    """Catches a check that lets a font or a script of another address through."""
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    (tmp_path / "own.js").write_text("", encoding="utf-8")
+    checked = subprocess.run([sys.executable, ROOT / ".ci/docs/check_site.py", tmp_path], capture_output=True)
+    assert (checked.returncode == 0) is passes
