@@ -9,14 +9,14 @@ from typing import Any
 import torch
 
 from dsbd.api import decode
-from dsbd.clock import PHASES, synchronise
+from dsbd.clock import synchronise
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
-from dsbd.results import DecodingResult, Stats
+from dsbd.results import PHASES, DecodingResult, Stats
 
 
 @dataclass(frozen=True)
