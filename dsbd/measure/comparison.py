@@ -1,7 +1,7 @@
 """Methods side by side on one prompt: interleaved, after a warm-up, quality beside speed."""
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -29,9 +29,17 @@ class Progress:
 
 
 def compare(
-    pair: Pair, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int = 3
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings,
+    methods: Sequence[str],
+    runs: int = 3,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Progress]:
     """Run each method ``runs`` times in turn, with seeds seed, seed + 1, ...; closing the iterator stops it.
+
+    Args:
+        stop: asked inside the runs; once it returns True the comparison ends with a StoppedError.
 
     Yields:
         Progress after each run. The last one's ``result`` is plain data:
@@ -40,20 +48,26 @@ def compare(
 
     Raises:
         SettingsError: no method, an unknown or repeated one, or runs out of range.
+        StoppedError: ``stop`` returned True.
     """
     _require(methods, runs)
-    return _compare(pair, prompt, settings, methods, runs)
+    return _compare(pair, prompt, settings, methods, runs, stop)
 
 
 def _compare(
-    pair: Pair, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int
+    pair: Pair,
+    prompt: str,
+    settings: DecodingSettings,
+    methods: Sequence[str],
+    runs: int,
+    stop: Callable[[], bool] | None,
 ) -> Iterator[Progress]:
     contenders = tuple(Contender(name, name, replace(settings, method=name)) for name in methods)
     contest = Contest(contenders, (prompt,), runs)
     require_runnable(pair, contest)
     total, results = len(methods) + contest.total, ResultsFile()
     contest = resolve_auto(pair, contest, results)
-    for done, step in enumerate(measure(pair, contest, results), 1):
+    for done, step in enumerate(measure(pair, contest, results, stop=stop), 1):
         if done < total:
             yield Progress(done, total, step.contender.method)
     tables = runs_of(contest, results)

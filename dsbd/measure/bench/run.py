@@ -1,7 +1,7 @@
 """One measured run of one contender on one prompt: speed, counts, quality, memory, energy."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,14 +9,14 @@ from typing import Any
 import torch
 
 from dsbd.api import decode
-from dsbd.clock import synchronise
+from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
-from dsbd.results import PHASES, DecodingResult, Stats
+from dsbd.results import DecodingResult, Stats
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,18 @@ class Measured:
 
 
 def measure_run(
-    pair: Pair, contender: Contender, prompt: str, seed: int, meters: Mapping[str, Meter] | None = None
+    pair: Pair,
+    contender: Contender,
+    prompt: str,
+    seed: int,
+    meters: Mapping[str, Meter] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Run:
     """Run once; the clock and the meters measure nothing but the call itself."""
     prompt_ids = pair.encode(prompt)
     with as_shipped(pair) if contender.method in OPPONENTS else nullcontext():
-        measured = _measured(pair, replace(contender, settings=replace(contender.settings, seed=seed)), prompt, meters)
+        seeded = replace(contender, settings=replace(contender.settings, seed=seed))
+        measured = _measured(pair, seeded, prompt, meters, stop)
     found, seconds = measured.hypotheses, measured.seconds
     weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in found.token_ids]
     return Run(
@@ -71,7 +77,13 @@ def measure_run(
     )
 
 
-def _measured(pair: Pair, contender: Contender, prompt: str, meters: Mapping[str, Meter] | None) -> Measured:
+def _measured(
+    pair: Pair,
+    contender: Contender,
+    prompt: str,
+    meters: Mapping[str, Meter] | None,
+    stop: Callable[[], bool] | None,
+) -> Measured:
     prompt_ids, watching, cuda = pair.encode(prompt), meters or {}, pair.device.type == "cuda"
     theirs = contender.method in OPPONENTS
     prefill = generate_prefill_seconds(pair, prompt_ids, contender) if theirs else 0.0
@@ -84,7 +96,7 @@ def _measured(pair: Pair, contender: Contender, prompt: str, meters: Mapping[str
     if theirs:
         found = _generated(generate(pair, prompt_ids, contender.method, contender.settings), prefill)
     else:
-        found = _decoded(decode(pair, prompt, contender.settings))
+        found = _decoded(decode(pair, prompt, contender.settings, stop=stop))
     synchronise(pair.device)
     seconds = time.perf_counter() - start
     energy = {name: meter.end() for name, meter in watching.items()}

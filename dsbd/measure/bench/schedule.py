@@ -1,7 +1,7 @@
 """The order of the runs: warmed up, the contenders interleaved in random order, what is there already left out."""
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from dsbd.measure.bench.contenders import Contender, Contest
@@ -25,12 +25,17 @@ class Step:
 
 
 def measure(
-    pair: Pair, contest: Contest, results: ResultsFile, meters: Mapping[str, Meter] | None = None
+    pair: Pair,
+    contest: Contest,
+    results: ResultsFile,
+    meters: Mapping[str, Meter] | None = None,
+    stop: Callable[[], bool] | None = None,
 ) -> Iterator[Step]:
     """Run what the results do not hold yet, the contenders of each prompt in random order; closing it stops.
 
     Args:
         contest: without ``auto``: a warm-up of a few tokens is too short to resolve it well.
+        stop: asked inside the runs of this package's methods; once it returns True they end with a StoppedError.
 
     Yields:
         A :class:`Step` after each warm-up and each run.
@@ -46,19 +51,19 @@ def measure(
     ]
     for contender in contest.contenders:
         if any(contender is waiting for waiting, _, _ in missing):
-            warm_up(pair, contender, contest.prompts[0])
+            warm_up(pair, contender, contest.prompts[0], stop)
             yield Step(contender, None, len(missing))
     for done, (contender, prompt, seed) in enumerate(missing, 1):
-        run = measure_run(pair, contender, prompt, seed, meters)
+        run = measure_run(pair, contender, prompt, seed, meters, stop)
         results.add(contender, run)
         yield Step(contender, run, len(missing) - done)
 
 
-def warm_up(pair: Pair, contender: Contender, prompt: str) -> None:
+def warm_up(pair: Pair, contender: Contender, prompt: str, stop: Callable[[], bool] | None = None) -> None:
     """Make a short run that does not count."""
     settings = contender.settings
     short = replace(settings, max_new_tokens=min(WARM_UP_TOKENS, settings.max_new_tokens))
-    measure_run(pair, replace(contender, settings=short), prompt, settings.seed)
+    measure_run(pair, replace(contender, settings=short), prompt, settings.seed, stop=stop)
 
 
 def runs_of(contest: Contest, results: ResultsFile) -> dict[str, list[list[Run | None]]]:

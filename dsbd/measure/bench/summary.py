@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from dsbd.clock import PHASES
 from dsbd.measure.bench.cache_bytes import memory_of
 from dsbd.measure.bench.contenders import BASELINE, Contender, Contest
 from dsbd.measure.bench.limits import limits_of
@@ -22,7 +23,6 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import runs_of
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
-from dsbd.results import ITERATION_PHASES
 
 
 def summarise(contest: Contest, results: ResultsFile, baselines: Sequence[str] = (BASELINE,)) -> BenchSummary:
@@ -148,9 +148,8 @@ def _per_iteration(runs: Sequence[Run]) -> dict[str, float] | None:
     iterations = sum(run.iterations or 0 for run in timed)
     if not iterations:
         return None
-    return {
-        name: 1000 * sum((run.phase_seconds or {})[name] for run in timed) / iterations for name in ITERATION_PHASES
-    }
+    phases = [name for name in PHASES if name != "prefill"]
+    return {name: 1000 * sum((run.phase_seconds or {})[name] for run in timed) / iterations for name in phases}
 
 
 def _energy(runs: Sequence[Run]) -> dict[str, EnergyPerToken] | None:
