@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-from dsbd.results import PHASES
+PHASES = ("prefill", "draft", "score", "verify", "commit")
 
 
 def synchronise(device: torch.device) -> None:

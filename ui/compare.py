@@ -6,18 +6,17 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from dsbd.errors import DsbdError, SettingsError
+from dsbd.errors import DsbdError, SettingsError, StoppedError
 from dsbd.measure.comparison import Progress
 from dsbd.settings import METHODS, DecodingSettings
 from visualize import compare_figure
 
 from . import messages
-from .decode import KEEP, alert, sentence
+from .decode import KEEP, alert, for_programs, queue_is_full, sentence, settings_from, why_stopped
 from .engine import Engine
 from .form import FIELDS, METHOD_LABELS, check_prompt
 from .stopped import halt, was_halted
 
-MAX_RUNS = 5
 BASELINE = "beam_sampling"
 NOT_MEASURED = "not measured"
 CHART_HEIGHT = 860
@@ -30,7 +29,8 @@ COLUMNS = (
     ("best_log_weight", "Best log-weight", 2),
 )
 
-STOPPED = "Stopped. The figures of an unfinished comparison are not shown."
+UNFINISHED = "The figures of an unfinished comparison are not shown."
+STOPPED = f"Stopped. {UNFINISHED}"
 
 
 class Frame(NamedTuple):
@@ -45,9 +45,9 @@ class Frame(NamedTuple):
     halted_at: Any = KEEP
 
 
-def begin() -> Frame:
+def begin(engine: Engine, session: str) -> Frame:
     """The comparison waits for its turn."""
-    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+    return Frame(note=engine.visitors.wait(session), run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
 def ready(note: Any = KEEP, problem: str = "") -> Frame:
@@ -55,29 +55,36 @@ def ready(note: Any = KEEP, problem: str = "") -> Frame:
     return Frame(note=note, problem=problem, run=gr.update(visible=True), stop=gr.update(visible=False))
 
 
-def stopped() -> Frame:
+def stopped(engine: Engine, session: str) -> Frame:
     """The visitor stopped the comparison; a part of it would be no comparison."""
+    engine.visitors.stop(session)
     return ready(STOPPED)._replace(halted_at=halt())
 
 
-def broke_off(halted_at: float | None) -> Frame:
-    """The comparison ended by an error that nobody foresaw, or by Stop."""
+def broke_off(engine: Engine, session: str, halted_at: float | None) -> Frame:
+    """The comparison ended by Stop, was not let into the queue, or failed in a way that nobody foresaw."""
     if was_halted(halted_at):
         return ready(STOPPED)
+    if engine.visitors.was_refused(session):
+        return ready("", alert(queue_is_full(engine)))
     return ready("", alert("The comparison broke off on the server. The page is ready for another one."))
 
 
 def run(
-    engine: Engine, prompt: Any, methods: Sequence[str], runs: Any, max_new_tokens: Any, *values: Any
+    engine: Engine, session: str, prompt: Any, methods: Any, runs: Any, max_new_tokens: Any, *values: Any
 ) -> Iterator[Frame]:
     """Measure; one frame per piece of progress, the last with table and charts."""
-    try:
-        settings = shared_settings(values, max_new_tokens)
-        chosen, times = check_choice(methods, runs)
-        for progress in engine.compare(check_prompt(prompt), settings, chosen, times):
-            yield done(progress.result) if progress.result is not None else going(progress)
-    except DsbdError as error:
-        yield ready("", alert(sentence(error)))
+    seconds = engine.limits.compare_seconds
+    with engine.visitors.run(session, seconds) as stop:
+        try:
+            settings = shared_settings(values, max_new_tokens)
+            chosen, times = check_choice(methods, runs)
+            for progress in engine.compare(check_prompt(prompt, engine.limits), settings, chosen, times, stop):
+                yield done(progress.result) if progress.result is not None else going(progress)
+        except StoppedError:
+            yield ready(f"{why_stopped(stop, seconds, 'compare_seconds')} {UNFINISHED}")
+        except DsbdError as error:
+            yield ready("", alert(sentence(error)))
 
 
 def going(progress: Progress) -> Frame:
@@ -97,12 +104,16 @@ def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSetti
 
 def check_choice(methods: Any, runs: Any) -> tuple[list[str], int]:
     """Methods in the house's order, and how many runs. Raises: SettingsError."""
-    chosen = [method for method in METHODS if method in (methods or ())]
-    if not chosen:
+    if not isinstance(methods, (list, tuple)):
+        raise SettingsError(f'methods is a {type(methods).__name__}; give a list of names, such as ["dsbd"]')
+    for method in methods:
+        if method not in METHODS:
+            raise SettingsError(f"method is {method!r}; choose among {', '.join(METHODS)}")
+    if not methods:
         raise SettingsError("no method is chosen; choose one or more")
-    if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MAX_RUNS:
-        raise SettingsError(f"runs is {runs!r}; allowed are whole numbers from 1 to {MAX_RUNS}")
-    return chosen, runs
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 1:
+        raise SettingsError(f"runs is {runs!r}; allowed are whole numbers from 1")
+    return [method for method in METHODS if method in methods], runs
 
 
 def said(progress: Progress) -> str:
@@ -149,24 +160,23 @@ def _figure(value: Any, digits: int) -> str:
 
 
 def compare(
-    engine: Engine, prompt: str, methods: list[str], runs: int = 1, settings: dict[str, Any] | None = None
+    engine: Engine, session: str, prompt: Any, methods: Any, runs: Any = 1, settings: Any = None
 ) -> dict[str, Any]:
     """Measure methods side by side: the endpoint for programs.
 
     Args:
         prompt: text.
         methods: names of methods.
-        runs: runs per method, 1 to 5.
+        runs: runs per method, 1 or more.
         settings: fields of DecodingSettings by name.
 
     Returns:
         ``methods`` (one entry each; null = not measured) and ``ratios`` over beam sampling.
     """
-    try:
+    seconds = engine.limits.compare_seconds
+    with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, "compare_seconds"):
         chosen, times = check_choice(methods, runs)
-        asked = DecodingSettings.from_dict(settings or {})
-        *_, last = engine.compare(check_prompt(prompt), asked, chosen, times)
-    except DsbdError as error:
-        raise gr.Error(sentence(error), print_exception=False) from None
-    assert last.result is not None, "a comparison ends with its result"
-    return last.result
+        asked = settings_from(settings)
+        *_, last = engine.compare(check_prompt(prompt, engine.limits), asked, chosen, times, stop)
+        assert last.result is not None, "a comparison ends with its result"
+        return last.result

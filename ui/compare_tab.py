@@ -1,16 +1,16 @@
 """The Compare tab: its parts and how they are wired."""
 
-from functools import partial
+from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
 
 from . import compare as handlers
 from .components import chart_list, markup
-from .decode_tab import ON_GPU, PRIVATE, Form
+from .decode_tab import ON_GPU, PRIVATE, Form, session_of
 from .engine import Engine
 from .examples import FIRST
-from .form import MAX_NEW_TOKENS, MAX_PROMPT_CHARACTERS, method_choices
+from .form import method_choices
 
 START = ["dsbd", "beam_sampling", "speculative"]
 HINT = (
@@ -21,14 +21,19 @@ HINT = (
 
 def build_compare_tab(engine: Engine, form: Form) -> None:
     """The whole tab."""
+    most_runs, most_tokens = engine.limits.max_compared_runs, engine.limits.max_new_tokens
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280), gr.Column(elem_classes="group ask"):
             prompt = gr.Textbox(
-                FIRST, label="Prompt", lines=3, max_length=MAX_PROMPT_CHARACTERS, elem_id="compare-prompt"
+                FIRST, label="Prompt", lines=3, max_length=engine.limits.max_prompt_characters, elem_id="compare-prompt"
             )
             methods = gr.CheckboxGroup(method_choices(), value=START, label="Methods", elem_id="compare-methods")
-            runs = gr.Slider(1, handlers.MAX_RUNS, 2, step=1, label="Runs of each", buttons=[], elem_id="compare-runs")
-            tokens = gr.Slider(8, MAX_NEW_TOKENS, 48, step=1, label="New tokens", buttons=[], elem_id="compare-tokens")
+            runs = gr.Slider(
+                1, most_runs, min(2, most_runs), step=1, label="Runs of each", buttons=[], elem_id="compare-runs"
+            )
+            tokens = gr.Slider(
+                1, most_tokens, min(48, most_tokens), step=1, label="New tokens", buttons=[], elem_id="compare-tokens"
+            )
             with gr.Row(elem_classes="actions"):
                 run = gr.Button("Compare", variant="primary", elem_id="compare-run")
                 stop = gr.Button("Stop", variant="stop", visible=False, elem_id="compare-stop")
@@ -39,19 +44,34 @@ def build_compare_tab(engine: Engine, form: Form) -> None:
             charts = chart_list("", "compare-charts")
     halted_at = gr.State(None)
     outputs = [table, charts, note, problem, run, stop, halted_at]
-    begun = run.click(handlers.begin, outputs=outputs, queue=False, **PRIVATE)
-    inputs = [prompt, methods, runs, tokens, *form.fields]
-    running = begun.then(partial(handlers.run, engine), inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
-    running.failure(handlers.broke_off, halted_at, outputs, queue=False, **PRIVATE)
-    stop.click(handlers.stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)
+    _wire(engine, run, stop, [prompt, methods, runs, tokens, *form.fields], outputs)
     _offer(engine)
+
+
+def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], outputs: list[Any]) -> None:
+    def begin(request: gr.Request) -> handlers.Frame:
+        return handlers.begin(engine, session_of(request))
+
+    def compared(request: gr.Request, *given: Any) -> Iterator[handlers.Frame]:
+        yield from handlers.run(engine, session_of(request), *given)
+
+    def broke_off(request: gr.Request, halted_at: float | None) -> handlers.Frame:
+        return handlers.broke_off(engine, session_of(request), halted_at)
+
+    def stopped(request: gr.Request) -> handlers.Frame:
+        return handlers.stopped(engine, session_of(request))
+
+    begun = run.click(begin, outputs=outputs, queue=False, **PRIVATE)
+    running = begun.then(compared, inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
+    running.failure(broke_off, outputs[-1], outputs, queue=False, **PRIVATE)
+    stop.click(stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)
 
 
 def _offer(engine: Engine) -> None:
     def compare(
-        prompt: str, methods: list[str], runs: int = 1, settings: dict[str, Any] | None = None
+        request: gr.Request, prompt: str, methods: list[str], runs: int = 1, settings: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        return handlers.compare(engine, prompt, methods, runs, settings)
+        return handlers.compare(engine, session_of(request), prompt, methods, runs, settings)
 
     compare.__doc__ = handlers.compare.__doc__
     gr.api(compare, api_name="compare", **ON_GPU)

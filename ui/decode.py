@@ -1,7 +1,9 @@
 """Handlers of the Decode tab: plain functions from values to what the page shows next."""
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from html import escape
 from typing import Any, NamedTuple
@@ -9,21 +11,25 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.auto.plan import PlanProgress
-from dsbd.errors import DsbdError, PromptError
+from dsbd.errors import DsbdError, SettingsError, StoppedError, TraceError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 from visualize import timeline_figure, tokens_figure, width_figure
 
 from . import messages, traces
-from .engine import Engine
-from .form import MAX_NEW_TOKENS, check_prompt, settings_of
+from .engine import Engine, Event
+from .form import check_prompt, settings_of
+from .limits import Limits, setting
 from .recording import Recording
 from .stat_strip import stat_strip
 from .stopped import halt, was_halted
+from .visitors import StopSignal, in_words
 
 FRAME_SECONDS = 0.12
 """A browser is told of news at most this often; a fast model decides more often."""
+LONGEST_SENTENCE = 600
+"""Characters of a message; what visitors gave may be quoted in it."""
 KEEP = gr.skip()
 
 
@@ -42,38 +48,62 @@ class Frame(NamedTuple):
     halted_at: Any = KEEP
 
 
-def begin() -> Frame:
+def begin(engine: Engine, session: str) -> Frame:
     """The run waits for its turn."""
-    return Frame(note="Waiting for the model …", run=gr.update(visible=False), stop=gr.update(visible=True))
+    note = engine.visitors.wait(session)
+    return Frame(note=note, run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
-def run(engine: Engine, prompt: Any, method: str, *values: Any) -> Iterator[Frame]:
-    """Decode, one frame per few iterations; what went wrong is said in the last frame."""
-    try:
-        settings = settings_of(method, values)
-        yield from _frames(engine.events(check_prompt(prompt), settings))
-    except DsbdError as error:
-        yield failed(error)
+def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
+    """Decode, one frame per few iterations; the last frame says what went wrong."""
+    with engine.visitors.run(session, engine.limits.decode_seconds) as stop:
+        try:
+            settings = settings_of(method, values)
+            yield from _frames(engine, engine.events(check_prompt(prompt, engine.limits), settings, stop), stop)
+        except DsbdError as error:
+            yield failed(error)
 
 
-def _frames(events: Iterator[PlanProgress | Trace | Iteration]) -> Iterator[Frame]:
+def _frames(engine: Engine, events: Iterator[Event], stop: StopSignal) -> Iterator[Frame]:
     recording, sent, shown_at = None, 0, 0.0
-    for event in events:
-        if isinstance(event, PlanProgress):
-            yield Frame(note=f"Trying out forests for auto: {event.done} of {event.total} …")
-            continue
-        if recording is None:
-            assert isinstance(event, Trace), "a decode begins with a trace"
-            recording = Recording(event)
-        elif isinstance(event, Trace):
-            recording.finish(event)
-        else:
-            recording.add(event)
-        if recording.result is not None:
-            yield finished(recording, live=sent > 0)
-        elif time.monotonic() - shown_at >= FRAME_SECONDS:
-            yield _live(recording, _news(recording, sent))
-            sent, shown_at = len(recording), time.monotonic()
+    try:
+        for event in events:
+            if isinstance(event, PlanProgress):
+                yield Frame(note=f"Trying out forests for auto: {event.done} of {event.total} …")
+                continue
+            recording = _taken_in(recording, event)
+            if recording.result is not None:
+                yield finished(recording, live=sent > 0)
+            elif time.monotonic() - shown_at >= FRAME_SECONDS:
+                yield _live(recording, _news(recording, sent))
+                sent, shown_at = len(recording), time.monotonic()
+    except StoppedError:
+        yield _cut_short(recording, why_stopped(stop, engine.limits.decode_seconds, "decode_seconds"))
+
+
+def _taken_in(recording: Recording | None, event: Trace | Iteration) -> Recording:
+    """The recording with one more event."""
+    if recording is None:
+        assert isinstance(event, Trace), "a decode begins with a trace"
+        return Recording(event)
+    if isinstance(event, Trace):
+        recording.finish(event)
+    else:
+        recording.add(event)
+    return recording
+
+
+def why_stopped(stop: StopSignal, seconds: int, limit: str) -> str:
+    """Why a run ended before its end: the first sentence of a note."""
+    if stop.is_revoked:
+        return "Stopped."
+    return f"Stopped after {seconds} seconds, the time a run may take on this page ({setting(limit)})."
+
+
+def _cut_short(recording: Recording | None, why: str) -> Frame:
+    if recording is None:
+        return ready(f"{why} The first iteration was not finished.")
+    return shown(recording, f"{why} What was recorded stays: {len(recording)} iterations.", live=True)
 
 
 def _news(recording: Recording, sent: int) -> str:
@@ -111,8 +141,9 @@ def finished(recording: Recording, *, live: bool) -> Frame:
     return shown(recording, f"Decoded in {len(recording)} iterations. Step through them below.", live=live)
 
 
-def stopped(recording: Recording | None) -> Frame:
+def stopped(engine: Engine, session: str, recording: Recording | None) -> Frame:
     """The visitor stopped the decode; what was recorded so far stays."""
+    engine.visitors.stop(session)
     if recording is None or recording.result is not None:
         return ready("Stopped before the first iteration.")._replace(halted_at=halt())
     return shown(recording, _stopped_after(recording), live=True)._replace(halted_at=halt())
@@ -132,19 +163,32 @@ def failed(error: DsbdError) -> Frame:
     return ready(note="")._replace(problem=alert(sentence(error)))
 
 
-def broke_off(halted_at: float | None, recording: Recording | None) -> Frame:
-    """The run ended by an error that nobody foresaw, or by Stop; a late frame may have undone what Stop showed."""
+def broke_off(engine: Engine, session: str, halted_at: float | None, recording: Recording | None) -> Frame:
+    """The run ended by Stop, was not let into the queue, or failed in a way that nobody foresaw.
+
+    After Stop, a late frame may have undone what Stop showed.
+    """
     if was_halted(halted_at):
         unfinished = recording is not None and recording.result is None
         return ready(_stopped_after(recording) if unfinished and recording is not None else KEEP)
+    if engine.visitors.was_refused(session):
+        return ready(note="")._replace(problem=alert(queue_is_full(engine)))
     return ready(note="")._replace(
         problem=alert("The decode broke off on the server. The page is ready for another run.")
     )
 
 
+def queue_is_full(engine: Engine) -> str:
+    """What a visitor reads whose run was not let into the queue."""
+    when = in_words(engine.visitors.expected_wait_seconds)
+    return f"The queue is full: {engine.limits.max_waiting} calls wait for the model. Come back in {when}."
+
+
 def sentence(error: DsbdError) -> str:
     """An error as a visitor reads it; names of settings stay as they are."""
     words = str(error)
+    if len(words) > LONGEST_SENTENCE:
+        words = f"{words[: LONGEST_SENTENCE - 2]} …"
     if "_" not in words.split(" ", 1)[0]:
         words = words[:1].upper() + words[1:]
     return words if words.endswith(".") else words + "."
@@ -155,22 +199,24 @@ def alert(words: str) -> str:
     return f'<p class="problem" role="alert">{escape(words)}</p>'
 
 
-def choose_recorded(name: str | None) -> Frame:
+def choose_recorded(name: Any) -> Frame:
     """Show a recorded trace."""
     if not name:
         return Frame()
     try:
+        if not isinstance(name, str):
+            raise TraceError(f"the name of a recorded trace is a {type(name).__name__}; choose one of the list")
         return shown(traces.open_recorded(name), "A recorded decode. Step through it below.")
     except DsbdError as error:
         return failed(error)
 
 
-def bring_file(path: str | None) -> Frame:
+def bring_file(limits: Limits, path: str | None) -> Frame:
     """Show a trace file of the visitor's own; a bad one leaves the page as it is."""
     if path is None:
         return Frame()
     try:
-        return shown(traces.open_file(path), "Your trace. Step through it below.")
+        return shown(traces.open_file(path, limits), "Your trace. Step through it below.")
     except DsbdError as error:
         return failed(error)
 
@@ -182,10 +228,15 @@ def verify(recording: Recording | None) -> str:
     return f'<p role="status">{escape(words)}</p>'
 
 
-def take_away(recording: Recording | None) -> str | None:
-    """The path of a file with the trace; None where there is none."""
+def take_away(recording: Recording | None) -> tuple[str | None, str]:
+    """The path of a file with the trace, None where there is none, and what to say beside it."""
     recording = recording or traces.opening_recording()
-    return traces.save(recording) if recording is not None else None
+    if recording is None:
+        return None, alert("There is no trace yet.")
+    try:
+        return traces.save(recording), ""
+    except DsbdError as error:
+        return None, alert(sentence(error))
 
 
 def charts(recording: Recording) -> str:
@@ -198,7 +249,7 @@ def charts(recording: Recording) -> str:
     return messages.figures(drawn)
 
 
-def decode(engine: Engine, prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+def decode(engine: Engine, session: str, prompt: Any, settings: Any = None) -> dict[str, Any]:
     """Decode a prompt: the endpoint for programs.
 
     Args:
@@ -208,16 +259,36 @@ def decode(engine: Engine, prompt: str, settings: dict[str, Any] | None = None) 
     Returns:
         ``text``, ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
     """
+    seconds = engine.limits.decode_seconds
+    with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, "decode_seconds"):
+        asked = settings_from(settings)
+        *_, last = engine.events(check_prompt(prompt, engine.limits), asked, stop)
+        assert isinstance(last, Trace), "a decode ends with its trace"
+        assert last.result is not None, "a decode ends with its result"
+        return {**asdict(last.result), "settings": asdict(last.settings)}
+
+
+def settings_from(given: Any) -> DecodingSettings:
+    """Settings that a program gives by name. Raises: SettingsError."""
+    if given is None:
+        given = {}
+    if not isinstance(given, dict):
+        raise SettingsError(f"settings is a {type(given).__name__}; give an object of settings by name, or nothing")
+    return DecodingSettings.from_dict(given)
+
+
+@contextmanager
+def for_programs(stop: StopSignal, seconds: int, limit: str) -> Iterator[None]:
+    """Whatever goes wrong reaches the program as one sentence."""
     try:
-        asked = DecodingSettings.from_dict(settings or {})
-        if asked.max_new_tokens > MAX_NEW_TOKENS:
-            raise PromptError(f"max_new_tokens is {asked.max_new_tokens}; this page allows {MAX_NEW_TOKENS}")
-        *_, last = engine.events(check_prompt(prompt), asked)
+        yield
+    except StoppedError:
+        raise gr.Error(why_stopped(stop, seconds, limit), print_exception=False) from None
     except DsbdError as error:
         raise gr.Error(sentence(error), print_exception=False) from None
-    assert isinstance(last, Trace), "a decode ends with its trace"
-    assert last.result is not None, "a decode ends with its result"
-    return {**asdict(last.result), "settings": asdict(last.settings)}
+    except Exception:
+        logging.exception("a call failed")
+        raise gr.Error("The call broke off on the server, by a fault of its own.", print_exception=False) from None
 
 
 def fields_shown(flags: Sequence[bool]) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The Decode tab: its parts and how they are wired."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,7 +12,8 @@ from . import messages, traces
 from .components import chart_list, forest_viewer, markup, running_line
 from .engine import Engine
 from .examples import EXAMPLES, FIRST
-from .form import FIELDS, MAX_PROMPT_CHARACTERS, Field, is_read, method_choices, shown_value
+from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value
+from .limits import Limits
 from .serving import read
 from .stat_strip import stat_strip
 
@@ -65,18 +67,18 @@ def build_decode_tab(engine: Engine) -> Form:
     recording = gr.State(None)
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
-            form = _form()
+            form = _form(engine.limits)
             tools = _trace_tools()
         with gr.Column(elem_classes="main", scale=1, min_width=320):
             stage = _stage()
     outputs = _outputs(form, stage, recording)
     _wire_run(engine, form, tools, outputs)
-    _wire_traces(tools, outputs)
+    _wire_traces(engine, tools, outputs)
     _offer(engine)
     return form
 
 
-def _form() -> Form:
+def _form(limits: Limits) -> Form:
     opening = traces.opening_recording()
     with gr.Column(elem_classes="group ask"):
         prompt = gr.Textbox(
@@ -84,7 +86,7 @@ def _form() -> Form:
             label="Prompt",
             lines=4,
             max_lines=10,
-            max_length=MAX_PROMPT_CHARACTERS,
+            max_length=limits.max_prompt_characters,
             elem_id="prompt",
         )
         with gr.Row(elem_classes="chips"):
@@ -95,10 +97,12 @@ def _form() -> Form:
             run = gr.Button("Run", variant="primary", elem_id="run")
             stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop")
     with gr.Column(elem_classes="group settings"):
-        method = gr.Dropdown(method_choices(), value="dsbd", label="Method", filterable=False, elem_id="method")
-        controls = {field.name: _control(field) for field in FIELDS if field.main}
+        method = gr.Dropdown(
+            method_choices(), value="dsbd", label="Method", filterable=False, allow_custom_value=True, elem_id="method"
+        )
+        controls = {field.name: _control(field, limits) for field in FIELDS if field.main}
         with gr.Accordion("More settings", open=False, elem_classes="fold"):
-            controls |= {field.name: _control(field) for field in FIELDS if not field.main}
+            controls |= {field.name: _control(field, limits) for field in FIELDS if not field.main}
     fields = [controls[field.name] for field in FIELDS]
     method.change(_fields_of, method, fields, queue=False, **PRIVATE)
     return Form(prompt, method, fields, run, stop)
@@ -108,20 +112,22 @@ def _same(text: str) -> str:
     return text
 
 
-def _fields_of(method: str) -> list[dict[str, Any]]:
-    return handlers.fields_shown([is_read(method, field.name) for field in FIELDS])
+def _fields_of(method: Any) -> list[dict[str, Any]]:
+    return handlers.fields_shown([is_known(method) and is_read(method, field.name) for field in FIELDS])
 
 
-def _control(field: Field) -> gr.components.Component:
+def _control(field: Field, limits: Limits) -> gr.components.Component:
     common: dict[str, Any] = {"label": field.label, "info": field.info, "elem_id": f"field-{field.name}"}
     common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
     if field.choices:
-        return gr.Dropdown(list(field.choices), filterable=False, **common)
+        # Custom values are allowed because handlers check them, with a better message.
+        return gr.Dropdown(list(field.choices), filterable=False, allow_custom_value=True, **common)
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:
         return gr.Number(precision=0, **common)  # its range is checked with the settings, whose message is better
-    return gr.Slider(field.low, field.high, step=field.step, buttons=[], **common)
+    high = limits.max_new_tokens if field.name == "max_new_tokens" else field.high
+    return gr.Slider(field.low, high, step=field.step, buttons=[], **common)
 
 
 def _stage() -> Stage:
@@ -148,6 +154,7 @@ def _trace_tools() -> TraceTools:
             value=known[0][1] if known else None,
             label="Recorded decodes",
             filterable=False,
+            allow_custom_value=True,
             visible=bool(known),
             elem_id="recorded",
         )
@@ -170,24 +177,40 @@ def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
 
 def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
     recording, halted_at = outputs[-2:]
-    begun = gr.on([form.run.click, form.prompt.submit], handlers.begin, outputs=outputs, queue=False, **PRIVATE)
+
+    def begin(request: gr.Request) -> handlers.Frame:
+        return handlers.begin(engine, session_of(request))
+
+    def run(request: gr.Request, *given: Any) -> Iterator[handlers.Frame]:
+        yield from handlers.run(engine, session_of(request), *given)
+
+    def broke_off(request: gr.Request, *kept: Any) -> handlers.Frame:
+        return handlers.broke_off(engine, session_of(request), *kept)
+
+    def stopped(request: gr.Request, kept: Any) -> handlers.Frame:
+        return handlers.stopped(engine, session_of(request), kept)
+
+    begun = gr.on([form.run.click, form.prompt.submit], begin, outputs=outputs, queue=False, **PRIVATE)
     begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    running = begun.then(
-        partial(handlers.run, engine), form.inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU
-    )
-    running.failure(handlers.broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
-    form.stop.click(handlers.stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
+    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
+    running.failure(broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
+    form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
 
 
-def _wire_traces(tools: TraceTools, outputs: list[Any]) -> None:
+def session_of(request: gr.Request) -> str:
+    """The visitor, as Gradio names it."""
+    return request.session_hash or ""
+
+
+def _wire_traces(engine: Engine, tools: TraceTools, outputs: list[Any]) -> None:
     recording = outputs[-2]
     for event, handler, given in (
         (tools.recorded.input, handlers.choose_recorded, tools.recorded),
-        (tools.upload.upload, handlers.bring_file, tools.upload),
+        (tools.upload.upload, partial(handlers.bring_file, engine.limits), tools.upload),
     ):
         event(handler, given, outputs, **PRIVATE).then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
     tools.verify.click(handlers.verify, recording, tools.verdict, **PRIVATE)
-    taken = tools.download.click(handlers.take_away, recording, tools.file, **PRIVATE)
+    taken = tools.download.click(handlers.take_away, recording, [tools.file, tools.verdict], **PRIVATE)
     taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
 
 
@@ -197,8 +220,8 @@ def _forget() -> str:
 
 
 def _offer(engine: Engine) -> None:
-    def decode(prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
-        return handlers.decode(engine, prompt, settings)
+    def decode(request: gr.Request, prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+        return handlers.decode(engine, session_of(request), prompt, settings)
 
     decode.__doc__ = handlers.decode.__doc__
     gr.api(decode, api_name="decode", **ON_GPU)

@@ -1,34 +1,58 @@
-"""The page's only way to the models. One engine is shared by all visitors; the queue lets one in at a time."""
+"""The page's only way to the models. One engine is shared by all visitors; the queue lets one in at a time.
+
+What runs on the models is a generator of plain data, because on ZeroGPU it is another process: errors come as values
+and are raised here, and plans of ``auto`` come back and are remembered here.
+"""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.plan import PlanProgress
+from dsbd.auto.plan import Plan, PlanProgress, plan_key
+from dsbd.auto.trials import known_plans
+from dsbd.errors import DsbdError
 from dsbd.measure.comparison import Progress, compare
+from dsbd.methods import DRAFTING_METHODS
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
+from .limits import Limits, check_compare, check_decode
+from .visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
 
 SECONDS_TO_START = 15
 SECONDS_PER_TOKEN = 0.25
-LONGEST_LOAN_SECONDS = 120
+TRIAL_SECONDS = 40
+"""What the trials of ``auto`` may take before a method's plan is known."""
+
+Event = PlanProgress | Trace | Iteration
+
+
+class MadePlan(NamedTuple):
+    """What ``auto`` resolved to for these settings."""
+
+    settings: DecodingSettings
+    plan: Plan
 
 
 class Engine:
-    """Runs decodes on one pair. What it yields is plain data, because on ZeroGPU it crosses processes.
+    """Runs decodes on one pair.
 
     Args:
         pair: loaded, on its device.
+        limits: what a visitor may ask for; None takes the defaults.
     """
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, limits: Limits | None = None) -> None:
         self.pair = pair
-        self.events = on_gpu(_decode_seconds)(self._events)
-        self.compare = on_gpu(_compare_seconds)(self._compare)
+        self.limits = limits or Limits()
+        self.visitors = Visitors()
+        self._decode_lent = on_gpu(self._decode_seconds)(self._decode)
+        self._compare_lent = on_gpu(self._compare_seconds)(self._compare)
 
     @property
     def name(self) -> str:
@@ -36,16 +60,69 @@ class Engine:
         draft = f" + {self.pair.draft.id}" if self.pair.draft is not None else ""
         return f"{self.pair.target.id}{draft}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
-    def _events(self, prompt: str, settings: DecodingSettings) -> Iterator[PlanProgress | Trace | Iteration]:
+    def events(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Event]:
         """A recorded decode: the trials of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
         Raises:
+            SettingsError: a limit of this page is passed.
+            StoppedError: ``stop`` said so.
             DsbdError: the prompt does not fit, or the pair cannot run the method.
         """
-        yield from planning(self.pair, prompt, settings)
+        self.require(prompt, [settings])
+        yield from self._received(self._decode_lent(prompt, self._planned(settings), stop))
+
+    def compare(
+        self, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int, stop: StopSignal
+    ) -> Iterator[Progress]:
+        """Measure methods side by side; see :func:`dsbd.measure.comparison.compare`. Raises as :meth:`events` does."""
+        each = [replace(settings, method=method) for method in methods]
+        self.require(prompt, each)
+        check_compare(self.limits, each, runs)
+        plans = [MadePlan(one, plan) for one in each if (plan := self._known(one)) is not None]
+        yield from self._received(self._compare_lent(prompt, settings, list(methods), runs, stop, plans))
+
+    def require(self, prompt: str, each: Sequence[DecodingSettings]) -> None:
+        """Refuse what passes a limit of this page. Raises: SettingsError, PromptError."""
+        prompt_tokens = len(self.pair.encode(prompt))
+        for settings in each:
+            check_decode(self.limits, settings, self.pair.target.vocabulary_size, prompt_tokens)
+
+    def _received(self, values: Iterator[Any]) -> Iterator[Any]:
+        """What came over: plans are remembered, an error is raised at the end, the rest is passed on."""
+        failed = None
+        for value in values:
+            if isinstance(value, DsbdError):
+                failed = value
+            elif isinstance(value, MadePlan):
+                self._remember(value)
+            else:
+                yield value
+        if failed is not None:
+            raise failed
+
+    def _known(self, settings: DecodingSettings) -> Plan | None:
+        return known_plans(self.pair).get(plan_key(settings)) if _is_planned(settings) else None
+
+    def _remember(self, made: MadePlan) -> None:
+        known_plans(self.pair)[plan_key(made.settings)] = made.plan
+
+    def _planned(self, settings: DecodingSettings) -> DecodingSettings:
+        """The settings with a known plan filled in: the process that decodes need not try again."""
+        plan = self._known(settings)
+        return settings if plan is None else replace(settings, **plan.values)
+
+    def _decode(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Any]:
+        try:
+            yield from planning(self.pair, prompt, settings, stop=stop)
+            if (plan := self._known(settings)) is not None:
+                yield MadePlan(settings, plan)
+            yield from self._recorded(prompt, settings, stop)
+        except DsbdError as error:
+            yield error
+
+    def _recorded(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Trace | Iteration]:
         begun = False
-        updates = dsbd.stream(self.pair, prompt, settings, record=True)
-        for update in updates:
+        for update in dsbd.stream(self.pair, prompt, settings, record=True, stop=stop):
             if update.result is not None:
                 assert update.result.trace is not None, "the decode is recorded"
                 yield update.result.trace
@@ -58,16 +135,50 @@ class Engine:
             begun = True
 
     def _compare(
-        self, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int
-    ) -> Iterator[Progress]:
-        """Measure methods side by side; see :func:`dsbd.measure.comparison.compare`."""
-        yield from compare(self.pair, prompt, settings, list(methods), runs)
+        self,
+        prompt: str,
+        settings: DecodingSettings,
+        methods: list[str],
+        runs: int,
+        stop: StopSignal,
+        plans: list[MadePlan],
+    ) -> Iterator[Any]:
+        for made in plans:
+            self._remember(made)
+        try:
+            for method in methods:
+                asked = replace(settings, method=method)
+                for _ in planning(self.pair, prompt, asked, stop=stop):
+                    yield Progress(0, len(methods) * (runs + 1), method)
+                if (plan := self._known(asked)) is not None:
+                    yield MadePlan(asked, plan)
+            yield from compare(self.pair, prompt, settings, methods, runs, stop)
+        except DsbdError as error:
+            yield error
+
+    def _decode_seconds(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> int:
+        """Seconds of GPU to ask for."""
+        return self._loan([settings], 1, self.limits.decode_seconds)
+
+    def _compare_seconds(
+        self,
+        prompt: str,
+        settings: DecodingSettings,
+        methods: Sequence[str],
+        runs: int,
+        stop: StopSignal,
+        plans: list[MadePlan],
+    ) -> int:
+        """Seconds of GPU to ask for."""
+        each = [replace(settings, method=method) for method in methods]
+        return self._loan(each, runs + 1, self.limits.compare_seconds)
+
+    def _loan(self, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
+        trials = sum(TRIAL_SECONDS for one in each if _is_planned(one) and self._known(one) is None)
+        tokens = sum(one.max_new_tokens for one in each) * times
+        return min(longest, SECONDS_TO_START + trials + int(SECONDS_PER_TOKEN * tokens))
 
 
-def _decode_seconds(prompt: str, settings: DecodingSettings) -> int:
-    return min(LONGEST_LOAN_SECONDS, SECONDS_TO_START + int(SECONDS_PER_TOKEN * settings.max_new_tokens))
-
-
-def _compare_seconds(prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int) -> int:
-    tokens = settings.max_new_tokens * len(methods) * (runs + 1)
-    return min(LONGEST_LOAN_SECONDS, SECONDS_TO_START + int(SECONDS_PER_TOKEN * tokens))
+def _is_planned(settings: DecodingSettings) -> bool:
+    """True where ``auto`` is to be resolved by trials."""
+    return settings.method in DRAFTING_METHODS and settings.is_auto

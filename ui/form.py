@@ -8,8 +8,8 @@ from dsbd.errors import PromptError
 from dsbd.methods import READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, DecodingSettings
 
-MAX_PROMPT_CHARACTERS = 4000
-MAX_NEW_TOKENS = 256
+from .limits import Limits
+
 EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
 
 METHOD_LABELS = {
@@ -38,33 +38,46 @@ class Field:
 
 
 FIELDS = (
-    Field("max_new_tokens", "New tokens", "Exact limit of the length", 1, MAX_NEW_TOKENS, main=True),
-    Field("temperature", "Temperature", "Divides the joint scores; 0 is greedy", 0, 2, 0.05, main=True),
-    Field("draft_depth", "Draft depth", "Layers drafted per iteration", 0, 8, main=True),
-    Field("draft_width", "Draft width", "Drafts per layer", 1, 16, main=True),
+    Field("max_new_tokens", "New tokens", "How many tokens to write", 1, Limits().max_new_tokens, main=True),
+    Field("temperature", "Temperature", "Higher is bolder; 0 always takes the likeliest", 0, 2, 0.05, main=True),
+    Field("draft_depth", "Draft depth", "How many tokens ahead the small model guesses", 0, 8, main=True),
+    Field("draft_width", "Draft width", "How many guesses for each of these tokens", 1, 16, main=True),
     Field(
         "forest",
         "Forest",
-        "Drawn, the likeliest, or auto: depth, width and cover too are measured here",
+        "How guesses are chosen: drawn (sampled), or the likeliest; auto measures here what is fastest",
         main=True,
         choices=(*FORESTS, AUTO),
     ),
-    Field("width_threshold", "Width threshold", "Widen while P(that many accepted) reaches it", 0, 1, 0.05, main=True),
-    Field("num_beams", "Beams", "Width of every step; DSBD's most, with a likely forest or auto", 1, 16, main=True),
+    Field(
+        "width_threshold",
+        "Width threshold",
+        "Keep one version more while at least so probable that enough guesses pass",
+        0,
+        1,
+        0.05,
+        main=True,
+    ),
+    Field("num_beams", "Beams", "How many versions of the text to keep", 1, 16, main=True),
     Field("seed", "Seed", "The same seed gives the same text", 0, 2**31 - 1, None, main=True),
-    Field("min_width", "Least width", "Beams every layer yields at least", 1, 8),
-    Field("max_width", "Most width", "Beams a layer yields at most; 0 = draft width", 0, 16, zero_is_none=True),
-    Field("input_beams", "Input beams", "Kept between iterations; 0 = all", 0, 16, zero_is_none=True),
-    Field("replacement", "With replacement", "Beams are drawn independently and may repeat"),
-    Field("landing", "Landing", "Go on verifying when every drawn beam is a node of the forest"),
-    Field("cover_width", "Cover width", "Likely pairs per layer scored along, to land on", 0, 32),
-    Field("top_k", "Top-k", "Likeliest pairs of the joint law kept; 0 = all", 0, 200),
-    Field("top_p", "Top-p", "Likeliest pairs kept up to this mass; 1 = all", 0.05, 1, 0.05),
-    Field("length_penalty", "Length penalty", "Hypotheses rank by log-weight / length^this", -2, 2, 0.1),
+    Field("min_width", "Least width", "Versions to keep at least after every token", 1, 8),
+    Field("max_width", "Most width", "Versions to keep at most; 0 = the draft width", 0, 16, zero_is_none=True),
+    Field("input_beams", "Input beams", "Versions that go on to the next pass; 0 = all", 0, 16, zero_is_none=True),
+    Field("replacement", "With replacement", "Two versions may be the same"),
+    Field("landing", "Landing", "Go on when the large model picks a token that was guessed"),
+    Field("cover_width", "Cover width", "Further likely tokens checked along, so that more picks are known", 0, 32),
+    Field("top_k", "Top-k", "Choose among so many of the likeliest; 0 = all", 0, 200),
+    Field("top_p", "Top-p", "Choose among the likeliest up to this probability in all; 1 = all", 0.05, 1, 0.05),
+    Field("length_penalty", "Length penalty", "Above 0 favours long texts, below 0 short ones", -2, 2, 0.1),
 )
 FILLED_IN = ("depth_costs", "continuation")
 """Settings without a field: auto fills them in."""
 DEFAULTS = DecodingSettings()
+
+
+def is_known(method: Any) -> bool:
+    """True for the name of a method."""
+    return isinstance(method, str) and method in READS
 
 
 def is_read(method: str, name: str) -> bool:
@@ -83,7 +96,7 @@ def shown_value(field: Field) -> Any:
     return 0 if value is None else value
 
 
-def settings_of(method: str, values: Sequence[Any]) -> DecodingSettings:
+def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:
     """Settings from the form, ``values`` in the order of :data:`FIELDS`.
 
     Fields that the method does not read keep their defaults: a hidden field never decides anything.
@@ -93,21 +106,23 @@ def settings_of(method: str, values: Sequence[Any]) -> DecodingSettings:
     """
     given = {}
     for field, value in zip(FIELDS, values, strict=True):
-        if method not in READS or is_read(method, field.name):
+        if not is_known(method) or is_read(method, field.name):
             given[field.name] = _plain(field, value)
     if given.get("forest") == AUTO:
         given |= dict.fromkeys(AUTO_FIELDS, AUTO)
     return DecodingSettings(method=method, **given)
 
 
-def check_prompt(prompt: Any) -> str:
+def check_prompt(prompt: Any, limits: Limits) -> str:
     """The prompt. Raises: PromptError where it is no text, blank, or too long for this page."""
     if not isinstance(prompt, str):
         raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
     if not prompt.strip():
         raise PromptError("prompt is blank; type a few words, or choose an example")
-    if len(prompt) > MAX_PROMPT_CHARACTERS:
-        raise PromptError(f"prompt has {len(prompt):,} characters; this page takes {MAX_PROMPT_CHARACTERS:,}")
+    if len(prompt) > limits.max_prompt_characters:
+        raise PromptError(
+            f"prompt has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
+        )
     return prompt
 
 

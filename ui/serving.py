@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
@@ -14,6 +15,8 @@ from dsbd.tracing.limits import PAGE_LIMITS
 from visualize import viewer_assets
 from visualize.pages import page_file
 
+from .engine import Engine
+from .gate import Gate
 from .theme import page_theme
 
 FOLDER = "dsbd"
@@ -50,15 +53,20 @@ def head() -> str:
     return f"<style>{viewer_assets()['css']}{read('page.css')}</style>"
 
 
-def launch_options() -> dict[str, Any]:
-    """Arguments of ``Blocks.launch`` that belong to this page."""
+def launch_options(engine: Engine) -> dict[str, Any]:
+    """Arguments of ``Blocks.launch`` that belong to this page.
+
+    Args:
+        engine: the one that the page was built with; its visitors and limits count.
+    """
+    gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
     return {
         "theme": page_theme(),
         "head": head(),
-        "app_kwargs": {"routes": _routes()},
+        "app_kwargs": {"routes": _routes(), "middleware": [gate]},
         "footer_links": [],
-        "max_file_size": MAX_UPLOAD_BYTES,
-        "state_session_capacity": VISITORS_KEPT,
+        "max_file_size": engine.limits.max_upload_bytes,
+        "state_session_capacity": engine.limits.max_visitors,
         "ssr_mode": False,  # a Node server in front would not know the routes of this page
         "run_history": False,
         "show_error": False,  # what visitors should know is said on the page; traces of the program are not

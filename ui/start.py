@@ -37,6 +37,7 @@ def serve(options: argparse.Namespace) -> None:
     Raises:
         PageError: Gradio is missing, or the page cannot listen there.
         PairError: the pair cannot be loaded.
+        SettingsError: a limit in the environment is out of range.
     """
     try:
         import gradio  # noqa: F401
@@ -45,12 +46,15 @@ def serve(options: argparse.Namespace) -> None:
     from dsbd import load_pair
 
     from .engine import Engine
+    from .limits import Limits
     from .page import build_page
     from .serving import launch_options
 
+    limits = Limits.from_environment()
     pair = load_pair(options.target, options.draft, device=options.device, dtype=options.dtype)
-    page = build_page(Engine(pair))
+    engine = Engine(pair, limits)
+    page = build_page(engine)
     try:
-        page.launch(server_name=options.host, server_port=options.port, share=options.share, **launch_options())
+        page.launch(server_name=options.host, server_port=options.port, share=options.share, **launch_options(engine))
     except OSError as error:
         raise PageError(f"the page cannot be served: {error}; choose another --port or --host") from None

@@ -1,15 +1,20 @@
 """Trace files: the recorded ones that come along, and those that visitors bring or take away."""
 
+import os
+import pickle
+import subprocess
+import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing.audit import verify_trace
-from dsbd.tracing.limits import PAGE_LIMITS
 from dsbd.tracing.trace import Trace
 
+from .limits import Limits
 from .recording import Recording
 
 
@@ -34,16 +39,50 @@ def opening_recording() -> Recording | None:
     return open_recorded(known[0][1]) if known else None
 
 
-def open_file(path: str | Path) -> Recording:
-    """A trace file that a visitor brings. Raises: TraceError."""
-    return Recording(Trace.load(path, PAGE_LIMITS))
+def open_file(path: str | Path, limits: Limits) -> Recording:
+    """A trace file that a visitor brings, read by a process of its own, so that no file can hold the page.
+
+    Raises:
+        TraceError: the file is no trace, is damaged, too large, or takes too long to read.
+    """
+    return Recording(_read_apart(Path(path), limits))
+
+
+def _read_apart(path: Path, limits: Limits) -> Trace:
+    command = [sys.executable, str(Path(__file__).with_name("upload_reader.py")), str(path)]
+    environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
+    try:
+        size = path.stat().st_size
+        if size > limits.max_upload_bytes:
+            raise TraceError(f"the file has {size:,} bytes; this page takes {limits.max_upload_bytes:,}")
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=limits.upload_seconds, check=True)
+    except subprocess.TimeoutExpired:
+        raise TraceError(
+            f"reading the trace takes more than {limits.upload_seconds} seconds; record a shorter one"
+        ) from None
+    except subprocess.CalledProcessError:
+        raise TraceError("the trace is too large for this page; record a shorter one") from None
+    except OSError as error:
+        raise TraceError(f"cannot read the file: {error.strerror or error}; try again later") from None
+    answer = pickle.loads(done.stdout)  # written by our own reader
+    if isinstance(answer, TraceError):
+        raise answer
+    assert isinstance(answer, Trace), "the reader writes a trace or an error"
+    return answer
 
 
 def save(recording: Recording) -> str:
-    """Write the trace to a file that can be handed out, and return its path."""
+    """Write the trace to a file that can be handed out, and return its path.
+
+    Raises:
+        TraceError: it cannot be written, for example because the disk is full.
+    """
     trace = recording.trace
     name = f"dsbd-{trace.settings.method}-{trace.digest.removeprefix('sha256:')[:8]}.json.gz"
-    path = Path(tempfile.mkdtemp(prefix="dsbd-")) / name
+    try:
+        path = Path(tempfile.mkdtemp(prefix="dsbd-")) / name
+    except OSError as error:
+        raise TraceError(f"cannot write the trace: {error.strerror or error}; try again later") from None
     trace.save(path)
     return str(path)
 

@@ -20,9 +20,9 @@ class PacedEngine(Engine):
         quick = self.events
         self.closed = 0
 
-        def events(prompt, settings):
+        def events(prompt, settings, stop):
             try:
-                for event in quick(prompt, settings):
+                for event in quick(prompt, settings, stop):
                     time.sleep(self.pace_seconds)
                     yield event
             finally:
@@ -55,8 +55,8 @@ def page(engine, recorded) -> gr.Blocks:
 
 
 @pytest.fixture(scope="session")
-def address(page):
+def address(page, engine):
     """Where the page is served."""
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options())
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
     yield address
     page.close()

@@ -11,12 +11,12 @@ from ui.form import (
     EVERY_METHOD,
     FIELDS,
     FILLED_IN,
-    MAX_PROMPT_CHARACTERS,
     check_prompt,
     is_read,
     settings_of,
     shown_value,
 )
+from ui.limits import Limits
 
 START = {field.name: shown_value(field) for field in FIELDS}
 
@@ -90,11 +90,11 @@ def test_what_a_method_reads():
     assert all(is_read(method, name) for method in READS for name in EVERY_METHOD)
 
 
-@pytest.mark.parametrize("prompt", ["", "  \n", None, 7, "x" * (MAX_PROMPT_CHARACTERS + 1)])
+@pytest.mark.parametrize("prompt", ["", "  \n", None, 7, "x" * (Limits().max_prompt_characters + 1)])
 def test_prompts_that_are_refused(prompt):
     with pytest.raises(PromptError, match="prompt"):
-        check_prompt(prompt)
+        check_prompt(prompt, Limits())
 
 
 def test_a_prompt_is_taken_as_it_is():
-    assert check_prompt(" <b>\x00 ") == " <b>\x00 "
+    assert check_prompt(" <b>\x00 ", Limits()) == " <b>\x00 "

@@ -12,8 +12,8 @@ from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
 from ui import compare, decode, stopped
 from ui.form import FIELDS, shown_value
+from ui.limits import Limits
 from ui.recording import Recording
-from ui.serving import MAX_UPLOAD_BYTES
 
 START = {field.name: shown_value(field) for field in FIELDS}
 
@@ -23,7 +23,7 @@ def values(**changed):
 
 
 def test_a_run_ends_with_the_whole_trace(engine):
-    *_, last = decode.run(engine, "Once upon", "dsbd", *values())
+    *_, last = decode.run(engine, "me", "Once upon", "dsbd", *values())
     assert last.recording.result is not None
     assert last.note.startswith("Decoded")
     assert last.problem == ""
@@ -42,7 +42,7 @@ def test_frames_are_as_wide_as_the_outputs(engine, page):
 
 def test_hostile_prompts_are_carried_as_data(engine):
     for prompt in ("<script>alert(1)</script>", "</script>", "🦊 ${1} {{value}}", "שלום", "NUL \x00"):
-        *_, last = decode.run(engine, prompt, "greedy", *values(max_new_tokens=2))
+        *_, last = decode.run(engine, "me", prompt, "greedy", *values(max_new_tokens=2))
         assert last.problem == ""
         assert "<" not in last.text
         assert last.recording.prompt == prompt
@@ -59,7 +59,7 @@ def test_hostile_prompts_are_carried_as_data(engine):
     ],
 )
 def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said):
-    (only,) = decode.run(engine, prompt, "dsbd", *values(**changed))
+    (only,) = decode.run(engine, "me", prompt, "dsbd", *values(**changed))
     assert said in only.problem
     assert only.run["visible"] is True
     assert only.forest is decode.KEEP
@@ -67,7 +67,7 @@ def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said)
 
 
 def test_messages_are_escaped(engine):
-    (only,) = decode.run(engine, "Once", "<img src=x>", *values())
+    (only,) = decode.run(engine, "me", "Once", "<img src=x>", *values())
     assert "<img" not in only.problem
     assert "&lt;img" in only.problem
 
@@ -75,33 +75,33 @@ def test_messages_are_escaped(engine):
 def test_closing_a_run_closes_the_decode(engine):
     """Stop must free the model, not only the button."""
     before = engine.closed
-    frames = decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64))
+    frames = decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64))
     next(frames)
     frames.close()
     assert engine.closed == before + 1
 
 
 def test_stopping_keeps_what_was_recorded(engine):
-    first = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
-    frame = decode.stopped(first.recording)
+    first = next(decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64)))
+    frame = decode.stopped(engine, "me", first.recording)
     assert stopped.was_halted(frame.halted_at)
     assert frame.note.startswith("Stopped after 1 iterations")
-    assert Trace.load(decode.take_away(first.recording)).result is None
+    assert Trace.load(decode.take_away(first.recording)[0]).result is None
 
 
-def test_stopping_before_the_first_iteration():
-    assert decode.stopped(None).note == "Stopped before the first iteration."
-    assert decode.stopped(Recording(toy_trace())).forest is decode.KEEP
+def test_stopping_before_the_first_iteration(engine):
+    assert decode.stopped(engine, "me", None).note == "Stopped before the first iteration."
+    assert decode.stopped(engine, "me", Recording(toy_trace())).forest is decode.KEEP
 
 
 def test_a_run_that_broke_off_is_told_from_one_that_was_stopped(engine):
     """Catches Stop shown as an error: frames on their way when it is pressed arrive after it, and take nothing back."""
-    started = next(decode.run(engine, "Once upon", "sampling", *values(max_new_tokens=64)))
+    started = next(decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64)))
     assert started.halted_at is decode.KEEP
     for tab, given in ((decode, [started.recording]), (compare, [])):
-        assert "broke off" in tab.broke_off(None, *given).problem
-        assert "broke off" in tab.broke_off(stopped.halt() - stopped.GRACE_SECONDS, *given).problem
-        quiet = tab.broke_off(stopped.halt(), *given)
+        assert "broke off" in tab.broke_off(engine, "me", None, *given).problem
+        assert "broke off" in tab.broke_off(engine, "me", stopped.halt() - stopped.GRACE_SECONDS, *given).problem
+        quiet = tab.broke_off(engine, "me", stopped.halt(), *given)
         assert quiet.problem == ""
         assert quiet.note.startswith("Stopped")
 
@@ -114,9 +114,10 @@ def trace_file(tmp_path):
 
 
 def test_bringing_and_taking_a_trace(trace_file):
-    frame = decode.bring_file(str(trace_file))
+    frame = decode.bring_file(Limits(), str(trace_file))
     assert frame.problem == ""
-    taken = decode.take_away(frame.recording)
+    taken, said = decode.take_away(frame.recording)
+    assert said == ""
     assert Trace.load(taken) == toy_trace()
     assert Path(taken).name.startswith("dsbd-")
 
@@ -142,7 +143,7 @@ def changed_trace(value, *path) -> bytes:
         gzip.compress(b"{}")[:-9],
         b"\x1f\x8bnonsense",
         gzip.compress(b" " * (49 << 20)),
-        b" " * (MAX_UPLOAD_BYTES + 1),
+        b" " * (Limits().max_upload_bytes + 1),
         changed_trace(10**6, "nodes", 0, "parent"),
         changed_trace(10**9, "layers", 0, "draws_planned"),
         changed_trace("<script>", "nodes", 0, "bytes"),
@@ -152,7 +153,7 @@ def changed_trace(value, *path) -> bytes:
 def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
     path = tmp_path / "bad.json.gz"
     path.write_bytes(content)
-    frame = decode.bring_file(str(path))
+    frame = decode.bring_file(Limits(), str(path))
     assert 'role="alert"' in frame.problem
     assert "<script" not in frame.problem
     assert frame.forest is decode.KEEP
@@ -166,7 +167,7 @@ def test_recorded_traces(recorded):
 
 
 def test_verifying(engine):
-    *_, last = decode.run(engine, "Once upon", "dsbd", *values())
+    *_, last = decode.run(engine, "me", "Once upon", "dsbd", *values())
     assert "Verified" in decode.verify(last.recording)
     plain = last.recording.trace.to_dict()
     plain["iterations"][0]["index"] = 7
@@ -174,7 +175,7 @@ def test_verifying(engine):
 
 
 def test_decode_for_programs(engine):
-    answer = decode.decode(engine, "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
+    answer = decode.decode(engine, "me", "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
     assert answer["settings"]["max_new_tokens"] == 6
     assert answer["text"] == answer["beams"][0]["text"]
     json.dumps(answer)
@@ -183,12 +184,12 @@ def test_decode_for_programs(engine):
 @pytest.mark.parametrize("settings", [{"max_new_tokens": 10_000}, {"magic": 1}, {"temperature": -1}])
 def test_decode_for_programs_names_what_is_wrong(engine, settings):
     with pytest.raises(gr.Error) as caught:
-        decode.decode(engine, "Once upon", settings)
+        decode.decode(engine, "me", "Once upon", settings)
     assert next(iter(settings)) in str(caught.value).lower()
 
 
 def test_comparing(engine):
-    frames = list(compare.run(engine, "Once", ["beam_sampling", "dsbd"], 1, 8, *START.values()))
+    frames = list(compare.run(engine, "me", "Once", ["beam_sampling", "dsbd"], 1, 8, *START.values()))
     assert frames[0].note.startswith("Run 1 of 4")
     assert frames[-1].table.count("<tr") == 3
     assert "1.00" in frames[-1].table
@@ -203,7 +204,7 @@ def test_null_is_not_measured():
 
 @pytest.mark.parametrize(("methods", "runs"), [([], 1), (["magic"], 1), (["dsbd"], 0), (["dsbd"], 2.5), (["dsbd"], 99)])
 def test_comparisons_that_are_refused(engine, methods, runs):
-    (only,) = compare.run(engine, "Once", methods, runs, 8, *START.values())
+    (only,) = compare.run(engine, "me", "Once", methods, runs, 8, *START.values())
     assert 'role="alert"' in only.problem
     with pytest.raises(gr.Error):
-        compare.compare(engine, "Once", methods, runs)
+        compare.compare(engine, "me", "Once", methods, runs)

@@ -22,9 +22,9 @@ def test_one_decode_at_a_time(page):
     assert {function.concurrency_limit for function in in_line} == {1}
 
 
-def test_the_page_asks_no_one(page):
+def test_the_page_asks_no_one(page, engine):
     """Fonts, scripts and telemetry from elsewhere are what a page without network must not have."""
-    options = launch_options()
+    options = launch_options(engine)
     everything = json.dumps(page.get_config_file(), default=str) + options["head"] + serving.page_script()
     assert page.analytics_enabled is False
     assert "fonts.googleapis" not in everything
@@ -32,8 +32,10 @@ def test_the_page_asks_no_one(page):
     assert not [sheet for sheet in options["theme"]._stylesheets if "http" in sheet]
 
 
-def test_no_file_of_this_machine_is_named(page):
-    everything = json.dumps(page.get_config_file(), default=str) + launch_options()["head"] + serving.script_tags()
+def test_no_file_of_this_machine_is_named(page, engine):
+    everything = (
+        json.dumps(page.get_config_file(), default=str) + launch_options(engine)["head"] + serving.script_tags()
+    )
     assert str(serving.viewer_assets()["plotly_js_path"]) not in everything
 
 

@@ -1,32 +1,125 @@
-"""With a lender of GPUs every call that uses the models is lent one; without, nothing changes."""
+"""With a lender of GPUs every call that uses the models runs in another process; without, nothing changes."""
 
 import sys
-from types import ModuleType
+import threading
+
+import pytest
 
 import dsbd
+from dsbd.auto.plan import PlanProgress
+from dsbd.auto.trials import known_plans
+from dsbd.errors import PromptError, StoppedError
+from dsbd.tracing.trace import Trace
+from tests.toy_pair import toy_pair_on
+from tests.ui.lender import Lender
 from ui import zerogpu
-from ui.engine import LONGEST_LOAN_SECONDS, Engine
+from ui.engine import TRIAL_SECONDS, Engine
+from ui.limits import Limits
+
+SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
+AUTO = dsbd.DecodingSettings(
+    max_new_tokens=8, forest="auto", draft_depth="auto", draft_width="auto", cover_width="auto"
+)
+
+
+@pytest.fixture
+def lender(monkeypatch):
+    lender = Lender()
+    monkeypatch.setitem(sys.modules, "spaces", lender)
+    yield lender
+    lender.close()
+
+
+@pytest.fixture
+def lent(lender) -> Engine:
+    """An engine whose models run in another process."""
+    return Engine(toy_pair_on("eager"))
+
+
+def events_of(engine, prompt, settings):
+    with engine.visitors.run("me", 100) as stop:
+        return list(engine.events(prompt, settings, stop))
 
 
 def test_without_a_lender_functions_stay_as_they_are():
     assert zerogpu.on_gpu(lambda: 1)(print) is print
 
 
-def test_with_a_lender_the_duration_follows_the_work(monkeypatch):
+def test_the_loan_follows_the_work(lent, lender):
     """A visitor has minutes a day: a short decode must not borrow the GPU for long."""
-    asked = []
-    lender = ModuleType("spaces")
-    lender.__spec__ = type(sys.__spec__)("spaces", None)
+    events_of(lent, "Once", SHORT)
+    events_of(lent, "Once", dsbd.DecodingSettings(max_new_tokens=64))
+    with lent.visitors.run("me", 100) as stop:
+        list(lent.compare("Once", SHORT, ["greedy", "sampling"], 1, stop))
+    short, long, compared = lender.asked
+    assert short < long <= Limits().decode_seconds
+    assert short < compared <= Limits().compare_seconds
 
-    def lend(duration):
-        asked.append(duration)
-        return lambda function: function
 
-    lender.GPU = lend
-    monkeypatch.setitem(sys.modules, "spaces", lender)
-    Engine(pair=None)
-    decode_seconds, compare_seconds = asked
-    short, long = (dsbd.DecodingSettings(max_new_tokens=count) for count in (8, 256))
-    assert decode_seconds("Once", short) < decode_seconds("Once", long) <= LONGEST_LOAN_SECONDS
-    assert compare_seconds("Once", short, ["dsbd"], 1) < compare_seconds("Once", short, ["dsbd", "greedy"], 5)
-    assert compare_seconds("Once", long, ["dsbd"] * 6, 5) == LONGEST_LOAN_SECONDS
+def test_a_decode_crosses_processes(lent):
+    assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
+    assert known_plans(lent.pair) == {}
+
+
+def test_the_sentence_of_an_error_crosses_processes(lent):
+    """Catches a visitor who reads "PromptError" instead of what is wrong with the prompt."""
+    settings = dsbd.DecodingSettings(max_new_tokens=64)
+    with pytest.raises(PromptError, match="exceeds the context"):
+        events_of(lent, "x" * 100, settings)
+    assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
+
+
+def test_plans_are_kept_and_paid_for_once(lent, lender):
+    """Catches trials that are made again at every loan, and a loan that has no room for them."""
+    first, second = (events_of(lent, "Once", AUTO) for _ in range(2))
+    assert sum(isinstance(event, PlanProgress) for event in first) > 3
+    assert not [event for event in second if isinstance(event, PlanProgress)]
+    assert len(known_plans(lent.pair)) == 1
+    assert lender.asked[0] >= lender.asked[1] + TRIAL_SECONDS
+
+
+def test_stop_crosses_processes(lent):
+    """Catches a GPU that goes on for a visitor who has left."""
+    with lent.visitors.run("me", 100) as stop:
+        events = lent.events("Once", dsbd.DecodingSettings(method="sampling", max_new_tokens=100), stop)
+        next(events)
+        lent.visitors.stop("me")
+        with pytest.raises(StoppedError):
+            list(events)
+
+
+def test_a_run_ends_at_its_time_limit(lent):
+    with lent.visitors.run("me", 0) as stop, pytest.raises(StoppedError):
+        list(lent.events("Once", SHORT, stop))
+
+
+def test_a_slot_that_is_used_again_revives_no_earlier_run(lent):
+    """Catches a run in another process that outlives its slot and goes on when the next run takes that slot."""
+    with lent.visitors.run("me", 100) as first:
+        assert not first()
+    with lent.visitors.run("you", 100) as second:
+        assert second.slot == first.slot
+        assert first()
+        assert not second()
+
+
+def test_visitors_come_and_go_at_once():
+    """Catches slots that are lost, or given to two runs, when many threads run and stop."""
+    visitors, wrong = Engine(None).visitors, []
+
+    def visit(name):
+        for _ in range(50):
+            with visitors.run(name, 100) as stop:
+                if stop():
+                    wrong.append("stopped before")
+                visitors.stop(name)
+                if not stop():
+                    wrong.append("not stopped")
+
+    threads = [threading.Thread(target=visit, args=(str(number),)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    assert len(visitors._free) == len(set(visitors._free)) == 512

@@ -14,8 +14,7 @@ def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScen
     """Two traces of the same prompt, side by side.
 
     Args:
-        left: a trace, or the path of a trace file.
-        right: another of the same prompt.
+        left, right: traces, or the paths of trace files.
         language: of the sentences.
 
     Raises:

@@ -1,0 +1,154 @@
+"""What one visitor may ask of the page. Each limit is an environment setting, read and checked once, at the start.
+
+One call holds the model while it runs, so the *products* that cost time and memory have limits: nodes of a forest,
+pairs of the joint laws, tokens times beams, cache slots. A limit's setting is its name in capitals after ``DSBD_``:
+``DSBD_MAX_NODES=256``. A run that passes these limits and is slow all the same ends at its time limit.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from dsbd.auto.plan import LIKELY, SAMPLED, TRIAL_DEPTH
+from dsbd.errors import SettingsError
+from dsbd.methods import resolve
+from dsbd.settings import AUTO, DecodingSettings, ResolvedSettings
+
+PREFIX = "DSBD_"
+MIB = 1024 * 1024
+
+
+class Limits(BaseModel):
+    """Every limit, its default and its range."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    max_prompt_characters: int = Field(4000, ge=1, le=1_000_000, description="characters of a prompt")
+    max_new_tokens: int = Field(256, ge=1, le=32768, description="new tokens of a run")
+    max_nodes: int = Field(512, ge=1, le=100_000, description="nodes that one iteration scores, input beams included")
+    max_pairs: int = Field(
+        4_000_000, ge=1, le=10**10, description="pairs that the joint laws of one iteration keep, over all its layers"
+    )
+    max_beam_tokens: int = Field(4096, ge=1, le=10**8, description="new tokens times beams of a run")
+    max_cache_slots: int = Field(16384, ge=1, le=10**8, description="cache slots: prompt, every beam, one forest")
+    max_compared_runs: int = Field(5, ge=1, le=100, description="runs of each method in a comparison")
+    max_compared_tokens: int = Field(
+        50_000, ge=1, le=10**9, description="new tokens times beams, over all methods and runs of a comparison"
+    )
+    decode_seconds: int = Field(120, ge=1, le=86_400, description="seconds a decode may take once it has begun")
+    compare_seconds: int = Field(300, ge=1, le=86_400, description="seconds a comparison may take once it has begun")
+    max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
+    max_visitors: int = Field(200, ge=1, le=100_000, description="visitors whose decodes are kept in memory")
+    max_upload_bytes: int = Field(8 * MIB, ge=1024, le=256 * MIB, description="bytes of an uploaded file")
+    upload_seconds: int = Field(20, ge=1, le=600, description="seconds that reading an uploaded trace may take")
+    uploads_per_hour: int = Field(60, ge=0, le=10**6, description="files an address may upload in an hour")
+    upload_bytes_per_hour: int = Field(64 * MIB, ge=0, le=10**12, description="bytes an address may upload in an hour")
+    file_seconds: int = Field(3600, ge=60, le=30 * 86_400, description="seconds after which files are deleted")
+    frame_ancestors: str = Field(
+        "'self'", max_length=1000, description="who may show the page in a frame, as content-security policy writes it"
+    )
+
+    @field_validator("frame_ancestors")
+    @classmethod
+    def _one_rule(cls, value: str) -> str:
+        if not value.isascii() or not value.isprintable() or set(value) & {";", ","} or not value.strip():
+            raise ValueError("write 'none', 'self', * or origins, with spaces between them")
+        return value.strip()
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Limits":
+        """The limits that the environment sets; the others have their defaults.
+
+        Raises:
+            SettingsError: a value is no number or outside its range; the message names the setting and the range.
+        """
+        given = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
+        if "frame_ancestors" not in given and environment.get("SPACE_ID"):
+            given["frame_ancestors"] = "'self' https://huggingface.co https://*.huggingface.co"
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise SettingsError(
+                f"{setting(name)} is {str(first['input'])[:60]!r} ({cls.model_fields[name].description}): "
+                f"{first['msg'].removeprefix('Value error, ')}"
+            ) from None
+
+
+def setting(name: str) -> str:
+    """The environment setting of a limit."""
+    return PREFIX + name.upper()
+
+
+def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
+    """Refuse a run that could hold the model for long or fill its memory.
+
+    Args:
+        settings: as the visitor asked.
+        vocabulary: tokens of the pair's vocabulary.
+        prompt_tokens: tokens of the prompt.
+
+    Raises:
+        SettingsError: a limit is passed; the message names it, what was asked and the remedy.
+    """
+    largest = _largest(settings)
+    beams = largest.widest
+    nodes = beams + largest.draft_depth * (largest.draft_width + largest.cover_width)
+    _require(limits, "max_new_tokens", "max_new_tokens", largest.max_new_tokens, "ask for fewer tokens")
+    _require(
+        limits, "max_nodes", "nodes to score per iteration", nodes, "lower draft_depth, draft_width or cover_width"
+    )
+    _require(
+        limits,
+        "max_pairs",
+        "pairs of the joint laws per iteration",
+        _pairs(largest, vocabulary),
+        "set top_k to 200 or less, or lower draft_depth and the widths",
+    )
+    tokens = beams * largest.max_new_tokens
+    _require(limits, "max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams")
+    slots = prompt_tokens + tokens + nodes
+    _require(limits, "max_cache_slots", "cache slots", slots, "shorten the prompt, or ask for fewer tokens or beams")
+
+
+def check_compare(limits: Limits, settings: list[DecodingSettings], runs: int) -> None:
+    """Refuse a comparison that is too large as a whole; :func:`check_decode` checks each of its settings.
+
+    Raises:
+        SettingsError: as :func:`check_decode`.
+    """
+    _require(limits, "max_compared_runs", "runs", runs, "ask for fewer runs")
+    each = [(largest := _largest(one)).widest * largest.max_new_tokens for one in settings]
+    remedy = "ask for fewer methods, runs, tokens or beams"
+    _require(limits, "max_compared_tokens", "new tokens times beams of all runs", sum(each) * runs, remedy)
+
+
+def _largest(settings: DecodingSettings) -> ResolvedSettings:
+    """The settings as they run, with every ``auto`` at the largest value that its trials try."""
+    tried = {
+        "draft_depth": TRIAL_DEPTH,
+        "draft_width": max(*LIKELY, *(width for width, _ in SAMPLED)),
+        "cover_width": max(cover for _, cover in SAMPLED),
+        "forest": "sampled",
+    }
+    widest = settings.widest
+    given = {name: value for name, value in tried.items() if getattr(settings, name) == AUTO}
+    return resolve(replace(settings, max_width=widest, **given) if given else settings)  # type: ignore[arg-type]
+
+
+def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
+    """Pairs that the joint laws of an iteration keep: those of each draft layer and of the layer after it."""
+    drafted = settings.draft_width * vocabulary
+    verified = settings.widest * vocabulary
+    if settings.top_k:
+        drafted, verified = min(settings.top_k, drafted), min(settings.top_k, verified)
+    return settings.draft_depth * (drafted + verified) + verified
+
+
+def _require(limits: Limits, name: str, what: str, asked: int, remedy: str) -> None:
+    allowed = getattr(limits, name)
+    if asked > allowed:
+        raise SettingsError(f"{what}: {asked:,} asked for, {allowed:,} allowed on this page; {remedy}")

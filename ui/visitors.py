@@ -1,0 +1,125 @@
+"""Who waits, who runs, and who has left or pressed Stop.
+
+A run polls a :class:`StopSignal` between its steps. The signals stand in shared memory, because on ZeroGPU a run is a
+forked process: what the page writes there, the run reads at once.
+"""
+
+import mmap
+import struct
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+
+SLOTS = 512
+_NUMBER = struct.Struct("<q")
+_BOARD = mmap.mmap(-1, SLOTS * _NUMBER.size)
+"""The number of the run that may go on, slot by slot; 0: none. Shared with every process forked from this one."""
+FIRST_GUESS_SECONDS = 10.0
+"""How long a run takes, until some have been timed."""
+TIMED_RUNS = 20
+
+
+@dataclass(frozen=True)
+class StopSignal:
+    """Says whether a run must end: its visitor left or pressed Stop, or its time is over. Plain data: it may travel."""
+
+    slot: int
+    number: int
+    deadline: float
+    """In seconds of ``time.monotonic``, which all processes of a machine share."""
+
+    def __call__(self) -> bool:
+        """True once the run must end."""
+        return self.is_revoked or self.is_late
+
+    @property
+    def is_revoked(self) -> bool:
+        """True where the visitor left or pressed Stop."""
+        number: int = _NUMBER.unpack_from(_BOARD, self.slot * _NUMBER.size)[0]
+        return number != self.number
+
+    @property
+    def is_late(self) -> bool:
+        """True where the time limit has passed."""
+        return time.monotonic() >= self.deadline
+
+
+class Visitors:
+    """The visitors of one page, by the session that Gradio gives each. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = count(1)
+        self._free = list(range(SLOTS))
+        self._signals: dict[str, list[StopSignal]] = {}
+        self._waiting: dict[str, float] = {}
+        self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
+
+    @contextmanager
+    def run(self, session: str, seconds: float) -> Iterator[StopSignal]:
+        """A run of this visitor that has just begun; it may take so many seconds."""
+        with self._lock:
+            signal = StopSignal(self._free.pop(), next(self._numbers), time.monotonic() + seconds)
+            _write(signal.slot, signal.number)
+            self._signals.setdefault(session, []).append(signal)
+            self._waiting.pop(session, None)
+        began = time.monotonic()
+        try:
+            yield signal
+        finally:
+            with self._lock:
+                _write(signal.slot, 0)
+                self._free.append(signal.slot)
+                self._seconds.append(time.monotonic() - began)
+                self._signals[session].remove(signal)
+                if not self._signals[session]:
+                    del self._signals[session]
+
+    def stop(self, session: str) -> None:
+        """The visitor pressed Stop or left: its runs end at their next look at the signal; it no longer waits."""
+        with self._lock:
+            self._waiting.pop(session, None)
+            for signal in self._signals.get(session, ()):
+                _write(signal.slot, 0)
+
+    def wait(self, session: str) -> str:
+        """The visitor asks for the model. Returns: what to say until its turn comes."""
+        with self._lock:
+            before = len(self._waiting) + len(self._signals)
+            self._waiting[session] = time.monotonic()
+        if not before:
+            return "Waiting for the model …"
+        ahead = "1 run is" if before == 1 else f"{before} runs are"
+        return f"Waiting for the model: {ahead} before yours, {self._duration(before)} …"
+
+    def was_refused(self, session: str) -> bool:
+        """True where the visitor asked for the model and its run never began; it no longer waits."""
+        with self._lock:
+            return self._waiting.pop(session, None) is not None
+
+    @property
+    def expected_wait_seconds(self) -> float:
+        """How long those who run and wait now will take."""
+        with self._lock:
+            return self._mean() * (len(self._waiting) + len(self._signals))
+
+    def _duration(self, runs: int) -> str:
+        return in_words(self._mean() * runs)
+
+    def _mean(self) -> float:
+        return sum(self._seconds) / len(self._seconds) if self._seconds else FIRST_GUESS_SECONDS
+
+
+def in_words(seconds: float) -> str:
+    """A rough duration."""
+    if seconds < 90:
+        return f"about {max(5, 5 * round(seconds / 5))} seconds"
+    return f"about {round(seconds / 60)} minutes"
+
+
+def _write(slot: int, number: int) -> None:
+    _NUMBER.pack_into(_BOARD, slot * _NUMBER.size, number)
