@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsbd.depth import PROBE_EVERY, DepthPolicy, expected_layers
+from dsbd.depth import PROBE_EVERY, WORTHWHILE, DepthPolicy, expected_layers
 
 
 @pytest.mark.parametrize(
@@ -50,6 +50,24 @@ def test_a_pause_is_interrupted_by_a_probe():
     assert chosen.count(0) == len(chosen) - 3
     assert all(chosen[place] > 0 for place in range(PROBE_EVERY - 1, len(chosen), PROBE_EVERY))
     assert depths(policy, all_pass, 12 * PROBE_EVERY)[-1] == 3
+
+
+@pytest.mark.parametrize(("cost", "depth"), [(1.65, 0), (1.69, 0), (1.71, 0), (1.61, 1), (1.5, 1)])
+def test_drafting_must_promise_more_than_a_little(cost, depth):
+    """Catches drafting for a promise of 3 %, which short evidence cannot tell from none: 1.7 layers are expected."""
+    assert DepthPolicy(1, (1.0, cost), 0.7).choose() == depth
+    assert 1.7 / 1.65 < WORTHWHILE < 1.7 / 1.61
+
+
+def test_not_drafting_is_preferred_by_what_it_costs_itself():
+    """Catches a bar that ignores the cost of an iteration that drafts nothing."""
+    assert DepthPolicy(1, (2.0, 3.3), 0.7).choose() == 0
+    assert DepthPolicy(1, (2.0, 3.2), 0.7).choose() == 1
+
+
+def test_of_equal_depths_the_shallower_is_taken():
+    """Catches a deeper forest that promises nothing more."""
+    assert DepthPolicy(2, (1.0, 1.2, 1.2 * 1.75 / 1.5), 0.5).choose() == 1
 
 
 def test_expectation_counts_until_there_is_evidence():

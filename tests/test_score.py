@@ -1,0 +1,165 @@
+"""From drafted slots to a forest on the host: what is fed, what is copied, which slots are nodes."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from dsbd.draft import DeviceLaw, DraftedLayer
+from dsbd.law.beams import Beam, Node
+from dsbd.score import score
+from dsbd.settings import ResolvedSettings
+
+VOCABULARY = 5
+WIDTH = 3
+ROOT = Node(None, -1, 0)
+BEAMS = [Beam(ROOT.child(7), -0.5, 2), Beam(ROOT.child(8), -0.7, 1)]
+
+
+class SpokenRow:
+    """A row that notes what it is fed; its logits are random, one row each for the beams and the slots."""
+
+    def open(self, beams, room: int) -> None:
+        self.opened, self.room = list(beams), room
+
+    def feed(self, tokens, parents, sizes) -> torch.Tensor:
+        self.tokens, self.parents, self.sizes = tokens.tolist(), parents.tolist(), list(sizes)
+        generator = torch.Generator().manual_seed(3)
+        self.logits = torch.randn(
+            len(self.opened) + tokens.numel(), VOCABULARY, generator=generator, dtype=torch.float64
+        )
+        return self.logits
+
+
+def drafted(pairs: list[tuple[int, int]], probs: list[float], chosen: list[int]) -> DraftedLayer:
+    """A layer whose law has these (parent, token) pairs; the raw draft probability of the n-th is 1 / (n + 2)."""
+    law = DeviceLaw(
+        torch.tensor([parent * VOCABULARY + token for parent, token in pairs]),
+        torch.tensor(probs, dtype=torch.float64).log(),
+        torch.tensor(probs, dtype=torch.float64),
+        torch.tensor([-math.log(place + 2) for place in range(len(pairs))], dtype=torch.float64),
+    )
+    parents, tokens = zip(*(pairs[index] for index in chosen), strict=True)
+    return DraftedLayer(law, torch.tensor(chosen), torch.tensor(parents), torch.tensor(tokens))
+
+
+FIRST = [(0, 1), (1, 1), (1, 4)], [0.5, 0.3, 0.2]
+SECOND = [(0, 2), (2, 0), (0, 3), (2, 2)], [0.4, 0.4, 0.2, 0.0]
+
+
+def settings(**changes) -> ResolvedSettings:
+    return ResolvedSettings(**{"draft_depth": 2, "draft_width": WIDTH, "max_width": 4, "top_k": 2} | changes)
+
+
+def scored(layers, **changes):
+    row = SpokenRow()
+    return row, score(row, BEAMS, layers, settings(**changes), torch.Generator().manual_seed(1))
+
+
+@pytest.fixture(params=[True, False], ids=["on demand", "copied"], autouse=True)
+def _at_hand(request, monkeypatch) -> None:
+    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: request.param)
+
+
+def test_a_slot_drawn_twice_is_one_node():
+    """Catches two nodes of equal content, and a draw that is lost because its node is there already."""
+    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 0])])
+    first, second = result.forest.layers
+    assert first.drafts[0] is first.drafts[2]
+    assert [(node.parent, node.token) for node in first.drafts] == [
+        (BEAMS[0].node, 1), (BEAMS[1].node, 4), (BEAMS[0].node, 1)
+    ]  # fmt: skip
+    assert first.draft_probs == [0.5, 0.2, 0.5]
+    assert result.slots == [*first.drafts[:2], None, second.drafts[0], None, None]
+
+
+def test_nothing_stands_below_a_slot_that_is_no_node():
+    """Catches children of a duplicate, which would be other nodes than the children of its first slot."""
+    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted([(2, 0), (0, 2)], [0.6, 0.4], [0, 1, 0])])
+    second = result.forest.layers[1]
+    assert [node.token for node in second.drafts] == [2]
+    assert [(second.law.parents[place], token) for place, token in zip(second.law.parent_places, second.law.tokens,
+            strict=True)][-1] == (result.forest.layers[0].drafts[0], 2)  # fmt: skip
+
+
+def test_a_draft_needs_probability_and_a_cover_node_only_possibility():
+    """Catches drafts that Q cannot draw, and cover nodes that are left out because the warp cut them off."""
+    layer = drafted([(0, 1), (0, 2), (1, 3), (1, 0)], [0.6, 0.4, 0.0, 0.0], [0, 1, 2, 3])
+    _, result = scored([layer], draft_depth=1, cover_width=1)
+    (only,) = result.forest.layers
+    assert [node.token for node in only.drafts] == [1, 2]
+    assert [node.token for node in only.covers] == [0]
+
+
+def test_drafts_are_fed_before_cover_nodes_and_parents_are_counted_behind_the_beams():
+    """Catches slots whose parents are counted in another order than the slots are fed."""
+    layers = [drafted(*FIRST, [0, 2, 1]), drafted(*SECOND, [0, 1, 2])]
+    row, _ = scored(layers)
+    assert (row.opened, row.room) == ([beam.node for beam in BEAMS], 2 * WIDTH)
+    assert row.tokens == [1, 4, 1, 2, 0, 3]
+    assert row.parents == [0, 1, 1, 2, 4, 2]
+    assert row.sizes == [WIDTH, WIDTH]
+    covered = [drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])]
+    row, result = scored(covered, cover_width=1)
+    assert row.tokens == [1, 4, 1, 2, 0, 2, 1, 3]
+    assert row.parents == [0, 1, 0, 2, 4, 2, 1, 2]
+    assert row.sizes == [WIDTH, WIDTH, 1, 1]
+    assert result.slots[-2:] == [layer.covers[0] for layer in result.forest.layers]
+
+
+def test_every_node_has_the_log_probabilities_of_its_own_slot():
+    """Catches rows of the target that are off by the beams, or by the slots that are no node."""
+    row, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 2])])
+    log_probs = row.logits.log_softmax(1).numpy()
+    for slot, node in enumerate(result.slots):
+        if node is None:
+            continue
+        own = log_probs[row.parents[slot], node.token]
+        assert result.next_tokens.log_prob(node) == pytest.approx(own, abs=1e-9)
+        (after,) = result.next_tokens([node])
+        best = np.argsort(-log_probs[len(BEAMS) + slot], kind="stable")[:2]
+        assert after.tokens.tolist() == best.tolist()
+        assert after.log_probs == pytest.approx(log_probs[len(BEAMS) + slot][best], abs=1e-9)
+    (node,) = result.forest.layers[0].drafts[1:2]
+    assert result.draft_log_probs[node] == pytest.approx(-math.log(2 + 2))
+
+
+@pytest.mark.parametrize(
+    ("layers", "changes", "count"),
+    [
+        (0, {}, 4),
+        (1, {}, WIDTH + 2 * 4),
+        (2, {"max_width": 7}, 2 * WIDTH + 3 * 7),
+        (2, {"forest": "likely"}, 3 * 4),
+    ],
+)
+def test_there_is_a_uniform_for_everything_that_can_be_decided(layers, changes, count):
+    """Catches verification that runs out of uniforms: one a draft, and one a beam of every layer and of the bonus."""
+    made = [drafted(*FIRST, [0, 2, 1]), drafted(*SECOND, [0, 1, 2])][:layers]
+    _, result = scored(made, **changes)
+    assert len(result.uniforms) == len(set(result.uniforms)) == count
+    assert all(0 <= uniform < 1 for uniform in result.uniforms)
+    assert len(result.forest.layers) == layers
+
+
+def test_everything_comes_over_in_one_copy(monkeypatch):
+    """Catches a second wait for the device."""
+    copies, shipped = [], torch.Tensor.cpu
+
+    def counted(self):
+        copies.append(self.shape)
+        return shipped(self)
+
+    monkeypatch.setattr(torch.Tensor, "cpu", counted)
+    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 2])])
+    result.next_tokens([beam.node for beam in BEAMS])
+    assert len(copies) == 1
+
+
+def test_a_likely_forest_is_made_of_cover_nodes():
+    """Catches likely nodes that are put to trial."""
+    _, result = scored([drafted(*FIRST, [0, 2, 1])], forest="likely", draft_depth=1)
+    (layer,) = result.forest.layers
+    assert layer.drafts == []
+    assert len(layer.covers) == WIDTH

@@ -1,0 +1,153 @@
+"""The state between iterations: what is counted, what a reader of the stream is promised, what room is made."""
+
+from types import SimpleNamespace
+
+import pytest
+
+import dsbd
+from dsbd import decoder
+from dsbd.session import Session, draft_layers_passed
+from tests.toy_pair import toy_pair
+
+PROMPT = "Once upon"
+CASES = [
+    {},
+    {"seed": 4, "draft_width": 5, "min_width": 3},
+    {"seed": 2, "replacement": False, "cover_width": 4},
+    {"forest": "likely", "draft_width": 9, "seed": 3},
+    {"method": "beam_search"},
+    {"input_beams": 1, "min_width": 4, "seed": 5},
+]
+
+
+def settings(**changes) -> dsbd.DecodingSettings:
+    return dsbd.DecodingSettings(**{"max_new_tokens": 24, "draft_depth": 3, "draft_width": 4} | changes)
+
+
+@pytest.fixture
+def sessions(monkeypatch) -> list[Session]:
+    """Every session that a decode of this test makes."""
+    made: list[Session] = []
+
+    class Noted(Session):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(decoder, "Session", Noted)
+    return made
+
+
+class Iterations(dsbd.Observer):
+    def __init__(self) -> None:
+        self.seen = []
+
+    def on_iteration(self, iteration) -> None:
+        self.seen.append(iteration)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "passed"),
+    [
+        (["short"], (0, True)),
+        (["passed", "landed", "short"], (2, True)),
+        (["passed", "bonus"], (1, False)),
+        (["bonus"], (0, False)),
+        (["landed", "finished"], (1, False)),
+    ],
+)
+def test_draft_layers_that_let_verification_go_on_are_counted(outcomes, passed):
+    """Catches a bonus layer that counts as a draft layer, and an end of all beams that counts as a failure."""
+    layers = [SimpleNamespace(outcome=one, continues=one in ("passed", "landed")) for one in outcomes]
+    assert draft_layers_passed(layers) == passed
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_the_result_descends_from_the_candidates_of_every_update(changes):
+    """Catches a candidate that is dropped though it can still win, and candidates that are not ranked."""
+    updates = list(dsbd.stream(toy_pair(), PROMPT, settings(**changes)))
+    ids = updates[-1].result.token_ids
+    for update in updates:
+        scores = [candidate.score for candidate in update.candidates]
+        assert scores == sorted(scores, reverse=True)
+        paths = [(candidate.node.token_ids(), candidate.finished) for candidate in update.candidates]
+        assert any(path == ids if finished else path == ids[: len(path)] for path, finished in paths)
+        assert sum(finished for _, finished in paths) <= 1
+        assert update.text == toy_pair().decode(paths[0][0])
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_figures_follow_from_the_iterations(changes):
+    """Catches layers, widths or verdicts that are counted twice, or in the wrong iteration."""
+    watch = Iterations()
+    stats = dsbd.decode(toy_pair(), PROMPT, settings(**changes), observers=[watch]).stats
+    layers = [layer for iteration in watch.seen for layer in iteration.layers]
+    verdicts = [trial.verdict for layer in layers for trial in layer.trials]
+    draws = [draw for layer in layers for draw in layer.draws]
+    assert (stats.layers, stats.iterations) == (len(layers), len(watch.seen))
+    assert stats.layers_per_iteration == len(layers) / len(watch.seen)
+    for verdict in ("accepted", "rejected", "orphaned", "unneeded"):
+        assert getattr(stats, verdict) == verdicts.count(verdict)
+    for kind in ("recovered", "fresh", "bonus"):
+        assert getattr(stats, kind) == sum(draw.kind == kind for draw in draws)
+    assert stats.landed == sum(draw.landed for draw in draws)
+    assert stats.mean_width == sum(beam.multiplicity for layer in layers for beam in layer.beams) / len(layers)
+    tried = stats.accepted + stats.rejected
+    assert stats.acceptance_rate == (stats.accepted / tried if tried else None)
+    phases = ("prefill", "draft", "score", "verify", "commit")
+    assert stats.seconds == pytest.approx(sum(getattr(stats, f"{phase}_seconds") for phase in phases))
+    assert stats.tokens_per_second == pytest.approx(stats.layers / (stats.seconds - stats.prefill_seconds))
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_the_room_made_at_the_start_is_enough(changes, sessions):
+    """Catches buffers that grow in the middle of an ordinary decode, old and new being held at once."""
+    result = dsbd.decode(toy_pair(), PROMPT, settings(**changes))
+    (session,) = sessions
+    rows = [session.target_row] if session.drafter is None else [session.target_row, session.drafter.row]
+    assert len(rows) == (1 if changes.get("method") else 2)
+    assert result.stats.kv_peak_bytes == sum(row.cache.capacity * row.cache.slot_bytes for row in rows)
+    assert result.stats.kv_peak_slots <= session.target_row.cache.capacity
+
+
+@pytest.mark.parametrize("changes", CASES, ids=str)
+def test_the_draft_row_keeps_no_more_than_the_beams_stand_on(changes, sessions):
+    """Catches slots of the draft model that are never freed, which no result shows."""
+
+    class Slots(dsbd.Observer):
+        def on_iteration(self, iteration) -> None:
+            (session,) = sessions
+            if session.drafter is None or not iteration.output_beams:
+                return
+            stood_on = set()
+            for beam in iteration.output_beams:
+                node = beam.node.parent
+                while node is not None:
+                    stood_on.add(node)
+                    node = node.parent
+            assert session.drafter.row.slots <= len(PROMPT) - 1 + len(stood_on)
+            assert session.target_row.slots == len(PROMPT) - 1 + len(stood_on)
+
+    dsbd.decode(toy_pair(), PROMPT, settings(**changes), observers=[Slots()])
+
+
+def test_only_the_best_input_beams_are_kept():
+    """Catches the newest beams, or the first, being kept in place of the best."""
+    watch = Iterations()
+    dsbd.decode(toy_pair(), PROMPT, settings(input_beams=2, min_width=5, draft_width=6, seed=1), observers=[watch])
+    kept = [iteration.output_beams for iteration in watch.seen[:-1]]
+    assert max(len(beams) for beams in kept) == 2
+    for iteration, beams in zip(watch.seen, kept, strict=False):
+        weights = sorted((beam.log_weight for beam in iteration.layers[-1].living), reverse=True)
+        assert sorted((beam.log_weight for beam in beams), reverse=True) == weights[:2]
+
+
+def test_a_decode_ends_where_its_room_ends(sessions):
+    """Catches a decode that drafts beyond the limit, and one that is done while beams have room."""
+    for update in dsbd.stream(toy_pair(), PROMPT, settings(max_new_tokens=9, seed=6)):
+        (session,) = sessions
+        length = max(candidate.node.length for candidate in update.candidates)
+        assert session.done == (update.result is not None)
+        assert session.done == (session.room == 0 or not session.beams)
+        if session.beams:
+            assert session.room == 9 - length
