@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import torch
 
-PHASES = ("prefill", "draft", "score", "verify", "commit")
+from dsbd.results import PHASES
 
 
 def synchronise(device: torch.device) -> None:

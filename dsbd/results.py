@@ -7,6 +7,11 @@ if TYPE_CHECKING:
     from dsbd.settings import ResolvedSettings
     from dsbd.tracing.trace import Trace
 
+ITERATION_PHASES = ("draft", "score", "verify", "commit")
+"""What each iteration goes through, in order."""
+PHASES = ("prefill", *ITERATION_PHASES)
+"""What a decode goes through; :class:`Stats` has ``<phase>_seconds`` for each."""
+
 
 @dataclass(frozen=True)
 class DecodedBeam:

@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from griffe import Docstring, Extension, Object
+from griffe import Extension, Object
 
 ROLE = re.compile(r":(?:func|class|data|attr|meth|mod|exc):`~?([\w.]+)`")
 PUBLIC = ("dsbd.", "visualize.")
@@ -15,12 +15,7 @@ class Roles(Extension):
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Rewrites one docstring."""
         if obj.docstring is not None:
-            obj.docstring = Docstring(
-                ROLE.sub(lambda role: _link(role[1], obj), obj.docstring.value),
-                lineno=obj.docstring.lineno,
-                endlineno=obj.docstring.endlineno,
-                parent=obj,
-            )
+            obj.docstring.value = ROLE.sub(lambda role: _link(role[1], obj), obj.docstring.value)
 
 
 def _link(name: str, obj: Object) -> str:

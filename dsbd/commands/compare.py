@@ -7,7 +7,7 @@ from typing import Any
 from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
-from dsbd.commands.settings_flags import add_settings_flags, settings_of
+from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.settings import METHODS
 
 
@@ -23,7 +23,7 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Returns the exit code."""
-    settings = settings_of(parsed)
+    settings = settings_of_flags(parsed)
     methods = [name.strip() for name in parsed.methods.split(",") if name.strip()]
     from dsbd.measure.comparison import compare
 

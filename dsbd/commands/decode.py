@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dsbd.commands.output import OK, print_json, require_folder_of
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
-from dsbd.commands.settings_flags import add_settings_flags, settings_of
+from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Returns the exit code."""
-    settings = settings_of(parsed)
+    settings = settings_of_flags(parsed)
     require_folder_of(parsed.trace)
     from dsbd.api import stream
 

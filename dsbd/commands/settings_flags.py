@@ -29,7 +29,7 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
             parser.add_argument(flag, type=kind, metavar=kind.__name__.upper(), **options)
 
 
-def settings_of(parsed: argparse.Namespace) -> DecodingSettings:
+def settings_of_flags(parsed: argparse.Namespace) -> DecodingSettings:
     """Raises: SettingsError."""
     names = {field.name for field in fields(DecodingSettings)}
     return DecodingSettings(**{name: value for name, value in vars(parsed).items() if name in names})

@@ -19,11 +19,12 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
 
-    report = verify_trace(Trace.load(parsed.file))
+    report = verify_trace(Trace.load(parsed.file), list_sealed=True)
     if parsed.json:
         print_json(asdict(report))
     elif report.passed:
         print(f"all {report.checks} decisions and identities follow")
+        print("sealed by the digest only:", *report.sealed, sep="\n  ")
     else:
         print(f"does not follow: {report.failure}")
     return OK if report.passed else CHECK_FAILED

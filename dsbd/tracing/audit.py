@@ -7,13 +7,17 @@ the audit cannot see is whether the models really gave these probabilities: that
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsbd.depth import DepthPolicy
+from dsbd.methods import resolve
 from dsbd.tracing.checks import BrokenError, Checks
+from dsbd.tracing.law_audit import LawAudit
 from dsbd.tracing.layer_audit import LayerAudit
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, path_to
+from dsbd.tracing.sealed import sealed_only
+from dsbd.tracing.stats_audit import check_stats
 from dsbd.tracing.trace import Trace, canonical_digest
 
 
@@ -26,16 +30,34 @@ class AuditReport:
     """Decisions and identities that were decided again."""
     failure: str | None
     """The first that does not follow, where one does not."""
+    sealed: tuple[str, ...] = ()
+    """What only the digest seals: it could be changed, the digest made anew, and everything would still follow."""
 
 
-def verify_trace(trace: Trace) -> AuditReport:
-    """Decide again every verdict, width, draw and identity, then compare the digest."""
+def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
+    """Decide again every verdict, width, draw and identity, then compare the digest.
+
+    Args:
+        trace: the record.
+        list_sealed: also find out what only the digest seals. This decides the trace again for each setting.
+    """
     audit = _Audit(trace)
     try:
         audit.run()
+        audit.check_digest()
     except BrokenError as broken:
         return AuditReport(False, audit.checks.count, str(broken))
-    return AuditReport(True, audit.checks.count, None)
+    sealed = sealed_only(trace, follows) if list_sealed else ()
+    return AuditReport(True, audit.checks.count, None, sealed)
+
+
+def follows(trace: Trace) -> bool:
+    """True where everything but the digest follows."""
+    try:
+        _Audit(trace).run()
+    except BrokenError:
+        return False
+    return True
 
 
 class _Audit:
@@ -45,11 +67,16 @@ class _Audit:
         self.checks = Checks()
         self.nodes = trace.node_index()
         self.log_weights: dict[int, float] = {ROOT: 0.0}
+        self.lengths = {ROOT: 0}
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
 
     def run(self) -> None:
+        """Decide everything again but the digest. Raises: BrokenError."""
+        implied = resolve(self.settings)
+        for name, value in vars(implied).items():
+            self.checks.same(f"setting {name} of method {implied.method}", getattr(self.settings, name), value)
         beams = [InputBeam(ROOT, 1, 0.0)]
         for number, iteration in enumerate(self.trace.iterations):
             self.checks.place = f"iteration {number}"
@@ -59,6 +86,10 @@ class _Audit:
         self._result(beams)
         self.checks.place = "trace"
         self.checks.same("seed", self.trace.seed, self.settings.seed)
+        self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.nodes.values()), [])
+
+    def check_digest(self) -> None:
+        """Raises: BrokenError."""
         self.checks.same("digest", self.trace.digest, canonical_digest(self.trace))
 
     def weigh(self, node: Node) -> float:
@@ -75,6 +106,7 @@ class _Audit:
         if alive:
             self.checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
+            self.checks.same(f"length of beam {beam.node}", len(beam.token_ids), self.lengths[beam.node])
             ids = [node.token_id for node in path_to(beam.node, self.nodes)]
             self.checks.same(f"tokens of beam {beam.node}", beam.token_ids, ids)
             self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
@@ -86,16 +118,7 @@ class _Audit:
         self.checks.same("ranking", scores, sorted(scores, reverse=True))
         self.checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
         self.checks.same("returned text", result.text, result.beams[0].text)
-        self._stats(result.stats)
-
-    def _stats(self, stats: dict[str, object]) -> None:
-        trials = [trial.verdict for iteration in self.trace.iterations for trial in iteration.trials]
-        draws = [draw.kind for iteration in self.trace.iterations for draw in iteration.draws]
-        expected = {name: trials.count(name) for name in ("accepted", "rejected", "orphaned", "unneeded")}
-        expected |= {name: draws.count(name) for name in ("recovered", "fresh", "bonus")}
-        expected |= {"layers": self.length, "iterations": len(self.trace.iterations)}
-        for name, count in expected.items():
-            self.checks.same(f"statistic {name}", stats.get(name), count)
+        check_stats(self.checks, self.trace, result, self.length)
 
 
 class _IterationAudit:
@@ -106,6 +129,8 @@ class _IterationAudit:
         self.same = audit.checks.same
         for node in iteration.nodes:
             audit.log_weights[node.id] = audit.weigh(node)
+            audit.lengths[node.id] = audit.lengths[node.parent] + 1
+        self.laws = LawAudit(audit.checks, self.settings, audit.trace.models, iteration, audit.log_weights)
 
     def run(self) -> list[InputBeam]:
         iteration, audit = self.iteration, self.audit
@@ -114,10 +139,12 @@ class _IterationAudit:
         room = self.settings.max_new_tokens - audit.length
         self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - 1))
         self.same("layers are present", last > 0, True)
+        self.laws.forest()
         for number, layer in enumerate(iteration.layers, 1):
             audit.checks.place = f"{start}, layer {number}"
             self.same("layer number", layer.layer, number)
             self.same("alive beams", layer.alive, [beam.node for beam in alive])
+            self.laws.layer(layer, alive)
             deciding = LayerAudit(audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights)
             alive = deciding.run()
             audit.finished |= deciding.finished
@@ -133,6 +160,16 @@ class _IterationAudit:
         best = _keep_best(alive, self.settings.input_beams)
         self.same("output beams", iteration.output_beams, best)
         return best
+
+
+def _ambiguous(nodes: Iterable[Node]) -> list[int]:
+    """Tokens that have two texts, or that end a beam in one place and not in another."""
+    seen: dict[int, tuple[str, str | None, bool]] = {}
+    return [
+        node.token_id
+        for node in nodes
+        if seen.setdefault(node.token_id, (node.text, node.bytes, node.ends)) != (node.text, node.bytes, node.ends)
+    ]
 
 
 def _keep_best(beams: Sequence[InputBeam], count: int | None) -> list[InputBeam]:

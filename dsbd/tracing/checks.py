@@ -26,12 +26,18 @@ class Checks:
         if recorded != expected:
             self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
 
-    def close(self, what: str, recorded: float | None, expected: float) -> None:
-        """They are equal up to rounding."""
+    def close(self, what: str, recorded: float | None, expected: float, allowed: float = 0.0) -> None:
+        """They are equal up to rounding, or up to ``allowed`` where that is more."""
         self.count += 1
-        scale = max(1.0, abs(expected))
-        if recorded is None or not abs(recorded - expected) <= TOLERANCE * scale:
+        allowed = max(allowed, TOLERANCE * max(1.0, abs(expected)))
+        if recorded is None or not abs(recorded - expected) <= allowed:
             self.broken(f"{what} is {_short(recorded)}, but {_short(expected)} follows")
+
+    def at_most(self, what: str, recorded: float, limit: float) -> None:
+        """The first is no larger than the second, up to rounding."""
+        self.count += 1
+        if not recorded <= limit + TOLERANCE * max(1.0, abs(limit)):
+            self.broken(f"{what} is {_short(recorded)}, but at most {_short(limit)} follows")
 
     def broken(self, what: str) -> NoReturn:
         """Something does not follow."""

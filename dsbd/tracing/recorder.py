@@ -11,6 +11,7 @@ import numpy as np
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.verify import VerifiedLayer
 from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.records import (
     ROOT,
     Alternative,
@@ -130,7 +131,7 @@ class _IterationWriter:
             draws=[draw for number, layer in enumerate(raw.layers, 1) for draw in self._draws(number, layer)],
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
-            phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ("draft", "score", "verify", "commit")}),
+            phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
         )
 
     def _beams(self, beams: object) -> list[InputBeam]:

@@ -107,17 +107,26 @@ class Trace:
         return {node.id: node for iteration in self.iterations for node in iteration.nodes}
 
 
-def canonical_digest(trace: Trace) -> str:
-    """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself.
+DIGEST_DEFAULTS: dict[str, dict[str, Any]] = {
+    "settings": {"forest": "sampled", "depth_costs": None, "continuation": 0.7},
+    "layer": {"forest_mass": None},
+}
+"""Fields that the format gained after its first traces, with the value that says nothing new.
 
-    A field that the format gained later counts where it says something, so that older traces keep their digests.
-    """
+Frozen: a digest leaves a field out where it has this value, so that traces recorded before the field existed keep
+their digests. The values stay as they are even where a default of :mod:`dsbd.settings` changes; a field that is added
+later gets a line of its own.
+"""
+
+
+def canonical_digest(trace: Trace) -> str:
+    """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself (see DIGEST_DEFAULTS)."""
     plain = trace.to_dict()
     plain.pop("digest", None)
-    _drop_silent(plain["settings"], {"forest": "sampled", "depth_costs": None, "continuation": 0.7})
+    _drop_silent(plain["settings"], DIGEST_DEFAULTS["settings"])
     for iteration in plain["iterations"]:
         for layer in iteration["layers"]:
-            _drop_silent(layer, {"forest_mass": None})
+            _drop_silent(layer, DIGEST_DEFAULTS["layer"])
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 

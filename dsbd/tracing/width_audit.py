@@ -3,6 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
 from dsbd.tracing.records import Draw, Layer, Node
@@ -70,6 +72,8 @@ class WidthAudit:
         if ranks_are_greedy(self.settings):
             landed = [draw.landed for draw in self.draws]
             self.checks.close("mass of the forest", recorded, float(landed[0]))
+            if self.settings.width_threshold == 0:  # reached by draws that do not land as well
+                return min(self.settings.max_width, self.layer.target_support)
             return [*landed, False].index(False)
         held = math.fsum(node.target_prob or 0.0 for node in self.below if node.kind == "cover")
         self.checks.close("mass of the forest", recorded, min(held, 1.0))
@@ -90,12 +94,14 @@ class WidthAudit:
 
 
 def _accepted_distribution(acceptance: Sequence[float]) -> list[float]:
-    """P(m, k) by the recursion as the paper writes it."""
+    """P(m, k), draft by draft: how many were accepted so far, and how many were rejected since the last of them."""
     drafts = len(acceptance)
-    none = [math.prod(1.0 - alpha for alpha in acceptance[:count]) for count in range(drafts + 1)]
-    first = [acceptance[step] * none[step] for step in range(drafts)]
-    table = [[none[m]] + [0.0] * drafts for m in range(drafts + 1)]
-    for m in range(1, drafts + 1):
-        for k in range(1, m + 1):
-            table[m][k] = sum(first[step] * table[m - step - 1][k - 1] for step in range(m))
-    return table[drafts]
+    alpha = np.asarray([*acceptance, 0.0])
+    chance = np.zeros((drafts + 1, drafts + 1))  # [accepted, rejections in a row]
+    chance[0, 0] = 1.0
+    for _ in range(drafts):
+        accepted, rejected = chance * alpha, chance * (1.0 - alpha)
+        chance = np.zeros_like(chance)
+        chance[1:, 0] = accepted[:-1].sum(axis=1)
+        chance[:, 1:] = rejected[:, :-1]
+    return [float(total) for total in chance.sum(axis=1)]

@@ -208,9 +208,9 @@ def test_the_digest_catches_every_other_change(trace):
     """Words that decide nothing are still sealed."""
     for change in (
         lambda data: data["prompt"].update(text="Another"),
-        lambda data: data["iterations"][0]["nodes"][0].update(text="x"),
+        lambda data: data["software"].update(python="4"),
         lambda data: data["models"]["target"].update(id="other"),
-        lambda data: data["iterations"][0]["phases"].update(draft_seconds=0.0),
+        lambda data: data["result"]["stats"].update(kv_peak_bytes=1),
     ):
         data = trace.to_dict()
         change(data)

@@ -19,7 +19,12 @@ from visualize.words.words import Words, number
 
 PATTERNS = {"accepted": "", "recovered": "/", "fresh": ".", "bonus": "x"}
 """The second code of the bars beside their colour."""
-PHASES = {"draft": ("#56b4e9", "/"), "score": ("#0072b2", ""), "verify": ("#009e73", "."), "commit": ("#e69f00", "x")}
+PHASE_STYLES = {
+    "draft": ("#56b4e9", "/"),
+    "score": ("#0072b2", ""),
+    "verify": ("#009e73", "."),
+    "commit": ("#e69f00", "x"),
+}
 
 
 @dataclass(frozen=True)
@@ -168,7 +173,8 @@ def timeline_info(source: Source) -> TimelineInfo:
     """The data of :func:`timeline_figure`. Raises: TraceError."""
     iterations = load_trace(source).iterations
     seconds = {
-        phase: tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in iterations) for phase in PHASES
+        phase: tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in iterations)
+        for phase in PHASE_STYLES
     }
     return TimelineInfo(tuple(iteration.index for iteration in iterations), seconds)
 
@@ -176,7 +182,7 @@ def timeline_info(source: Source) -> TimelineInfo:
 def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`TimelineInfo`."""
     words, figure = words or Words(), go.Figure()
-    for phase, (color, pattern) in PHASES.items():
+    for phase, (color, pattern) in PHASE_STYLES.items():
         marker = {"color": color, "pattern": _pattern(pattern)}
         hover = "%{y:.4f} s<extra>" + words(f"phase.{phase}") + "</extra>"
         figure.add_bar(

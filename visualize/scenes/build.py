@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dsbd.errors import TraceError
+from dsbd.results import ITERATION_PHASES
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
@@ -15,7 +16,6 @@ from visualize.scenes.to_json import SceneWithToDict
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.words.words import Words
 
-PHASES = ("draft", "score", "verify", "commit")
 PATH_CHARACTERS = 48
 """How much of a beam's text the card of a node shows."""
 
@@ -87,7 +87,7 @@ class SceneBuilder:
             scored_step=told.scored_step,
             beams_before=self._beams(iteration.input_beams, finished=False),
             beams_after=after,
-            seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in PHASES},
+            seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in ITERATION_PHASES},
             trials=tuple(iteration.trials),
             draws=tuple(iteration.draws),
             slots=iteration.kept,

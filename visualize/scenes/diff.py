@@ -14,7 +14,8 @@ def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScen
     """Two traces of the same prompt, side by side.
 
     Args:
-        left, right: traces, or the paths of trace files.
+        left: a trace, or the path of a trace file.
+        right: another of the same prompt.
         language: of the sentences.
 
     Raises:

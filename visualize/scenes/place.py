@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from dsbd.errors import TraceError
+from dsbd.results import ITERATION_PHASES
 from visualize.scenes.records import IterationScene, Scene
-
-PHASES = ("draft", "score", "verify", "commit")
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Position:
             if name not in Position.__dataclass_fields__ or name in found:
                 raise ValueError(f"{word!r} is no place; write it=, layer=, node=, phase= or step=, each once")
             if name == "phase":
-                if value not in PHASES:
-                    raise ValueError(f"phase is {value!r}; choose one of {', '.join(PHASES)}")
+                if value not in ITERATION_PHASES:
+                    raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
                 found[name] = value
             elif value.isascii() and value.isdigit() and len(value) < 10:
                 found[name] = int(value)

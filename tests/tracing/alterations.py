@@ -1,0 +1,141 @@
+"""Ways to alter a trace as a careful forger would: one thing is changed, and the digest is made anew."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from dsbd.errors import TraceError
+from dsbd.settings import METHODS
+from dsbd.tracing.trace import Trace, canonical_digest
+
+Data = dict[str, Any]
+STATS = (
+    *("acceptance_rate", "layers_per_iteration", "mean_width", "landed", "new_tokens", "target_calls", "draft_calls"),
+    *("layers", "iterations", "accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "seconds"),
+    *("draft_seconds", "score_seconds", "verify_seconds", "commit_seconds", "tokens_per_second", "kv_peak_slots"),
+)
+
+
+def resealed(data: Data) -> Trace:
+    """The trace with a digest that fits."""
+    return Trace.from_dict(data | {"digest": canonical_digest(Trace.from_dict(data))})
+
+
+def alter(trace: Trace, what: str) -> Trace | None:
+    """The altered trace; None where it has nothing of the kind or no longer loads."""
+    data = copy.deepcopy(trace.to_dict())
+    try:
+        return resealed(data) if ALTERATIONS[what](data) is not False else None
+    except TraceError:
+        return None
+
+
+def _statistic(name: str) -> Callable[[Data], Any]:
+    def change(data: Data) -> Any:
+        stats = data["result"]["stats"]
+        if stats[name] is None:
+            return False
+        stats[name] += 1 if isinstance(stats[name], int) else 1e-3
+        return None
+
+    return change
+
+
+def _setting(name: str) -> Callable[[Data], Any]:
+    def change(data: Data) -> Any:
+        value = data["settings"][name]
+        if name == "method":
+            other: Any = next(method for method in METHODS if method != value)
+        elif name == "forest":
+            other = "likely" if value == "sampled" else "sampled"
+        elif isinstance(value, bool):
+            other = not value
+        elif isinstance(value, int):
+            other = value + 1
+        elif isinstance(value, float):
+            other = value * 1.001 if value < 1 or name in ("temperature", "length_penalty") else value * 0.999
+        elif name == "input_beams":
+            other = 64
+        else:
+            other = [1.0] * (data["settings"]["draft_depth"] + 1)
+        data["settings"][name] = other
+        if name == "seed":
+            data["seed"] = other
+        return None
+
+    return change
+
+
+def _first(data: Data, kind: str, which: Callable[[Data], bool] = lambda item: True) -> Data:
+    """The first node, trial, draw or layer of a kind; an empty one, which no trace holds, where there is none."""
+    items = (item for iteration in data["iterations"] for item in iteration[kind] if which(item))
+    return next(items, {})
+
+
+def _field(kind: str, name: str, value: Callable[[Any], Any], which: Callable[[Data], bool] = lambda item: True) -> Any:
+    def change(data: Data) -> Any:
+        item = _first(data, kind, which)
+        if not item:
+            return False
+        item[name] = value(item[name])
+        return None
+
+    return change
+
+
+def _open(trial: Data) -> bool:
+    """A trial that could have gone either way."""
+    return trial["acceptance"] is not None and 1e-3 < trial["acceptance"] < 0.999
+
+
+def _other_side(data: Data) -> Any:
+    trial = _first(data, "trials", _open)
+    if not trial:
+        return False
+    trial["uniform"] = trial["acceptance"] / 2 if trial["verdict"] == "rejected" else (1 + trial["acceptance"]) / 2
+    return None
+
+
+def _shift_distribution(data: Data) -> Any:
+    layer = _first(data, "layers", lambda layer: len(layer["accepted_distribution"]) > 1)
+    if not layer:
+        return False
+    layer["accepted_distribution"][0] += 0.01
+    layer["accepted_distribution"][1] -= 0.01
+    return None
+
+
+def _scaled(value: float | None) -> float | None:
+    return None if value is None else value * 1.001 - 1e-4
+
+
+ALTERATIONS: dict[str, Callable[[Data], Any]] = {
+    **{f"statistic {name}": _statistic(name) for name in STATS},
+    "uniform beyond the acceptance": _other_side,
+    "uniform outside its interval": _field("draws", "uniform", lambda _: 0.0, lambda draw: draw["cdf_low"] > 0),
+    "verdict": _field("trials", "verdict", lambda _: "accepted", lambda trial: trial["verdict"] == "rejected"),
+    "kind of a draw": _field("draws", "kind", lambda kind: "fresh" if kind == "bonus" else "bonus"),
+    "landed": _field("draws", "landed", lambda landed: not landed),
+    "width": _field("layers", "width", lambda width: width + 1),
+    "outcome": _field("layers", "outcome", lambda outcome: "short" if outcome != "short" else "passed"),
+    "accepted distribution": _shift_distribution,
+    "target_prob of a node": _field("nodes", "target_prob", _scaled, lambda node: (node["target_prob"] or 0) > 1e-2),
+    "target_log_prob of a node": _field(
+        "nodes", "target_log_prob", _scaled, lambda node: (node["target_prob"] or 0) > 1e-2
+    ),
+    "draft_prob of a trial": _field("trials", "draft_prob", lambda prob: prob * 0.99),
+    "log-weight of a beam": lambda data: data["iterations"][0]["output_beams"][0].update(log_weight=-0.5)
+    if data["iterations"][0]["output_beams"] else False,
+    "score of the result": lambda data: data["result"]["beams"][0].update(score=-1e-3),
+    "tokens of the result": lambda data: data["result"]["token_ids"].append(1),
+    "likeliest pair": lambda data: data["iterations"][0]["layers"][0]["alternatives"][0].update(target_prob=1.01),
+    "seed beside the settings": lambda data: data.update(seed=data["seed"] + 1),
+    **{
+        f"settings {name}": _setting(name)
+        for name in (
+            "method", "max_new_tokens", "draft_depth", "draft_width", "min_width", "max_width", "width_threshold",
+            "replacement", "input_beams", "landing", "cover_width", "forest", "num_beams", "temperature", "top_k",
+            "top_p", "length_penalty", "seed", "depth_costs", "continuation",
+        )
+    },
+}  # fmt: skip

@@ -1,0 +1,99 @@
+"""What a trace proves: an altered one does not follow, or the audit says that only the digest seals the field."""
+
+from dataclasses import fields
+
+import pytest
+
+import dsbd
+from dsbd.assets import asset_path
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.trace import Trace, canonical_digest
+from tests.command_line import run
+from tests.tracing.alterations import ALTERATIONS, alter, resealed
+from tests.visualize.traces import LIKELY
+
+FILES = [*sorted(asset_path("traces").glob("*.gz")), *sorted(asset_path("lessons").glob("traces/*.gz")), LIKELY]
+TRACES = {path.name: Trace.load(path) for path in FILES}
+
+
+@pytest.fixture(scope="module")
+def sealed() -> dict[str, tuple[str, ...]]:
+    """Per trace what only the digest seals."""
+    return {name: dsbd.verify_trace(trace, list_sealed=True).sealed for name, trace in TRACES.items()}
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_recorded_traces_follow_and_keep_their_digests(name):
+    """Catches an audit that raises a false alarm, and a change of what a digest covers."""
+    report = dsbd.verify_trace(TRACES[name])
+    assert report.failure is None
+    assert canonical_digest(TRACES[name]) == TRACES[name].digest
+
+
+@pytest.mark.parametrize("what", ALTERATIONS)
+def test_an_altered_trace_fails_or_is_listed(sealed, what):
+    """Catches a field that can be changed, the digest made anew, without a word in the report."""
+    tried = 0
+    for name, trace in TRACES.items():
+        altered = alter(trace, what)
+        if altered is None:
+            continue
+        tried += 1
+        if dsbd.verify_trace(altered).passed:
+            kind, _, field = what.partition(" ")
+            assert kind == "settings", f"{name}: {what} passes"
+            assert any(line.startswith(f"settings.{field}:") for line in sealed[name]), f"{name}: {what} is not listed"
+    assert tried
+
+
+DECIDED = [what for what in ALTERATIONS if not what.startswith("settings")] + [
+    "settings temperature",
+    "settings top_k",
+    "settings min_width",
+    "settings max_width",
+    "settings draft_depth",
+    "settings draft_width",
+    "settings length_penalty",
+    "settings replacement",
+    "settings cover_width",
+]
+
+
+@pytest.mark.parametrize("what", DECIDED)
+def test_what_a_run_turns_on_is_decided_again(what):
+    """Catches an audit that lists as sealed what it should decide: in this run all of these decide something."""
+    altered = alter(TRACES["4-cover-nodes.json.gz"], what)
+    assert altered is not None
+    report = dsbd.verify_trace(altered)
+    assert not report.passed
+    assert "digest" not in report.failure
+
+
+def test_every_setting_is_tried():
+    """Catches a setting that was added without an alteration."""
+    tried = {what.removeprefix("settings ") for what in ALTERATIONS if what.startswith("settings")}
+    assert tried == {field.name for field in fields(ResolvedSettings)}
+
+
+def test_the_list_follows_from_the_trace(sealed):
+    """Catches a fixed text: beam sampling has no drafts, and a run in which landing mattered does not list it."""
+    assert not any("draft_log_prob" in line for line in sealed["6-beam-sampling.json.gz"])
+    assert any("draft_log_prob" in line for line in sealed["1-dynamic-width.json.gz"])
+    assert not any(line.startswith("settings.landing") for line in sealed["1-dynamic-width.json.gz"])
+    assert any(line.startswith("settings.landing") for line in sealed["3-without-replacement.json.gz"])
+
+
+def test_verify_trace_lists_what_is_sealed(capsys, sealed):
+    """Catches a report that leaves the list out."""
+    path = str(asset_path("traces") / "1-dynamic-width.json.gz")
+    code, out, _ = run(capsys, "verify-trace", path)
+    assert code == 0
+    assert "sealed by the digest only:" in out
+    for line in sealed["1-dynamic-width.json.gz"]:
+        assert line in out
+
+
+def test_a_resealed_copy_follows():
+    """Catches alterations that fail because of how they are made."""
+    for trace in TRACES.values():
+        assert dsbd.verify_trace(resealed(trace.to_dict())).passed
