@@ -1,0 +1,110 @@
+"""The draft's joint law against its twin on the host, and the draws of a forest."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from scipy import stats
+
+from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
+from dsbd.law.laws import joint_law
+from dsbd.settings import ResolvedSettings
+from tests.law.layers import layers, near_cut, rows_of, settings_of
+
+EXACT = 1e-12
+FALSE_ALARM = 1e-6
+"""Odds that a chi-square test below fails though the code is right (seeds are fixed, so: that it ever did)."""
+
+
+@settings(max_examples=200, deadline=None)
+@given(layers())
+def test_draft_law_is_the_hosts_twin(layer) -> None:
+    """Catches a draft side that warps differently: legal, but every difference costs acceptance.
+
+    Ties are left out: the draft side breaks them as it likes.
+    """
+    tables, weights, counts, warp = layer
+    untied = {round(weight + math.log(p), 9) for table, weight in zip(tables, weights, strict=True) for p in table}
+    if near_cut(*layer) or len(untied) < len(tables) * len(tables[0]):
+        return
+    law = joint_law(rows_of(tables), weights, counts, settings_of(warp))
+    vocabulary = len(tables[0])
+    logits = torch.tensor(tables, dtype=torch.float64).log() + 3.0
+    logs = torch.tensor(counts, dtype=torch.float64).log()
+    twin = joint_draft_law(logits, torch.tensor(weights, dtype=torch.float64), logs, settings_of(warp))
+    pairs, probs = twin.pairs.tolist(), twin.probs.tolist()
+    flat = [math.log(p) for table in tables for p in table]
+    assert twin.log_probs.tolist() == pytest.approx([flat[pair] for pair in pairs])
+    drawn = {divmod(pair, vocabulary): p for pair, p in zip(pairs, probs, strict=True) if p > 0}
+    if law.ranks is not None:
+        assert list(drawn) == [law.pair(index) for index in law.ranks.tolist()]
+        return
+    assert set(drawn) == {law.pair(index) for index in range(law.support)}
+    for index in range(law.support):
+        assert drawn[law.pair(index)] == pytest.approx(law.probability(index), abs=EXACT)
+
+
+def test_a_frontier_with_nothing_left_gives_no_law() -> None:
+    """Catches NaN where all drafts of the layer above ended."""
+    for temperature in (0.0, 1.0):
+        for top_p in (1.0, 0.5):
+            chosen = ResolvedSettings(temperature=temperature, top_p=top_p)
+            dead = torch.full((2,), -torch.inf, dtype=torch.float64)
+            law = joint_draft_law(torch.zeros(2, 4, dtype=torch.float64), dead, torch.zeros_like(dead), chosen)
+            assert law.probs.sum() == 0
+            assert not law.probs.isnan().any()
+
+
+PROBS = torch.tensor([0.45, 0.25, 0.15, 0.1, 0.05, 0.0], dtype=torch.float64)
+LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
+
+
+def _races(replacement: bool, width: int, count: int) -> list[tuple[int, ...]]:
+    chosen, generator = ResolvedSettings(draft_width=width, replacement=replacement), torch.Generator().manual_seed(1)
+    found = []
+    for _ in range(count):
+        found.append(tuple(race(LAW, chosen, generator).tolist()))
+    return found
+
+
+def _chi_square(found: list, law: dict) -> float:
+    """p-value; outcomes expected fewer than five times are pooled."""
+    expected = {key: mass * len(found) for key, mass in law.items()}
+    rare = [key for key, count in expected.items() if count < 5]
+    observed = dict.fromkeys(expected, 0)
+    for key in found:
+        observed[key] += 1
+    bins = [(observed[key], expected[key]) for key in expected if key not in rare]
+    if rare:
+        bins.append((sum(observed[key] for key in rare), sum(expected[key] for key in rare)))
+    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
+
+
+def test_race_draws_independently() -> None:
+    """Catches a race whose draws are not from Q, or depend on each other. False alarm 1e-6."""
+    pairs = {(a, b): float(PROBS[a] * PROBS[b]) for a in range(5) for b in range(5)}
+    assert _chi_square(_races(True, 2, 8000), pairs) > FALSE_ALARM
+
+
+def test_race_draws_without_replacement_in_order() -> None:
+    """Catches a single race whose order is not that of sequential draws. False alarm 1e-6."""
+    p = PROBS.tolist()
+    pairs = {(a, b): p[a] * p[b] / (1 - p[a]) for a in range(5) for b in range(5) if a != b}
+    assert _chi_square(_races(False, 2, 8000), pairs) > FALSE_ALARM
+
+
+def test_race_marks_what_could_not_be_drawn() -> None:
+    """Catches slots beyond the support that pass for drafts."""
+    for width in (6, 9):
+        chosen = ResolvedSettings(draft_width=width, replacement=False)
+        slots = race(LAW, chosen, torch.Generator().manual_seed(0)).tolist()
+        assert sorted(slots[:5]) == [0, 1, 2, 3, 4]
+        assert slots[5] == 5  # its probability is 0
+        assert slots[6:] == [slots[0]] * (width - 6) or slots[6:] == [0] * (width - 6)
+
+
+def test_covers_are_the_likeliest_that_were_not_drafted() -> None:
+    """Catches covers that were drafted, or that extend nothing."""
+    scores = torch.tensor([5.0, 4.0, -torch.inf, 2.0, 1.0, -torch.inf], dtype=torch.float64)
+    assert likeliest_left(scores, torch.tensor([1, 1]), 4).tolist() == [0, 3, 4, 1]
