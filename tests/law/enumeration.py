@@ -2,209 +2,30 @@
 
 Draft draws are enumerated under Q, verification by branching in the :class:`Choices` it is given. Runs that
 reach the same beams by different verdicts are merged at the end of a layer (``merge=False`` does not).
-
-The forests of a case differ in their drafts only, so they share nodes, next tokens and draft laws, and what the shipped
-code computes from equal arguments (joint laws, restricted draft laws, widths) is computed once (:class:`_Shared`).
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 import dsbd.law.verify
-from dsbd.law.beams import Beam, Node
+from dsbd.law.beams import Beam
 from dsbd.law.choices import DrawnPair
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
-from dsbd.law.laws import TopTokens
 from dsbd.law.verify import VerifiedLayer
-from dsbd.settings import ResolvedSettings
+from tests.law.drafted import Case, DraftedRun, Shared, forests, path_of
 from tests.law.oracle import (
     Multiset,
     Path,
     Process,
-    Tables,
-    Warp,
-    Weighted,
-    Widths,
     landing_width_of,
-    multiset,
     sequences,
     width_of,
 )
-
-ROOT = (Weighted((), 0.0, 1),)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A table model, the beams an iteration starts from, and settings."""
-
-    tables: Tables
-    settings: ResolvedSettings
-    inputs: tuple[Weighted, ...] = ROOT
-    firsts: tuple[tuple[int, ...], ...] | None = None
-    """Only these token sequences as the drafts of layer 1 (from the root); all where None."""
-
-    @property
-    def warp(self) -> Warp:
-        chosen = self.settings
-        return Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
-
-    @property
-    def widths(self) -> Widths:
-        chosen = self.settings
-        return Widths(chosen.draft_width, chosen.min_width, chosen.max_width, chosen.width_threshold)
-
-    def process(self) -> Process:
-        return Process(self.tables, list(self.inputs), self.warp)
-
-
-class DraftedRun(NamedTuple):
-    """One forest, what verification needs beside it, and how it came about."""
-
-    probability: float
-    forest: Forest
-    rows: dict[Node, TopTokens]
-    """Of the input beams and the unfinished forest nodes: verification may ask for no others."""
-    drafts: tuple[tuple[Path, ...], ...]
-    """Drawn pairs per layer, in order."""
-    draft_laws: tuple[list[tuple[Path, float]], ...]
-    shared: "_Shared"
-
-    def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        return [self.rows[node] for node in nodes]
-
-
-@lru_cache(100_000)
-def path_of(node: Node) -> Path:
-    return tuple(node.token_ids())
-
-
-def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
-    """Every forest that the draft model can draw."""
-    alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
-    drafted: list[tuple[Multiset, tuple[Path, ...], list[tuple[Path, float]], list[Path]]] = []
-    shared = _Shared(case)
-
-    def grow(parents: Multiset, probability: float) -> Iterator[DraftedRun]:
-        if len(drafted) == case.settings.draft_depth:
-            yield _build(shared, process, probability, drafted)
-            return
-        law = process.law(parents, "draft")
-        if case.settings.forest == "likely":
-            nodes = [path for path, _ in law][: case.settings.draft_width]
-            drafted.append((parents, (), law, nodes))
-            yield from grow(process.living(multiset(nodes)), probability)
-            drafted.pop()
-            return
-        for drawn, mass in sequences(law, case.settings.draft_width if law else 0, case.warp).items():
-            if case.firsts is not None and not drafted and tuple(path[-1] for path in drawn) not in case.firsts:
-                continue
-            left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-            drafted.append((parents, drawn, law, left[: case.settings.cover_width]))
-            yield from grow(process.living(multiset(drawn)), probability * mass)
-            drafted.pop()
-
-    yield from grow(alive, 1.0)
-
-
-class _Shared:
-    """What the forests of one case have in common. Nothing here outlives one enumeration."""
-
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        self.nodes: dict[Path, Node] = {(): Node(None, -1, 0)}
-        self.paths: dict[Node, Path] = {self.nodes[()]: ()}
-        self._rows: dict[Path, TopTokens] = {}
-        self._draft_laws: dict[Multiset, DraftLaw] = {}
-        self._computed: dict = {}
-
-    def node_at(self, path: Path) -> Node:
-        if path not in self.nodes:
-            self.nodes[path] = self.node_at(path[:-1]).child(path[-1])
-            self.paths[self.nodes[path]] = path
-        return self.nodes[path]
-
-    def row(self, path: Path) -> TopTokens:
-        if path not in self._rows:
-            probs = self.case.tables.next_token["target"](path)
-            order = sorted(range(len(probs)), key=lambda token: (-probs[token], token))
-            order = order[: self.case.settings.top_k or None]
-            log_probs = np.log(np.array([probs[token] for token in order]))
-            self._rows[path] = TopTokens(np.array(order, dtype=np.int64), log_probs)
-        return self._rows[path]
-
-    def draft_law(self, above: Multiset, law: list[tuple[Path, float]]) -> DraftLaw:
-        """Q of the layer below the beams ``above``."""
-        if above not in self._draft_laws:
-            chosen = self.case.settings
-            parents = list(dict.fromkeys(path[:-1] for path, _ in law))
-            places = np.array([parents.index(path[:-1]) for path, _ in law], dtype=np.int64)
-            tokens = np.array([path[-1] for path, _ in law], dtype=np.int64)
-            probs = np.array([mass for _, mass in law], dtype=np.float64)
-            ranked = chosen.temperature == 0 and not chosen.replacement
-            if ranked:
-                probs[1:] = 0.0
-            nodes = [self.node_at(path) for path in parents]
-            self._draft_laws[above] = _SharedDraftLaw(nodes, places, tokens, probs, ranked, self)
-        return self._draft_laws[above]
-
-    def once(self, function: Callable, key: tuple, *arguments):
-        """The value of ``function`` at ``arguments``, which ``key`` stands for."""
-        key = (function, *key)
-        if key not in self._computed:
-            self._computed[key] = function(*arguments), arguments  # holds the arguments, so that no id is used twice
-        return self._computed[key][0]
-
-    def joint_law(self, shipped: Callable) -> Callable:
-        def law(rows, log_weights, multiplicities, settings):
-            key = (tuple(map(id, rows)), tuple(log_weights), tuple(multiplicities))
-            return self.once(shipped, key, rows, log_weights, multiplicities, settings)
-
-        return law
-
-    def choose_width(self, shipped: Callable) -> Callable:
-        def width(target_probs, draft_probs, drafts, support, settings):
-            key = (target_probs.tobytes(), draft_probs.tobytes(), drafts, support)
-            return self.once(shipped, key, target_probs, draft_probs, drafts, support, settings)
-
-        return width
-
-
-@dataclass(frozen=True)
-class _SharedDraftLaw(DraftLaw):
-    """The shipped draft law, restricted once per target law and places."""
-
-    shared: _Shared | None = None
-
-    def restrict(self, law, places):
-        assert self.shared is not None
-        key = (id(self), id(law), tuple(places.items()))
-        return self.shared.once(DraftLaw.restrict, key, self, law, places)
-
-
-def _build(shared: _Shared, process: Process, probability: float, drafted) -> DraftedRun:
-    beams = [Beam(shared.node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in shared.case.inputs]
-    layers, scored = [], [beam.node for beam in beams]
-    for above, drawn, law, covers in drafted:
-        of_pair = dict(law)
-        layer = ForestLayer(
-            [shared.node_at(path) for path in drawn],
-            [of_pair[path] for path in drawn],
-            [shared.node_at(path) for path in covers],
-            shared.draft_law(above, law),
-        )
-        scored += [*layer.drafts, *layer.covers]
-        layers.append(layer)
-    rows = {node: shared.row(shared.paths[node]) for node in scored if not process.ends(shared.paths[node])}
-    drafts, laws = tuple(entry[1] for entry in drafted), tuple(entry[2] for entry in drafted)
-    return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws, shared)
 
 
 class _StopError(Exception):
@@ -306,7 +127,7 @@ def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = Non
 
 
 @contextmanager
-def _instrumented(shared: _Shared) -> Iterator[None]:
+def _instrumented(shared: Shared) -> Iterator[None]:
     """Verification reports its layers, and takes from ``shared`` what it computed before."""
     module = dsbd.law.verify
     before = module._Verifier, module.joint_law, module.choose_width

@@ -21,7 +21,7 @@ from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
 from dsbd.observer import IterationEnd, Observer
-from tests.law.enumeration import path_of
+from tests.law.drafted import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset
 
 FALSE_ALARM = 1e-6

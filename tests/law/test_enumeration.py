@@ -10,7 +10,8 @@ from itertools import product
 import pytest
 
 from dsbd.settings import ResolvedSettings
-from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer, worst_layers
+from tests.law.drafted import Case, forests
+from tests.law.enumeration import plain_law, run_law, steps, worst_layer, worst_layers
 from tests.law.oracle import Tables, Weighted, acceptance_chain, sequences, total_variation
 
 EXACT = 1e-12

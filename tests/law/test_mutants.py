@@ -17,7 +17,8 @@ from dsbd.law.beams import Beam
 from dsbd.law.forest import ForestLayer
 from dsbd.law.laws import Residual
 from dsbd.law.verify import TriedDraft, VerifiedLayer, _State, _Verifier
-from tests.law.enumeration import Case, forests, plain_law, run_law, steps, worst_layer
+from tests.law.drafted import Case, forests
+from tests.law.enumeration import plain_law, run_law, steps, worst_layer
 from tests.law.oracle import Tables, total_variation
 from tests.law.test_enumeration import EXACT, settings
 

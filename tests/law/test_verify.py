@@ -1,0 +1,98 @@
+"""Single runs of verification on the toy, with given uniforms. The law itself is enumerated in test_enumeration."""
+
+import pytest
+
+from dsbd.law import toy
+from dsbd.law.beams import Node
+from dsbd.law.choices import Uniforms
+from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.verify import VerifiedLayer, verify
+
+END = toy.A.child(2)
+
+
+def run(uniforms: list[float], forest: Forest | None = None, **changes) -> list[VerifiedLayer]:
+    return verify(forest or toy.forest(), toy.next_tokens, toy.settings(**changes), toy.EOS, Uniforms(uniforms))
+
+
+def texts(nodes: list[Node]) -> list[str]:
+    return [toy.text(node) for node in nodes]
+
+
+def with_drafts(drafts: list[Node]) -> Forest:
+    return Forest(toy.BEAMS, [ForestLayer(drafts, [0.25] * len(drafts), [], toy.draft_law())])
+
+
+def test_drafts_beyond_the_width_are_unneeded() -> None:
+    """Catches drafts that are tried after the width is reached: they would take uniforms and be accepted."""
+    layer = run([0.9, 0.1, 0.2], min_width=1, max_width=1, forest=with_drafts([toy.AA, toy.AB]))[0]
+    assert [trial.verdict for trial in layer.trials] == ["accepted", "unneeded"]
+    assert (layer.trials[1].uniform, layer.trials[1].acceptance) == (None, None)
+    assert (texts([beam.node for beam in layer.beams]), layer.outcome) == (["aa"], "passed")
+
+
+def test_an_orphan_moves_the_residual_and_takes_no_uniform() -> None:
+    """Catches an orphan that is skipped, or that uses up the uniform of the next trial."""
+    orphan = toy.A.child(1)
+    forest = Forest(toy.BEAMS[1:], [ForestLayer([orphan, toy.BA], [0.25, 0.25], [], toy.draft_law())])
+    layer = run([0.99, 0.5], forest=forest, min_width=1, max_width=1)[0]  # only "b" is alive: P("ba") = 1
+    assert [trial.verdict for trial in layer.trials] == ["orphaned", "accepted"]
+    assert (layer.trials[0].uniform, layer.trials[1].uniform) == (None, 0.99)
+    assert (layer.trials[1].c, layer.trials[1].S) == (pytest.approx(1.0), pytest.approx(0.75))
+
+
+def test_a_duplicate_is_a_trial_of_its_own_and_one_beam() -> None:
+    """Catches duplicates that are merged before they are tried, or listed as two beams."""
+    layer = run([0.5, 0.5, 0.0, 0.0], forest=with_drafts([toy.AA, toy.AA]))[0]
+    assert [trial.verdict for trial in layer.trials] == ["accepted", "accepted"]
+    assert [(beam.node, beam.multiplicity) for beam in layer.beams] == [(toy.AA, 2)]
+
+
+def test_the_first_draw_after_rejections_is_recovered() -> None:
+    """Catches recovered beams drawn from P, and fresh ones drawn from the residual."""
+    layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]
+    assert [trial.verdict for trial in layer.trials] == ["rejected", "rejected"]
+    assert [(draw.kind, toy.text(draw.node)) for draw in layer.draws] == [("recovered", "aa"), ("fresh", "ba")]
+    assert (layer.draws[0].c, layer.draws[1].c) == (pytest.approx(1.25), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("fresh", "covers", "landing", "outcome"),
+    [
+        (0.55, [], True, "landed"),  # "ab": a rejected draft is a node
+        (0.55, [], False, "short"),
+        (0.90, [], True, "short"),  # "ba" is no node
+        (0.90, [toy.BA], True, "landed"),
+        (0.70, [], True, "landed"),  # "a." ends: nothing below it has to be known
+    ],
+)
+def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, landing: bool, outcome: str) -> None:
+    """Catches landing on accepted nodes only, cover nodes that do not count, and ends that stop verification."""
+    layers = run([0.7, 0.2, fresh, 0.0, 0.0], forest=toy.forest(covers), landing=landing)
+    assert layers[0].outcome == outcome
+    assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
+
+
+def test_finished_beams_leave() -> None:
+    """Catches an ended beam that is extended, and a layer of ended beams that passes for passed."""
+    layers = run([0.0, 0.0], forest=with_drafts([END, END]))
+    assert [layer.outcome for layer in layers] == ["finished"]
+    assert [beam.node for beam in layers[0].beams] == [END]
+    assert layers[0].living == []
+
+
+def test_no_mass_on_the_alive_beams_means_a_bonus_layer() -> None:
+    """Catches a layer that is verified against drafts whose parents are all dead: each would be an orphan."""
+    elsewhere = DraftLaw(
+        [toy.B], toy.draft_law().parent_places[:1], toy.draft_law().tokens[:1], toy.DRAFT_PROBS[:1] * 4
+    )
+    forest = Forest(toy.BEAMS[:1], [ForestLayer([toy.BA, toy.BA], [1.0, 1.0], [], elsewhere)])
+    [layer] = run([0.1, 0.9], forest=forest)
+    assert (layer.outcome, layer.trials, len(layer.draws)) == ("bonus", [], 2)
+
+
+def test_without_replacement_no_beam_comes_twice() -> None:
+    """Catches accepted pairs left in P, and a gain that forgets the earlier drafts."""
+    layer = run([0.7, 0.2, 0.0, 0.0, 0.0], replacement=False)[0]
+    assert texts([beam.node for beam in layer.beams]) == ["aa", "ab"]
+    assert [trial.draft_prob for trial in layer.trials] == pytest.approx([1 / 4, 1 / 3])
