@@ -18,9 +18,9 @@ def synchronise(device: torch.device) -> None:
 class PhaseClock:
     """Seconds per phase, over all iterations and in the current one.
 
-    Only time inside phases counts, so a slow observer or reader of the stream costs the decode nothing.
-    With ``exact`` the device is synchronised at each phase's end, so that work queued in one phase is
-    not billed to the next; without, the one copy per iteration synchronises.
+    Only time inside phases counts, so a slow observer or reader of the stream does not make the decode look slow.
+    With ``exact`` the device is synchronised at the end of each phase, so that work queued in one phase is not
+    counted in the next; without it, only the one copy per iteration synchronises.
     """
 
     def __init__(self, device: torch.device, exact: bool) -> None:
@@ -30,7 +30,7 @@ class PhaseClock:
         self.iteration_seconds = dict.fromkeys(PHASES, 0.0)
 
     def start_iteration(self) -> None:
-        """Forget the current iteration's seconds."""
+        """Set the seconds of the current iteration to zero."""
         self.iteration_seconds = dict.fromkeys(PHASES, 0.0)
 
     @contextmanager

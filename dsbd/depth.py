@@ -1,7 +1,7 @@
-"""How deep to draft, iteration by iteration, from what the iterations before came to.
+"""How deep to draft: chosen for each iteration from the results of the iterations before.
 
-Legal whatever it chooses: the depth of an iteration depends on earlier iterations alone. It reads no clock,
-so that a run with the same settings and seed makes the same choices.
+Every choice keeps the law, because the depth depends on earlier iterations alone. No clock is read, so a run with
+the same settings and seed makes the same choices.
 
 *Source:* expected layers by Theorem 3.2 of the paper; docs/algorithm.md, *Depth and auto*.
 """
@@ -9,17 +9,17 @@ so that a run with the same settings and seed makes the same choices.
 from collections.abc import Sequence
 
 FORGETTING = 0.95
-"""Weight of an iteration against the next one."""
+"""Each iteration's evidence is multiplied by this when the next one arrives."""
 PROBE_EVERY = 48
-"""While drafting does not pay, one iteration in so many drafts all the same, to notice when it would."""
+"""While drafting does not pay, one iteration in this many drafts anyway, to notice when drafting pays again."""
 WORTHWHILE = 1.05
-"""Layers per cost that drafting must promise, where not drafting has 1: what is expected of it is an estimate."""
+"""How many times the layers per cost of not drafting must be expected: the expectation is only an estimate."""
 PRIOR_LAYERS = 10.0
-"""How many layers' worth of evidence the expected continuation counts for at the start."""
+"""At the start the given continuation counts as much as this many observed layers."""
 
 
 def expected_layers(continuation: float, depth: int) -> float:
-    """Layers of an iteration, 1 + b + ... + b^depth, where each draft layer lets it go on with probability b."""
+    """Expected layers of an iteration: 1 + b + ... + b^depth, where each draft layer is passed with probability b."""
     return sum(continuation**layer for layer in range(depth + 1))
 
 
@@ -38,7 +38,7 @@ class DepthPolicy:
         self._idle = 0
 
     def choose(self) -> int:
-        """Depth of the next iteration, before it is trimmed to the room that is left."""
+        """Return the depth of the next iteration; near the limit the decoder drafts less deep."""
         if self._costs is None or self._depth == 0:
             return self._depth
         best = max(range(1, self._depth + 1), key=lambda depth: (self._layers_per_cost(depth), -depth))
@@ -47,7 +47,7 @@ class DepthPolicy:
         return 0
 
     def observe(self, depth: int, passed: int, stopped: bool) -> None:
-        """What an iteration came to: how many draft layers let verification go on, and whether one ended it."""
+        """Take in an iteration: its depth, how many draft layers let verification go on, and whether one ended it."""
         if depth == 0:
             self._idle += 1
             return

@@ -2,8 +2,8 @@
 
 Everything stays on the model's device in tensors of fixed shape; nothing is copied to the host until
 the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, the likeliest
-pairs of a likely one. Slots with equal content are one node: the first carries the multiplicity, the
-others are inert. So are slots that hold nothing and, as parents, slots that end.
+pairs of a likely one. Slots with equal content are one node: the first carries the multiplicity, and the
+others are inert: nothing is drafted below them. Slots that hold nothing, or a token that ends, are inert too.
 """
 
 import math

@@ -40,9 +40,9 @@ READS = {
 
 
 def resolve(settings: DecodingSettings) -> ResolvedSettings:
-    """The settings the decoder runs: fields that the method does not read are set to what it implies.
+    """Return the settings that the decoder runs: fields that the method does not read get the values it implies.
 
-    ``auto`` must have been planned before (``dsbd.auto.plan``), unless the method reads none of those fields.
+    Fields that are ``auto`` must be planned before (``dsbd.auto``), unless the method does not read them.
     """
     beams = settings.num_beams
     match settings.method:

@@ -1,7 +1,7 @@
 """What the target says comes next, for the nodes that verification asks about.
 
-On a GPU the rows of all nodes come over in the one copy of the iteration, whether they are needed or not. On a
-CPU the logits are at hand already, and only the rows of the beams that are alive are looked at, layer by layer.
+On a GPU the rows of all nodes are in the one copy of the iteration, needed or not. On a CPU the host can read the
+logits directly, so only the rows of the beams that are alive are made, layer by layer.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class _Named:
 
 
 class NextTokensOnDemand(_Named):
-    """Rows that are made when they are asked for, from logits on the host.
+    """Makes a row when it is asked for, from logits on the host.
 
     Args:
         logits: [rows, vocabulary].

@@ -1,4 +1,4 @@
-"""Who may watch a decode. Observers get frozen values and run outside the timed phases."""
+"""Observers of a decode. They get frozen values and run outside the timed phases."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Observer:
         """An iteration was committed."""
 
     def on_finish(self, result: "DecodingResult") -> None:
-        """The result stands. Not called for a cancelled decode."""
+        """The result is final. Not called for a decode that was cancelled or stopped."""
 
 
 class ObserverSet(Observer):

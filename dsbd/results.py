@@ -25,7 +25,7 @@ class DecodedBeam:
     finished: bool
     """True where it ended by EOS, False where it was alive at the limit."""
     multiplicity: int
-    """How often it was drawn: more than 1 only with replacement."""
+    """How often the beam was drawn; more than 1 only with replacement."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def score(
 
 
 def is_at_hand(logits: torch.Tensor) -> bool:
-    """True where the host can read without a copy."""
+    """True if the host can read the logits without a copy."""
     return logits.device.type == "cpu"
 
 
@@ -92,7 +92,7 @@ def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
 
 
 class _Host:
-    """Several tensors brought over in one copy, then handed out in order as float64 arrays."""
+    """Copies several tensors to the host at once, and returns them one after the other as float64 arrays."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         tensors = list(tensors)

@@ -20,7 +20,7 @@ from dsbd.score import Scored
 from dsbd.stopping import Check
 
 LONG = 1024
-"""New tokens that room is made for at once; a longer decode makes more as it goes."""
+"""Room for this many new tokens is made at once; a longer decode makes more room later."""
 
 
 def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
@@ -34,7 +34,7 @@ class Snapshot:
 
     pair: Pair
     candidates: Sequence[Hypothesis]
-    """What the result can still descend from or be, best score first."""
+    """Hypotheses that the result can still be, or can still descend from; best score first."""
     result: DecodingResult | None
     """Set in the last snapshot."""
 
@@ -45,7 +45,7 @@ class Snapshot:
 
     @property
     def settled_text(self) -> str:
-        """The beginning common to every possible result; only grows."""
+        """The beginning that every possible result shares; only grows."""
         if self.result is not None:
             return self.result.text
         settled = common_prefix(hypothesis.node for hypothesis in self.candidates)
@@ -99,7 +99,7 @@ class Session:
             row.prefill(self._start.prompt_ids, self._start.root)
 
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
-        """Finish what ended, keep the last layer's beams, and free the cache slots that none of them stands on."""
+        """Finish the beams that ended, keep the last layer's beams, and free the cache slots they do not need."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
         if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
@@ -127,14 +127,14 @@ class Session:
         )
 
     def snapshot(self, result: DecodingResult | None = None) -> Snapshot:
-        """What is reached now. Of the finished hypotheses only the best can still be returned."""
+        """Return what is reached now. Of the finished hypotheses only the best can still be returned."""
         alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
         best = sorted(self._finished, key=lambda hypothesis: -hypothesis.score)[:1]
         candidates = sorted(best + alive, key=lambda hypothesis: -hypothesis.score)
         return Snapshot(self._start.pair, candidates, result)
 
     def result(self) -> DecodingResult:
-        """All hypotheses, ranked; ties keep the order in which they came."""
+        """Return all hypotheses, best first; equal scores keep the order in which they came."""
         alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
         ranked = sorted(self._finished + alive, key=lambda hypothesis: -hypothesis.score)
         beams = [self._decoded(hypothesis) for hypothesis in ranked]

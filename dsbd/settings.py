@@ -1,4 +1,4 @@
-"""What a decode is asked to do, checked once at construction."""
+"""The settings of a decode, checked once when they are made."""
 
 import math
 from dataclasses import dataclass, fields
@@ -11,7 +11,7 @@ METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative", "sampling", "g
 FORESTS = ("sampled", "likely")
 AUTO: Literal["auto"] = "auto"
 AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
-"""Fields that accept ``auto``: measured on this pair and device, and resolved before decoding starts."""
+"""Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class DecodingSettings:
     landing: bool = True
     """Go on verifying when every drawn beam is itself a node of the forest (exact; beyond the paper)."""
     cover_width: int | Literal["auto"] = 0
-    """Likely pairs per layer scored along to be landed on. 0 (the paper) to 256, or ``auto``."""
+    """Likely pairs per layer that are scored too, so that draws can land on them. 0 (the paper) to 256, or ``auto``."""
     forest: str = "sampled"
-    """``sampled``: drafts are draws, put to trial (the paper); ``likely``: the nodes are the likeliest pairs, the
-    target draws, and verification goes on while every draw lands (exact; beyond the paper). Or ``auto``."""
+    """``sampled``: drafts are drawn and then accepted or rejected (the paper); ``likely``: the nodes are the likeliest
+    pairs, the target draws, and verification goes on while every draw lands (exact; beyond the paper). Or ``auto``."""
     num_beams: int = 4
     """Width of the beam methods. 1 to 64."""
     temperature: float = 1.0
@@ -65,11 +65,11 @@ class DecodingSettings:
     seed: int = 0
     """Seed of the one generator all randomness comes from. 0 to 2**63 - 1."""
     depth_costs: tuple[float, ...] | None = None
-    """Relative cost of an iteration of draft depth 0, 1, ... draft_depth. Given, each iteration's depth is chosen by
-    expected layers over cost from the iterations before, 0 being plain beam sampling; None: always draft_depth.
-    ``draft_depth="auto"`` fills it in."""
+    """Relative cost of an iteration of draft depth 0, 1, ... draft_depth. If given, the depth of each iteration is the
+    one with the most expected layers per cost, judged by the iterations before; depth 0 is plain beam sampling. None:
+    always draft_depth. ``draft_depth="auto"`` fills it in."""
     continuation: float = 0.7
-    """With depth_costs: how often a draft layer is expected to let verification go on, before any is seen. 0 to 1."""
+    """With depth_costs: how often a draft layer is expected to let verification go on, at the start. 0 to 1."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -101,7 +101,7 @@ class DecodingSettings:
 
     @property
     def widest(self) -> int:
-        """``max_width``, or where it is None its default: what it resolves to."""
+        """The value that ``max_width`` resolves to: its own, or its default if it is None."""
         if self.max_width is not None:
             return self.max_width
         drafts = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
@@ -109,7 +109,7 @@ class DecodingSettings:
 
     @property
     def is_auto(self) -> bool:
-        """True where a field is still to be resolved by measuring."""
+        """True if a field is still to be found by measuring."""
         return any(getattr(self, name) == AUTO for name in AUTO_FIELDS)
 
     @classmethod
@@ -158,7 +158,7 @@ class DecodingSettings:
 
 @dataclass(frozen=True)
 class ResolvedSettings(DecodingSettings):
-    """Settings as the decoder runs them: nothing is ``auto``, and what the method does not read is what it implies.
+    """Settings as the decoder runs them: nothing is ``auto``, and fields that the method does not read are filled in.
 
     Decoding with them again replays the run exactly.
     """
@@ -171,4 +171,4 @@ class ResolvedSettings(DecodingSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.is_auto:
-            raise SettingsError("auto is still to be resolved; decode resolves it")
+            raise SettingsError("a field is auto; dsbd.decode and dsbd.stream resolve it")

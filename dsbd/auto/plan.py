@@ -1,9 +1,9 @@
 """What ``auto`` resolves to: the forest that decodes fastest on this pair and device, found by trying a few.
 
-Each candidate decodes the start of the prompt; what it yields (how often a layer lets verification go on) and what
-it costs (seconds of an iteration) give layers per second at every depth, an iteration's cost being linear in its
-depth. Where none beats beam sampling of the same width, nothing is drafted. The clock decides here and nowhere
-else: the resolved settings hold the costs, and a run with them again makes the same choices.
+Each candidate decodes the start of the prompt. Two numbers are measured: how often a draft layer lets verification go
+on, and the seconds of an iteration. They give the expected layers per second at every depth, because the cost of an
+iteration grows linearly with its depth. If no candidate beats beam sampling of the same width, nothing is drafted.
+Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the same choices.
 
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
@@ -19,13 +19,13 @@ from dsbd.settings import AUTO, DecodingSettings
 TRIAL_DEPTH = 6
 TRIAL_TOKENS = 32
 FINALISTS = 3
-"""Forests that are tried again after one trial each; the first, which the others must beat, is always one of them."""
+"""Forests that are tried again after one trial each. The first forest is always among them: the others must beat it."""
 FINALS = 2
 """Further trials of each finalist, and of beam sampling."""
 HEADROOM = 2
-"""Depths above the best one that decoding may still go to when drafts fare better than in the trials."""
+"""A decode may draft this much deeper than the best depth of the trials, if its drafts are accepted more often."""
 NARROWER = 0.25
-"""Mean width a candidate may fall short of the first by: speed must not come from fewer beams."""
+"""A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
 SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
 """Draft and cover width of the sampled forests tried."""
 LIKELY = (12, 24, 48)
@@ -33,7 +33,7 @@ LIKELY = (12, 24, 48)
 
 
 class TrialRun(NamedTuple):
-    """What one trial decode came to."""
+    """What one trial decode measured."""
 
     seconds: list[tuple[int, float]]
     """Draft depth and seconds of each iteration."""
@@ -55,7 +55,7 @@ class MeasuredForest:
     cover_width: int
     draft_depth: int
     seconds: float
-    """Of an iteration: the lower quartile, for what disturbs a clock only ever adds."""
+    """Of an iteration: the lower quartile, because disturbances only ever make a measured time longer."""
     continuation: float
     """How often a draft layer let verification go on."""
     mean_width: float
@@ -75,7 +75,7 @@ class Plan:
 
 
 class PlanProgress(NamedTuple):
-    """Where the trials stand."""
+    """How many of the trials are done."""
 
     done: int
     total: int
@@ -92,11 +92,11 @@ def plan_key(settings: DecodingSettings) -> PlanKey:
 
 
 def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:
-    """Try the candidates in turn and choose; tells where it stands after each trial, and closing it cancels.
+    """Try the candidates one by one and choose; yields the progress after each trial. Closing it cancels.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
-        try_out: decodes with resolved fields and says what it came to.
+        try_out: decodes with the given settings and returns what it measured.
         room: tokens that fit behind the prompt, at least 1.
     """
     asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS))
@@ -118,14 +118,14 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
 
 
 def _finalists(trials: Sequence[MeasuredForest]) -> list[int]:
-    """Places of beam sampling, of the first forest, and of the others that promise most."""
+    """Places of beam sampling, of the first forest, and of the other forests with the highest expected speed."""
     baseline = trials[0]
     others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
     return [0, 1, *others[: FINALISTS - 1]]
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
-    """Settings with every ``auto`` filled in, one per forest worth trying; given fields stay as they are."""
+    """Yield settings with every ``auto`` filled in, one for each forest to try; given fields stay as they are."""
     depth = TRIAL_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
     shapes: list[tuple[str, int, int]] = []
     if asked.forest in ("sampled", AUTO):
@@ -144,7 +144,7 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
 
 
 def choose(asked: DecodingSettings, trials: Sequence[MeasuredForest]) -> Plan:
-    """The candidate and depth with the most expected layers per second; none where beam sampling has more."""
+    """Choose the candidate and depth with the most expected layers per second, or no drafting if that is faster."""
     baseline, tried = trials[0], trials[1:]
     best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
     for trial in tried:
@@ -174,14 +174,16 @@ def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth:
 def _measured(settings: DecodingSettings, runs: Sequence[TrialRun]) -> MeasuredForest:
     passed, stopped = sum(one.passed for one in runs), sum(one.stopped for one in runs)
     layers = sum(one.layers for one in runs)
-    deepest = max(depth for one in runs for depth, _ in one.seconds)  # near the end drafts are shallower
+    deepest = max(
+        depth for one in runs for depth, _ in one.seconds
+    )  # near the end of a decode the drafts are less deep
     return MeasuredForest(
         settings.forest,
         settings.draft_width,  # type: ignore[arg-type]  # filled in
         settings.cover_width,  # type: ignore[arg-type]
         deepest,
         _lower_quartile([seconds for one in runs for depth, seconds in one.seconds if depth == deepest]),
-        (passed + 1) / (passed + stopped + 2),  # a rate of few layers, kept off 0 and 1
+        (passed + 1) / (passed + stopped + 2),  # few layers were seen: keep the rate away from 0 and 1
         sum(one.beams for one in runs) / layers,
     )
 

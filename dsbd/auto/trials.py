@@ -1,4 +1,4 @@
-"""Trial decodes for ``auto``: what each comes to, and the plans made of them, remembered for each pair."""
+"""Trial decodes for ``auto``: what each measures, and the plans made of them, remembered for each pair."""
 
 from collections.abc import Generator
 from weakref import WeakKeyDictionary

@@ -140,7 +140,7 @@ class ForestCache(Cache):
             ]
         )
         self.peak_bytes = self.bytes
-        """Bytes held at the fullest moment: while the buffers grow, the old ones and the new."""
+        """Bytes allocated at the fullest moment: while the buffers grow, the old and the new ones."""
 
     @property
     def length(self) -> int:

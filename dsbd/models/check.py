@@ -1,6 +1,6 @@
-"""Does a model see a forest in one cache row as it sees each path alone? Found out by trying, at load.
+"""Checks at load whether a model sees a forest in one cache row as it sees each path alone.
 
-Models with position biases of their own (ALiBi), recurrent states or unusual layers do not.
+Models with position biases of their own (ALiBi), recurrent states or unusual layers fail the check.
 """
 
 import math
@@ -16,7 +16,7 @@ from dsbd.models.rows import ForestRow, PathRows, Row, new_row
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
-"""Allowed error over the spread of the logits, root mean square; rounding stays far below, a wrong mask far above."""
+"""Allowed root mean square error over the spread of the logits. Rounding is far below, a wrong mask far above."""
 
 _PROMPT_SIZE = 7
 _PARENTS = (0, 0, 1, 1, 2)  # five nodes: two roots' children 1 and 2, then 3 and 4 below 1, 5 below 2
@@ -52,7 +52,7 @@ def check_engine(model: LanguageModel) -> ForestCheck:
 
 
 def _compare(model: LanguageModel, tried: MakeRow, trusted: MakeRow, names: str) -> ForestCheck:
-    """Run the same forests through two kinds of row; whatever a strange model raises is its outcome."""
+    """Run the same forests through two kinds of row; an exception of the tried one is a failed check."""
     try:
         ours = _two_iterations(tried(model), model)
     except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:

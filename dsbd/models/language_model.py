@@ -1,4 +1,4 @@
-"""An unmodified Hugging Face causal language model, behind the one call the decoder makes of it."""
+"""An unmodified Hugging Face causal language model, behind the one call that the decoder makes to it."""
 
 import inspect
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class LanguageModel:
 
     @property
     def context_size(self) -> int | None:
-        """Positions the model was made for; None where it does not say."""
+        """Positions the model was made for; None if its configuration does not say."""
         size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
         return int(size) if size else None
 

@@ -1,4 +1,4 @@
-"""The exact bytes of each token, which no tokenizer of the field hands out directly."""
+"""The exact bytes of each token, which Hugging Face tokenizers do not return directly."""
 
 import json
 import re
@@ -36,7 +36,7 @@ class TokenBytes:
 
     def piece(self, token_id: int) -> tuple[str, str | None]:
         """Text with U+FFFD for bytes that are not UTF-8 on their own, and then also the bytes in hex."""
-        if token_id not in self._pieces:  # a tokenizer takes its time, and a trace names a token many times
+        if token_id not in self._pieces:  # a tokenizer is slow, and a trace names a token many times
             content = self.of(token_id)
             try:
                 self._pieces[token_id] = content.decode(), None

@@ -48,7 +48,7 @@ class Row(Protocol):
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes held for keys and values at the fullest moment, in use or not."""
+        """Bytes allocated for keys and values at the fullest moment, in use or not."""
         ...
 
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
@@ -221,7 +221,7 @@ class ForestRow:
     def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> dict[str, torch.Tensor]:
         """Additive masks [1, 1, n, slots] from sight behind the settled slots [n, slots]; one per attention window.
 
-        Floats, for eager attention silently ignores a boolean mask.
+        Floats, because eager attention silently ignores a boolean mask.
         """
         full = torch.nn.functional.pad(sight, (self._settled, 0))
         return {
@@ -244,7 +244,7 @@ class TracedRow(ForestRow):
 
 
 class GraphRow(ForestRow):
-    """A forest row on a runner's buffers; what the runner has no bucket for goes on eagerly, for good."""
+    """A forest row on a runner's buffers; once the runner has no bucket for a forward, the row stays eager."""
 
     def __init__(self, model: LanguageModel, runner: GraphRunner, check: Check = never_stop) -> None:
         """``runner`` was taken for this row, and is released with it."""
@@ -269,7 +269,7 @@ class GraphRow(ForestRow):
 
 
 class PathRows:
-    """Every path a row of its own, computed anew: slow, obvious, and right for any causal model."""
+    """Every path in a row of its own, computed again each time: slow, simple, and right for any causal model."""
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
         """``check`` is called before each forward."""

@@ -1,7 +1,7 @@
-"""How many threads torch may use: no more than a container is given of the machine.
+"""How many threads torch may use: no more than the container's share of the machine.
 
-torch counts the cores it may run on. A container's share is often a quota of time instead (two cores' worth on a
-machine of sixty-four, as on a hosted Space): with a thread per core all of them wait for each other's turn.
+torch counts the cores of the machine. A container often has a share of time instead (for example two cores' worth of
+a machine with sixty-four, as on a hosted Space). With one thread per core the threads then wait for each other.
 """
 
 import math
@@ -17,7 +17,7 @@ MEMBERSHIP = Path("/proc/self/cgroup")
 def limit_threads() -> int:
     """Lower torch's threads to the quota of this process, if it has one; returns how many there are now.
 
-    ``OMP_NUM_THREADS``, where it is set, has the last word.
+    If ``OMP_NUM_THREADS`` is set, nothing is changed.
     """
     quota = cpu_quota()
     if quota is not None and "OMP_NUM_THREADS" not in os.environ:

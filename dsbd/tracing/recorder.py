@@ -1,4 +1,4 @@
-"""Turns a decode into a trace. Iterations are kept as they come and written out only when asked for."""
+"""Turns a decode into a trace. Iterations are kept as they come, and turned into records when the trace is read."""
 
 import platform
 from dataclasses import asdict, replace
@@ -70,7 +70,7 @@ class Recorder(Observer):
         return iterations[-1] if iterations else None
 
     def trace(self) -> Trace:
-        """What was recorded so far; without a result where the decode was cancelled."""
+        """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
         start, pair = self._start, self._start.pair
         trace = Trace(
             format=FORMAT,

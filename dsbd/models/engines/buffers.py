@@ -1,4 +1,4 @@
-"""A model's forward on buffers that are given to it: what is captured on a GPU and traced on a CPU."""
+"""A model's forward on given buffers: it is captured on a GPU and traced on a CPU."""
 
 from typing import Any
 

@@ -4,8 +4,8 @@ An eager forward of a small model on a CPU is mostly the Python that calls its o
 records the operations, sizes included as they are computed, and calls the same ones: the logits are those of the
 eager forward, bit for bit. No compiler is needed and nothing is padded; tracing takes as long as a few forwards.
 
-A trace knows one way through the model. Where the way depends on the data (experts chosen by a router) it would be
-the wrong one for other tokens, so such models are left alone, and the check at load compares every other.
+A trace knows one way through the model. If the way depends on the data (experts chosen by a router), it is wrong for
+other tokens, so such models are not traced. The check at load compares the trace of every other model.
 
 *Source:* ``torch.jit.trace``; docs/decisions/0006.
 """
@@ -72,7 +72,7 @@ class TracedForward:
         return logits[:, : self._vocabulary_limit]
 
     def _trace(self, kinds: list[str], cache: ForestCache, inputs: tuple[Any, ...]) -> Any:
-        """Trace the forward of several tokens, for a size of one is taken for a constant; one token runs eagerly."""
+        """Trace a forward of several tokens; one token runs eagerly, because tracing takes size 1 for a constant."""
         forward = _OnBuffers(self._module, kinds, cache.layout)
         if inputs[0].numel() == 1:
             return forward
