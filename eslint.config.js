@@ -33,7 +33,10 @@ export default [
     languageOptions: {globals: globals.browser},
   },
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
-  script(["visualize/pages/*.js"], ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"]),
-  {files: ["visualize/pages/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
-  script(["ui/*.js"], ["element", "props", "watch"]),
+  script(
+    ["visualize/pages/*.js", "visualize/embed/*.js"],
+    ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
+  ),
+  {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
+  script(["ui/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
 ];

@@ -9,6 +9,7 @@ import io
 import re
 import shutil
 import sys
+import textwrap
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -25,6 +26,8 @@ SCROLLED = 150
 """CSS pixels: the masthead makes room for the forest."""
 SENTENCE_ROOM = 44
 """Height below the forest for the sentence of the step, in SVG units."""
+LETTERS = 135
+"""Letters in a line of the sentence."""
 SECONDS = {"draft": 1.0, "score": 1.6, "width": 1.4, "trial": 0.5, "draw": 0.5, "layer": 1.0, "commit": 4.0}
 """How long a step stays in sight, by its phase."""
 
@@ -120,7 +123,12 @@ def _rule(first: int, last: int, times: list[float], end: float, rules: dict[str
 
 
 def _sentence(sentence: str, height: int) -> str:
-    return f'<text x="24" y="{height + 18}" font-size="14" fill="#22272e">{escape(sentence)}</text>'
+    """The sentence of a step below the forest, in two lines where one is too short."""
+    lines = "".join(
+        f'<tspan x="24" y="{height + 18 + 19 * row}">{escape(line)}</tspan>'
+        for row, line in enumerate(textwrap.wrap(sentence, LETTERS))
+    )
+    return f'<text font-size="14" fill="#22272e">{lines}</text>'
 
 
 def page() -> bytes:

@@ -46,7 +46,7 @@ def forest_svg(
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]
     legend, lines = _legend(chosen, width, height, colors, theme, scene.strings)
-    title = scene.strings["figure.forest"].format(index=chosen.index)
+    title = scene.strings["figure.forest"].format(index=chosen.index + 1)
     return _document(width, height + LEGEND * lines + 12, colors, title, parts + legend)
 
 

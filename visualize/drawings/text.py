@@ -37,7 +37,7 @@ def export_text(source: Source, path: str | Path, iteration: int | None = None) 
 
 def _iteration(iteration: IterationScene, scene: Scene) -> Iterator[str]:
     strings = scene.strings
-    yield strings["figure.forest"].format(index=iteration.index)
+    yield strings["figure.forest"].format(index=iteration.index + 1)
     for layer in iteration.layers:
         yield f"  {layer.title}: {layer.reason}; {layer.outcome_sentence}"
     children: dict[int, list[int]] = {}

@@ -1,6 +1,7 @@
 """Charts of a whole decode: tokens by origin, widths, seconds. Each is an info, a drawing, one public function."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -127,16 +128,15 @@ def width_info(source: Source) -> WidthInfo:
 def plot_width(info: WidthInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`WidthInfo`."""
     words, colors, figure = words or Words(), palette(theme), go.Figure()
-    figure.add_bar(
-        x=info.iterations, y=info.layers, name=words("figure.layers"), marker_color=colors.faint, opacity=0.55
-    )
-    x = [index for index, widths in zip(info.iterations, info.widths, strict=True) for _ in widths]
+    numbers = _numbers(info.iterations)
+    figure.add_bar(x=numbers, y=info.layers, name=words("figure.layers"), marker_color=colors.faint, opacity=0.55)
+    x = [number for number, widths in zip(numbers, info.widths, strict=True) for _ in widths]
     y = [width for widths in info.widths for width in widths]
     dots = {"symbol": "circle-open", "size": 9, "color": colors.accent, "line": {"width": 1.5}}
     figure.add_scatter(x=x, y=y, mode="markers", name=words("figure.layer_width"), marker=dots)
     mean = {"color": colors.accent, "width": 2}
     figure.add_scatter(
-        x=info.iterations,
+        x=numbers,
         y=info.means,
         mode="lines+markers",
         name=words("figure.mean_width"),
@@ -182,15 +182,21 @@ def timeline_info(source: Source) -> TimelineInfo:
 def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
     """Draw a :class:`TimelineInfo`."""
     words, figure = words or Words(), go.Figure()
+    numbers = _numbers(info.iterations)
     for phase, (color, pattern) in PHASE_STYLES.items():
         marker = {"color": color, "pattern": _pattern(pattern)}
         hover = "%{y:.4f} s<extra>" + words(f"phase.{phase}") + "</extra>"
         figure.add_bar(
-            x=info.iterations, y=info.seconds[phase], name=words(f"phase.{phase}"), marker=marker, hovertemplate=hover
+            x=numbers, y=info.seconds[phase], name=words(f"phase.{phase}"), marker=marker, hovertemplate=hover
         )
     dress(figure, words("figure.timeline"), theme)
     axes = {"xaxis": {"title": words("figure.iteration")}, "yaxis": {"title": words("figure.seconds")}}
     return figure.update_layout(barmode="stack", bargap=0.25, **axes)
+
+
+def _numbers(indices: Sequence[int]) -> list[int]:
+    """Iterations as readers count them, from 1."""
+    return [index + 1 for index in indices]
 
 
 def _pattern(shape: str) -> dict[str, str | int]:

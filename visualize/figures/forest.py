@@ -87,7 +87,7 @@ def forest_info(source: Source | Iteration | Scene, iteration: int = 0) -> Fores
     width, height = geometry.size(chosen)
     groups = [(state, [node for node in chosen.nodes if node.state == state]) for state in STATES]
     return ForestInfo(
-        scene.strings["figure.forest"].format(index=chosen.index),
+        scene.strings["figure.forest"].format(index=chosen.index + 1),
         width,
         height,
         chosen.columns,

@@ -78,7 +78,7 @@ def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str =
     names = {ROOT: first} | {node: shorten(piece_label(known[node])) for node in {*trie, *forest} if node in known}
     paths = {query: {ROOT, *_path(query, known)} for query in queries}
     return MaskInfo(
-        words("page.mask.title", index=chosen.index),
+        words("page.mask.title", index=chosen.index + 1),
         tuple(names.get(query, "∅") for query in queries),
         tuple(names.get(key, "∅") for key in keys),
         tuple(tuple(key in paths[query] for key in keys) for query in queries),

@@ -79,14 +79,16 @@ class StepList:
             drafts = sum(trial.layer == layer for trial in self.iteration.trials)
             key = "step.draft_nodes" if not drafts else "step.draft_cover" if cover else "step.draft"
             counts = {"drafts": drafts, "nodes": len(members) - (cover if drafts else 0), "cover": cover}
-            sentence, shown = self.words(key, layer=layer, **counts), [*roots, *(node.id for node in members)]
+            counted = {noun: self.words.counted(noun, count) for noun, count in counts.items()}
+            sentence, shown = self.words(key, layer=layer, **counted), [*roots, *(node.id for node in members)]
             self._add("draft", layer, sentence, shown, about=tuple(counts.values()))
             roots = []
 
     def _score(self) -> None:
         forest = sum(node.kind != "drawn" for node in self.iteration.nodes)
         key = "step.score" if forest else "step.score_none"
-        self._add("score", 0, self.words(key, nodes=forest), [] if self.steps else self.roots, about=(forest,))
+        sentence = self.words(key, nodes=self.words.counted("nodes", forest))
+        self._add("score", 0, sentence, [] if self.steps else self.roots, about=(forest,))
 
     def _layer(self, layer: Layer) -> None:
         draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]

@@ -72,7 +72,7 @@ export class Diff {
     const where = divergence.layer
       ? this.say("layer.title", {layer: divergence.layer})
       : this.say(`phase.${divergence.phase}`);
-    return this.say("diff.first", {index: divergence.iteration, where, step: divergence.step + 1});
+    return this.say("diff.first", {index: divergence.iteration + 1, where, step: divergence.step + 1});
   }
 
   /* What the two were asked for differently. */

@@ -228,11 +228,12 @@ export class Viewer {
     for (const look of this.look) {
       if (look && look.state !== "input") counts.set(look.state, (counts.get(look.state) ?? 0) + 1);
     }
+    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
     const states = [...counts].map(([state, count]) => `${count} ${this.say(`state.${state}`)}`).join(", ");
     return this.say("ui.alt", {
-      index: this.now.index,
-      nodes: [...counts.values()].reduce((sum, count) => sum + count, 0),
-      layers: this.now.columns,
+      index: this.now.number,
+      nodes: this.words.counted("nodes", total),
+      layers: this.words.counted("layers", this.now.columns),
       states,
     });
   }

@@ -15,6 +15,7 @@ from typing import Any
 
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Draw, Layer, Node, Trial
+from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _PLAIN_FROM = 5e-4
@@ -40,8 +41,8 @@ class Words:
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """A number of ``beams`` or ``layers``."""
-        return self(f"count.{noun}.one" if count == 1 else f"count.{noun}", count=count)
+        """A number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers`` or ``beams``, the noun in its right form."""
+        return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def trial(self, trial: Trial, *, width: int) -> str:
         """The verdict of one trial with its arithmetic."""

@@ -57,7 +57,7 @@ def test_forest_info_holds_every_node_once_and_one_edge_trace_per_state():
     assert info.layers == scene.layers
     recovered = next(group for group in info.nodes if group.state == "recovered")
     assert recovered.name == "recovered"
-    assert "u = 0.2111 falls in [0.2106, 0.7801) → recovered" in recovered.hovers[1]
+    assert "u = 0.2111 falls in [0.2106, 0.7801) of max(" in recovered.hovers[1]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -52,7 +52,7 @@ def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
     with viewer(browser, path, viewport={"width": 1400, "height": 900}) as seen:
         page = seen.page
         assert page.locator(".dsbd-forest").count() == 2
-        page.click("text=To where they part")
+        page.click("text=Go to the first difference")
         for side, scene in enumerate((diff.left, diff.right)):
             said = page.locator(".dsbd-told .dsbd-sentence").nth(side).inner_text()
             assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence

@@ -17,6 +17,7 @@ from visualize.scenes.records import Change, Fact, Gauge
 
 TRACE = toy_trace()
 SCENE = build_scene(TRACE)
+REJECTED = "rejected, because the random number 0.63 is not below its chance 0.18 (u ≥ P′/Q)"
 
 
 def test_adding_iterations_one_by_one_gives_the_same_scene():
@@ -46,11 +47,11 @@ def test_one_trial_step_whole():
     scene = SCENE.iterations[0]
     step = scene.steps[6]
     node = scene.nodes[step.focus]
-    assert step.sentence == "Layer 1, draft 2 of 5, “␣the”: u = 0.63 ≥ 0.18 = P′/Q → rejected."
+    assert step.sentence == f"Layer 1, draft 2 of 5, “␣the”: {REJECTED}."
     assert step.changes == (Change(step.focus, "rejected", 0, False),)
     trial = TRACE.iterations[0].trials[1]
     gauge = Gauge(0.0, trial.acceptance, trial.uniform)
-    sentence = "u = 0.63 ≥ 0.18 = P′/Q → rejected"
+    sentence = REJECTED
     assert node.facts[0] == Fact(6, "rejected", "draft 2 of 5", sentence, "P′ = 0.016, Q = 0.088", gauge)
 
 

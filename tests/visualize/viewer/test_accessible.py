@@ -64,7 +64,7 @@ def test_tabs_turn_by_arrows_and_the_drawing_has_words(page):
     assert page.evaluate("() => document.activeElement.dataset.tab") == "whatif"
     page.wait_for_url("**#it=1&step=8&layer=1")  # the arrow turned the tab and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
-    assert told.startswith("Forest of iteration 1: ")
+    assert told.startswith("Forest of iteration 2: ")
     assert " drafted" in told
     page.focus(".dsbd")
     page.keyboard.press("End")

@@ -204,5 +204,5 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
         run("() => b.setScene(null)")
         empty = json.dumps(visualize.scene_json(visualize.SceneBuilder(None).scene()))
         run(f"() => b.setScene({empty})")
-        assert opened.page.inner_text(".dsbd-empty") == "This trace holds no iterations."
+        assert opened.page.inner_text(".dsbd-empty") == "This trace has no iterations."
         assert opened.errors == []

@@ -8,6 +8,7 @@ import pytest
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.traces import LIKELY, OPEN, TRACES
 from visualize import build_scene, nodes_csv, scene_json
+from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
 
 
@@ -61,6 +62,17 @@ def test_both_write_numbers_alike(modules):
     numbers, apart = modules.run(code, [values, pairs])
     assert numbers == [number(value) for value in values]
     assert apart == [tell_apart(*pair) for pair in pairs]
+
+
+def test_both_choose_the_same_plural(modules):
+    """Catches a plural rule of Python that is not the browser's."""
+    code = """return given.map((language) => {
+        const rules = new Intl.PluralRules(language);
+        return Array.from({length: 300}, (_, count) => rules.select(count));
+    });"""
+    languages = known_languages()
+    found = modules.run(code, languages)
+    assert found == [[plural_category(language, count) for count in range(300)] for language in languages]
 
 
 @pytest.mark.parametrize("name", TRACES)

@@ -9,6 +9,7 @@ import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize.viewer.bundle import source
+from visualize.words.plurals import plural_category
 from visualize.words.words import Words, known_languages
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
@@ -29,11 +30,27 @@ def test_there_are_seven():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_table_has_every_string_with_its_placeholders(language):
     """A missing string shows its key to the reader; a missing placeholder hides a number."""
-    table, english = TABLES[language], TABLES["en"]
+    table, english = (without_counts(TABLES[code]) for code in (language, "en"))
     assert list(table) == list(english)
     for key, text in table.items():
         assert placeholders(text) == placeholders(english[key]), key
         assert bool(text.strip()) == bool(english[key].strip()), key
+
+
+def without_counts(table: dict[str, str]) -> dict[str, str]:
+    """The table without its counted nouns: languages differ in how many forms a noun has."""
+    return {key: text for key, text in table.items() if not key.startswith("count.")}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_noun_has_every_form_that_its_language_asks_for(language):
+    """Catches a number whose noun is missing, and a form that no number ever takes."""
+    forms = dict.fromkeys(plural_category(language, count) for count in range(1000))
+    asked = {f"count.{noun}.{form}" for noun in ("drafts", "nodes", "cover", "layers", "beams") for form in forms}
+    counts = {key: text for key, text in TABLES[language].items() if key.startswith("count.")}
+    assert set(counts) == asked
+    assert all(placeholders(text) <= {"count"} and text for text in counts.values())
+    assert all("{count}" in text for key, text in counts.items() if key.endswith(("few", "many", "other")))
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

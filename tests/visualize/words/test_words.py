@@ -22,22 +22,32 @@ def trial(verdict="accepted", **changes):
 @pytest.mark.parametrize(
     ("made", "sentence"),
     [
-        (trial(), "u = 0.42 < 0.61 = P′/Q → accepted"),
-        (trial("rejected", uniform=0.7), "u = 0.70 ≥ 0.61 = P′/Q → rejected"),
-        (trial("rejected", uniform=0.61003), "u = 0.61003 ≥ 0.61000 = P′/Q → rejected"),
-        (trial(acceptance=1.0, residual_prob=0.6), "P′ = 0.60 ≥ Q = 0.50: accepted whatever the random number"),
+        (trial(), "accepted, because the random number 0.42 is below its chance 0.61 (u < P′/Q)"),
+        (
+            trial("rejected", uniform=0.7),
+            "rejected, because the random number 0.70 is not below its chance 0.61 (u ≥ P′/Q)",
+        ),
+        (
+            trial("rejected", uniform=0.61003),
+            "rejected, because the random number 0.61003 is not below its chance 0.61000 (u ≥ P′/Q)",
+        ),
+        (
+            trial(acceptance=1.0, residual_prob=0.6),
+            "accepted whatever the random number, because the target leaves it at least the probability that the draft "
+            "model gave it (P′ = 0.60 ≥ Q = 0.50)",
+        ),
         (
             trial("rejected", acceptance=0.0, residual_prob=0.0),
-            "P′ = 0: the residual has nothing left for it → rejected",
+            "rejected: the target has no probability left for it (P′ = 0)",
         ),
         (trial(uniform=None), "accepted without a random number"),
         (
             trial("orphaned", acceptance=None, uniform=None, residual_prob=None),
-            "its parent is not alive: rejected without a trial of its own",
+            "orphaned: the token before it was not kept, so it is rejected without a trial",
         ),
         (
             trial("unneeded", acceptance=None, uniform=None, residual_prob=None),
-            "unneeded: the layer already had its width of 3",
+            "unneeded: the layer already has its full width of 3",
         ),
     ],
 )
@@ -47,11 +57,15 @@ def test_trials(made, sentence):
 
 def test_draws():
     draw = Draw(1, 0, "recovered", 1, False, 0.2, 0.1, 0.35, 0.7, 0.73, 0.7, 0.81)
-    said = "drawn from the residual max(P − 0.35·Q, 0): u = 0.73 falls in [0.70, 0.81) → recovered"
+    said = (
+        "recovered: the drafts are used up, and the target picks this beam from what they left of its probabilities; "
+        "u = 0.73 falls in [0.70, 0.81) of max(P − 0.35·Q, 0)"
+    )
     assert WORDS.draw(draw) == said
     landed = Draw(1, 0, "fresh", 1, True, 0.2, 0.1, 0.0, 1.0, 0.5, 0.25, 1.0)
     assert WORDS.draw(landed) == (
-        "drawn from the target's joint law P: u = 0.50 falls in [0.25, 1) → fresh; landed: it is a node of the forest"
+        "fresh: the target picks this beam itself, from its own probabilities; u = 0.50 falls in [0.25, 1) of P; "
+        "landed, because it is a node of the forest"
     )
 
 
@@ -64,20 +78,31 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
 @pytest.mark.parametrize(
     ("made", "changes", "sentence"),
     [
-        (layer(3), {}, "width 3: P(accepted ≥ 3) = 0.74 ≥ 0.70 > P(accepted ≥ 4) = 0.52"),
-        (layer(4), {"width_threshold": 0.5}, "width 4: P(accepted ≥ 4) = 0.52 ≥ 0.50, and there are no more drafts"),
+        (
+            layer(3),
+            {},
+            "width 3 is likely enough to be reached, width 4 is not "
+            "(P(accepted ≥ 3) = 0.74 ≥ 0.70 > 0.52 = P(accepted ≥ 4))",
+        ),
+        (
+            layer(4),
+            {"width_threshold": 0.5},
+            "width 4 is likely enough to be reached, and there are no more drafts (P(accepted ≥ 4) = 0.52 ≥ 0.50)",
+        ),
         (
             layer(4),
             {"min_width": 4},
-            "width 4, the least allowed (min_width): P(accepted ≥ 4) = 0.52 < 0.70",
+            "width 4 is the smallest allowed (min_width), although it is not likely enough to be reached "
+            "(P(accepted ≥ 4) = 0.52 < 0.70)",
         ),
         (
             layer(2),
             {"max_width": 2},
-            "width 2, the most allowed (max_width): even P(accepted ≥ 3) = 0.74 ≥ 0.70",
+            "width 2 is the largest allowed (max_width); width 3 would be likely enough too "
+            "(P(accepted ≥ 3) = 0.74 ≥ 0.70)",
         ),
-        (layer(2), {}, "width 2: only 2 pairs have positive probability under the target"),
-        (layer(6, kind="bonus"), {}, "width 6: the bonus layer has max_width beams"),
+        (layer(2), {}, "width 2: the target gives no other pair of beam and token a probability above 0"),
+        (layer(6, kind="bonus"), {}, "width 6: the bonus layer is as wide as allowed (max_width)"),
     ],
 )
 def test_widths_are_found_again_from_the_distribution(made, changes, sentence):
@@ -100,6 +125,17 @@ def test_numbers(value, text):
 
 def test_different_numbers_look_different():
     assert tell_apart(0.30001, 0.3, 0.3) == ["0.30001", "0.30000", "0.30000"]
+
+
+@pytest.mark.parametrize(
+    ("language", "count", "said"),
+    [("en", 0, "0 nodes"), ("en", 1, "1 node"), ("en", 2, "2 nodes"), ("es", 1, "1 nodo"), ("fr", 0, "0 nœud"),
+     ("zh", 1, "1 个节点"), ("ar", 1, "عقدة واحدة"), ("ar", 2, "عقدتان"), ("ar", 3, "3 عقد"), ("ar", 11, "11 عقدة"),
+     ("ar", 100, "100 عقدة"), ("ar", 103, "103 عقد")],
+)  # fmt: skip
+def test_a_noun_has_the_form_of_its_number(language, count, said):
+    """Catches "1 nodes", and two of something in Arabic, which has a form of its own."""
+    assert Words(language).counted("nodes", count) == said
 
 
 def test_a_language_is_known_or_refused():

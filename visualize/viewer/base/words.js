@@ -42,14 +42,16 @@ export class Words {
   constructor(language) {
     this.language = STRINGS[language] ? language : "en";
     this.table = STRINGS[this.language];
+    this.plurals = new Intl.PluralRules(this.language);
   }
 
   say(key, values = {}) {
     return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   }
 
+  /* A number of drafts, nodes, cover nodes, layers or beams, with the noun in its right form. */
   counted(noun, count) {
-    return this.say(count === 1 ? `count.${noun}.one` : `count.${noun}`, {count});
+    return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }
 
   layerTitle(layer) {
@@ -138,10 +140,11 @@ export class Words {
       case "draft": {
         const [drafts, nodes, cover] = about;
         const key = !drafts ? "step.draft_nodes" : cover ? "step.draft_cover" : "step.draft";
-        return this.say(key, {layer, drafts, nodes, cover});
+        const counted = {drafts: this.counted("drafts", drafts), nodes: this.counted("nodes", nodes)};
+        return this.say(key, {layer, ...counted, cover: this.counted("cover", cover)});
       }
       case "score":
-        return this.say(about[0] ? "step.score" : "step.score_none", {nodes: about[0]});
+        return this.say(about[0] ? "step.score" : "step.score_none", {nodes: this.counted("nodes", about[0])});
       case "width":
         return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
       case "layer":

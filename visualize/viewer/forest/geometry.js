@@ -1,5 +1,5 @@
 /* Pixels of the drawing: layers are columns on wide pages and rows on narrow ones; sizes do not depend on the step.
- * The numbers that Python's drawings use as well stand in look/sizes.json (visualize/look/sizes.py says what they are). */
+ * The numbers that Python's drawings use too stand in look/sizes.json; visualize/look/sizes.py says what they are. */
 
 import {clamp} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};

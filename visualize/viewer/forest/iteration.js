@@ -10,6 +10,7 @@ export class Iteration {
   constructor(packed) {
     this.packed = packed;
     this.index = packed.index;
+    this.number = packed.index + 1; // readers count from 1
     this.columns = packed.columns;
     this.rows = packed.rows;
     this.scoredStep = packed.scored_step;

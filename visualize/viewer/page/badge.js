@@ -60,7 +60,7 @@ export class Badge {
     const iteration = new Iteration(viewer.scene.iterations[it]);
     const node = iteration.nodes[place];
     return viewer.say("evidence.failed", {
-      index: iteration.index,
+      index: iteration.number,
       layer,
       what: viewer.say(`evidence.${what}`, {token: node ? `“${viewer.labelOf(node)}”` : ""}),
     });

@@ -1,7 +1,7 @@
 /* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
 
 import {clamp, make, symbol} from "../base/dom.js";
-import {number} from "../base/words.js";
+import {number, tellApart} from "../base/words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
 
@@ -124,14 +124,17 @@ function residuals(iteration, {trial, draw}) {
   return [told(trial), told(later.find((item) => item.layer === trial.layer && item.c !== null))];
 }
 
+/* A layer: why it has its width, and P(accepted >= k) beside the threshold, with digits enough to tell them apart. */
 function layerCard(viewer, layer) {
   if (!layer) return [];
   const [reason] = viewer.words.width(layer, viewer.scene.settings);
   const threshold = viewer.scene.settings.width_threshold;
+  const decides = threshold !== undefined && layer.kind !== "bonus";
   const rows = layer.at_least.map((value, at) => {
-    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain");
+    const [text] = decides ? tellApart(value, threshold) : [number(value)];
+    const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);
-    if (threshold !== undefined && layer.kind !== "bonus") {
+    if (decides) {
       const tick = make("i", {class: "dsbd-threshold"});
       tick.style.insetInlineStart = `${100 * threshold}%`;
       row.children[1].append(tick);

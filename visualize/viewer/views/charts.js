@@ -5,6 +5,9 @@ import {make} from "../base/dom.js";
 
 const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e73", "."], commit: ["#e69f00", "x"]};
 
+/* Readers count iterations from 1. */
+const numberOf = (packed) => packed.index + 1;
+
 export class ChartsPanel {
   key = "charts";
   whole = true; // it shows all iterations
@@ -28,8 +31,8 @@ export class ChartsPanel {
     const figures = [this.widths(color), this.seconds()];
     figures.forEach(({title, data, axis}, at) => {
       const grid = {gridcolor: color("line"), zeroline: false, rangemode: "tozero", fixedrange: true};
-      const last = viewer.scene.iterations[viewer.scene.iterations.length - 1].index;
-      const range = [viewer.scene.iterations[0].index - 0.6, last + 0.6];
+      const {iterations} = viewer.scene;
+      const range = [numberOf(iterations[0]) - 0.6, numberOf(iterations[iterations.length - 1]) + 0.6];
       const layout = {
         title: {text: title, x: 0, xref: "paper", font: {size: 14}},
         height: 300,
@@ -52,14 +55,14 @@ export class ChartsPanel {
 
   get iterations() {
     const {iterations} = this.viewer.scene;
-    this.places = new Map(iterations.map((iteration, at) => [iteration.index, at]));
+    this.places = new Map(iterations.map((iteration, at) => [numberOf(iteration), at]));
     return iterations;
   }
 
   widths(color) {
     const {iterations} = this;
     const {say} = this.viewer;
-    const x = iterations.map((iteration) => iteration.index);
+    const x = iterations.map(numberOf);
     const widths = iterations.map((iteration) => iteration.layers.map((layer) => layer.width));
     const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null);
     const dots = widths.flatMap((values, at) => values.map((value) => [x[at], value]));
@@ -98,7 +101,7 @@ export class ChartsPanel {
   seconds() {
     const {iterations} = this;
     const {say} = this.viewer;
-    const x = iterations.map((iteration) => iteration.index);
+    const x = iterations.map(numberOf);
     const data = Object.entries(PHASES).map(([phase, [color, shape]]) => ({
       type: "bar",
       x,
@@ -131,7 +134,7 @@ export class ChartsPanel {
           make(
             "tr",
             {},
-            make("td", {text: iteration.index}),
+            make("td", {text: numberOf(iteration)}),
             make("td", {text: iteration.layers.length}),
             make("td", {text: iteration.layers.map((layer) => layer.width).join(" ")}),
             ...phases.map((phase) => make("td", {text: `${(1000 * iteration.seconds[phase]).toFixed(1)} ms`})),
@@ -144,8 +147,8 @@ export class ChartsPanel {
   /* A line at the iteration shown. */
   update() {
     const {viewer} = this;
-    if (this.here === viewer.now.index) return;
-    this.here = viewer.now.index;
+    if (this.here === viewer.now.number) return;
+    this.here = viewer.now.number;
     const accent = getComputedStyle(viewer.root).getPropertyValue("--dsbd-accent").trim();
     const line = {
       type: "line",

@@ -20,7 +20,7 @@ export class TablePanel {
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
-    const caption = make("caption", {text: say("table.title", {index: now.index})});
+    const caption = make("caption", {text: say("table.title", {index: now.number})});
     sheet.replaceChildren(
       scrolled(
         say("tab.table"),
