@@ -1,10 +1,11 @@
 """Command line: ``python -m dsbd decode|compare|bench|verify-trace|export|lesson|site|page|doctor``.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench was
-stopped; what it had measured is kept and printed).
+stopped; its results so far are kept and printed).
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,23 +19,34 @@ COMMANDS = (decode, compare, bench, verify_trace, export, lesson, site, page, do
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; returns the exit code."""
+    """Run one subcommand and return the exit code."""
     parsed = parser().parse_args(arguments)
     try:
         code: int = parsed.run(parsed)
+        sys.stdout.flush()
     except DsbdError as error:
         print(f"dsbd: {error}", file=sys.stderr)
         return BAD_INPUT
     except BrokenPipeError:
+        _close_output()
         return OK
+    except OSError as error:  # files are checked where they are used: what is left is stdout, on a full disk
+        _close_output()
+        print(f"dsbd: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        return BAD_INPUT
     except KeyboardInterrupt:
         print("dsbd: stopped", file=sys.stderr)
         return CHECK_FAILED
     return code
 
 
+def _close_output() -> None:
+    """Send what is still in the buffer of stdout nowhere: Python would try to write it again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def parser() -> argparse.ArgumentParser:
-    """The command line, all subcommands included."""
+    """Return the parser of the whole command line."""
     whole = OneLineParser(
         prog="python -m dsbd", description="Dynamic-width speculative beam decoding.", allow_abbrev=False
     )

@@ -14,7 +14,7 @@ def run(capsys, *arguments: str) -> tuple[int, str, str]:
 
 
 def refused(capsys, *arguments: str) -> str:
-    """What bad input is told: one line, nothing on stdout, exit code two."""
+    """Return the one line that refuses bad input; nothing may be on stdout, and the exit code is two."""
     code, out, err = run(capsys, *arguments)
     assert (code, out) == (2, "")
     assert len(err.strip().splitlines()) == 1

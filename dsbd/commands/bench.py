@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from dsbd.commands.bench_flags import add_bench_flags, baselines_of, contest_of
-from dsbd.commands.output import OK, STOPPED, print_json, require_folder_of
+from dsbd.commands.output import OK, STOPPED, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 
@@ -20,8 +20,6 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
     contest = contest_of(parsed)
     baselines = baselines_of(parsed, contest)
-    for path in (parsed.output, parsed.report):
-        require_folder_of(path)
     from dsbd.measure.bench.bench import Bench
 
     bench = Bench(pair_of(parsed), contest, parsed.output)

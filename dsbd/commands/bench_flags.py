@@ -7,6 +7,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from dsbd.assets import asset_path
+from dsbd.commands.paths import input_path, output_file, shortened
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import (
     CONTENDER_METHODS,
@@ -27,16 +28,21 @@ PROMPTS = "prompts.txt"
 
 
 def add_bench_flags(parser: argparse.ArgumentParser) -> None:
-    """Everything but the pair's flags and ``--json``."""
+    """Add all flags except those of the pair and ``--json``."""
     add = parser.add_argument
     add("--methods", default=",".join(DEFAULT_METHODS), metavar="LIST", help=f"of {', '.join(CONTENDER_METHODS)}")
     add("--points", default=",".join(DEFAULT_POINTS), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
-    add("--baselines", default=",".join(DEFAULT_BASELINES), metavar="LIST", help="to take ratios to; the first judges")
-    add("--prompts", metavar="FILE", help="one prompt a line (a small set that comes along)")
+    add(
+        "--baselines",
+        default=",".join(DEFAULT_BASELINES),
+        metavar="LIST",
+        help="to take ratios to; the first decides quality",
+    )
+    add("--prompts", type=input_path, metavar="FILE", help="one prompt a line (a small set comes with the package)")
     add("--limit", type=int, metavar="N", help="only the first N prompts")
     add("--seeds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"runs of each prompt ({DEFAULT_ROUNDS})")
-    add("--output", metavar="FILE", help="JSON lines, one a run; a file that exists is gone on with")
-    add("--report", metavar="FILE", help="figures as one HTML page")
+    add("--output", type=output_file, metavar="FILE", help="JSON lines, one a run; an existing file is continued")
+    add("--report", type=output_file, metavar="FILE", help="figures as one HTML page")
     for name in setting_names():
         default = getattr(DecodingSettings, name)
         add(
@@ -61,7 +67,7 @@ def contest_of(parsed: argparse.Namespace) -> Contest:
 
 
 def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
-    """The baselines that flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
+    """Return the baselines that the flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
     known = [*CONTENDER_METHODS, *(contender.name for contender in contest.contenders)]
     chosen = names(parsed.baselines)
     for name in chosen:
@@ -71,12 +77,12 @@ def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """The parts of a comma-separated list."""
+    """Return the parts of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
-    """Prompts of a text file, one a line, each once; None is the set that comes along. Raises: SettingsError."""
+    """Return the prompts of a text file, one a line, each once; None: the bundled set. Raises: SettingsError."""
     file = asset_path(PROMPTS) if path is None else Path(path)
     try:
         if file.stat().st_size > MAX_PROMPTS_BYTES:
@@ -93,7 +99,7 @@ def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
 
 
 def _value(name: str, text: str, hint: Any) -> Any:
-    """A setting as typed: of the first of its types that reads it; the settings check the rest."""
+    """Return a setting as the first of its types that can read the text; the settings check its range."""
     kinds = get_args(hint) if NoneType in get_args(hint) or get_origin(hint) is not None else (hint,)
     readers: Mapping[Any, Any] = {NoneType: _none, bool: _boolean, int: int, float: float, str: str}
     for kind in sorted(kinds, key=lambda one: one is str):
@@ -104,8 +110,8 @@ def _value(name: str, text: str, hint: Any) -> Any:
         except (ValueError, KeyError):
             continue
     if (isinstance(hint, type) and hint is not bool) or text == "auto":
-        return text  # named by the settings' own message
-    raise SettingsError(f"{name} is {text!r}, which it cannot be; see python -m dsbd bench --help")
+        return text  # the settings refuse it with their own message
+    raise SettingsError(f"{name} cannot be {shortened(text)}; see python -m dsbd bench --help")
 
 
 def _none(text: str) -> None:

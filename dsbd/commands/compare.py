@@ -1,4 +1,4 @@
-"""``compare``: methods side by side on a prompt."""
+"""``compare``: measure methods side by side on a prompt."""
 
 import argparse
 import sys
@@ -12,21 +12,22 @@ from dsbd.settings import METHODS
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "compare", "measure methods side by side on a prompt", run)
     parser.add_argument("--prompt", required=True, help="text to continue")
     parser.add_argument("--methods", default="dsbd,beam_sampling", help=f"comma-separated, of {', '.join(METHODS)}")
-    parser.add_argument("--runs", type=int, default=3, help="runs per method, with seeds seed, seed + 1, ... (3)")
+    parser.add_argument("--runs", type=int, default=3, help="runs per method, with seed, seed + 1, ... (3)")
     add_pair_flags(parser)
     add_settings_flags(parser, skip=("method",))
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
+    """Run the subcommand; returns the exit code."""
     settings = settings_of_flags(parsed)
     methods = [name.strip() for name in parsed.methods.split(",") if name.strip()]
-    from dsbd.measure.comparison import compare
+    from dsbd.measure.comparison import compare, require_comparable
 
+    require_comparable(methods, parsed.runs)
     progress = None
     for progress in compare(pair_of(parsed), parsed.prompt, settings, methods, parsed.runs):
         print(f"\r{progress.done}/{progress.total} {progress.method:<16}", end="", file=sys.stderr, flush=True)

@@ -1,13 +1,14 @@
-"""``decode``: decode a prompt, token by token as they settle."""
+"""``decode``: decode a prompt and print its tokens as soon as they are settled."""
 
 import argparse
 import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.output import OK, print_json, require_folder_of
+from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
+from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 
 if TYPE_CHECKING:
@@ -16,19 +17,18 @@ if TYPE_CHECKING:
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "decode", "decode a prompt", run)
     parser.add_argument("--prompt", required=True, help="text to continue")
-    parser.add_argument("--trace", metavar="FILE", help="record a trace (.json or .json.gz)")
+    parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
     add_pair_flags(parser)
     add_settings_flags(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
+    """Run the subcommand; returns the exit code."""
     settings = settings_of_flags(parsed)
-    require_folder_of(parsed.trace)
     from dsbd.api import stream
 
     pair = pair_of(parsed)
@@ -65,7 +65,7 @@ def run(parsed: argparse.Namespace) -> int:
 
 
 def _plan(pair: "Pair", parsed: argparse.Namespace, settings: "DecodingSettings") -> None:
-    """Resolve ``auto`` first, with a bar where somebody watches."""
+    """Resolve ``auto`` first, with a progress bar on a terminal."""
     from tqdm import tqdm
 
     from dsbd.api import planning

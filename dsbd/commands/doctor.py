@@ -1,4 +1,4 @@
-"""``doctor``: what this machine and this pair can do."""
+"""``doctor``: report what this machine and this pair can do."""
 
 import argparse
 from typing import Any
@@ -9,13 +9,13 @@ from dsbd.commands.parser import new_command
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "doctor", "what this machine and this pair can do", run)
     add_pair_flags(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
+    """Run the subcommand; returns the exit code."""
     from dsbd.measure.doctor import examine
 
     report = examine(pair_of(parsed))

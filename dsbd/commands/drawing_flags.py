@@ -6,12 +6,12 @@ PLOTLY_FROM = ("beside", "inline", "cdn")
 
 
 def add_plotly_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """Where the page's Plotly comes from; ``of`` names the format that has one."""
+    """Add the flag that says where the page finds Plotly; ``of`` names the format it belongs to."""
     parser.add_argument("--plotly", choices=PLOTLY_FROM, default="beside", help=f"{of}where Plotly comes from (beside)")
 
 
 def add_language_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
-    """The language of what is drawn; ``of`` names the format that has one."""
+    """Add the flag of the language; ``of`` names the format it belongs to."""
     parser.add_argument("--language", type=_language, default="en", help=f"{of}of sentences and controls (en)")
 
 

@@ -5,29 +5,29 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.commands.drawing_flags import add_language_flag, add_plotly_flag
-from dsbd.commands.output import OK, print_json, require_folder_of
+from dsbd.commands.output import OK, print_json
 from dsbd.commands.parser import new_command
+from dsbd.commands.paths import input_path, output_file
 
 FORMATS = ("html", "svg", "tikz", "mermaid", "text")
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "export", "draw a trace", run)
-    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
-    parser.add_argument("--output", required=True, metavar="OUT")
-    parser.add_argument("--iteration", type=int, default=0, help="which iteration, for all but html (0)")
+    parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
+    parser.add_argument("--iteration", type=int, default=0, help="which iteration; html shows all (0)")
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
+    """Run the subcommand; returns the exit code."""
     import visualize
     from dsbd.tracing.trace import Trace
 
-    require_folder_of(parsed.output)
     trace = Trace.load(parsed.file)
     if parsed.format == "html":
         visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language)

@@ -1,4 +1,4 @@
-"""How a subcommand is parsed: flags spelled out, ``--json`` everywhere, bad input told in one line."""
+"""The parsers of the command line: no abbreviated flags, ``--json`` everywhere, one line for bad input."""
 
 import argparse
 import sys
@@ -8,15 +8,16 @@ from dsbd.commands.output import BAD_INPUT
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """Reports bad input in one line."""
+    """A parser that reports bad input in one line."""
 
     def error(self, message: str) -> NoReturn:
+        message = " ".join(message.split())  # what was typed may have several lines
         print(f"dsbd: {message} (see {self.prog} --help)", file=sys.stderr)
         raise SystemExit(BAD_INPUT)
 
 
 def new_command(commands: Any, name: str, summary: str, run: Any) -> argparse.ArgumentParser:
-    """A subcommand without flags of its own yet; ``run`` takes what was parsed and returns the exit code."""
+    """Add a subcommand, still without flags of its own; ``run`` takes the parsed flags and returns the exit code."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)

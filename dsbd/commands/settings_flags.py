@@ -1,4 +1,4 @@
-"""One flag per field of DecodingSettings, and the settings that were asked for."""
+"""A flag for each field of DecodingSettings, and the settings that the flags ask for."""
 
 import argparse
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 
 
 def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()) -> None:
-    """One flag per field but those of ``skip``."""
+    """Add a flag for each field except those in ``skip``."""
     hints = get_type_hints(DecodingSettings)
     for field in fields(DecodingSettings):
         if field.name in skip:
@@ -30,7 +30,7 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
 
 
 def settings_of_flags(parsed: argparse.Namespace) -> DecodingSettings:
-    """Raises: SettingsError."""
+    """Return the settings that the flags ask for. Raises: SettingsError."""
     names = {field.name for field in fields(DecodingSettings)}
     return DecodingSettings(**{name: value for name, value in vars(parsed).items() if name in names})
 

@@ -6,21 +6,22 @@ from typing import Any
 from dsbd.commands.drawing_flags import add_language_flag
 from dsbd.commands.output import OK, print_json
 from dsbd.commands.parser import new_command
+from dsbd.commands.paths import input_path, output_folder
 from dsbd.errors import SettingsError
 
 
 def add(commands: Any) -> None:
-    """Its flags."""
+    """Add the subcommand with its flags."""
     parser = new_command(commands, "site", "write a static site with a viewer page for every trace of a folder", run)
-    parser.add_argument("--traces", required=True, metavar="DIR", help="folder of trace files")
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder to write")
-    parser.add_argument("--lessons", metavar="DIR", help="folder of lessons, to be pages of the site as well")
+    parser.add_argument("--traces", type=input_path, required=True, metavar="DIR", help="folder of trace files")
+    parser.add_argument("--output", type=output_folder, required=True, metavar="DIR", help="folder to write")
+    parser.add_argument("--lessons", type=input_path, metavar="DIR", help="folder of lessons, which become pages too")
     parser.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
     add_language_flag(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
-    """Returns the exit code."""
+    """Run the subcommand; returns the exit code."""
     import visualize
 
     try:

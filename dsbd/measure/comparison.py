@@ -50,7 +50,7 @@ def compare(
         SettingsError: no method, an unknown or repeated one, or runs out of range.
         StoppedError: ``stop`` returned True.
     """
-    _require(methods, runs)
+    require_comparable(methods, runs)
     return _compare(pair, prompt, settings, methods, runs, stop)
 
 
@@ -100,7 +100,8 @@ def _ratio(method: str, tables: Mapping[str, Runs]) -> float | None:
     return None if found is None else found.median
 
 
-def _require(methods: Sequence[str], runs: int) -> None:
+def require_comparable(methods: Sequence[str], runs: int) -> None:
+    """Check methods and runs. Raises: SettingsError: no method, an unknown or repeated one, or runs out of range."""
     require_names("methods", methods, METHODS)
     if isinstance(runs, bool) or not isinstance(runs, int) or not 1 <= runs <= MAX_RUNS:
         raise SettingsError(f"runs is {runs!r}; allowed are whole numbers from 1 to {MAX_RUNS}")

@@ -1,0 +1,66 @@
+"""Paths that a user types, checked before any work."""
+
+import argparse
+import stat
+from pathlib import Path
+
+LONGEST_SHOWN = 80
+
+
+def input_path(text: str) -> str:
+    """Check the path of a file or folder to read; that it exists is checked where it is read.
+
+    Raises:
+        ArgumentTypeError: it is empty, cannot be a path, or is a device, which may have no end.
+    """
+    mode = _mode_of(text)
+    if mode is not None and (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)):
+        raise argparse.ArgumentTypeError(f"{shortened(text)} is a device; name a file or folder")
+    return text
+
+
+def output_file(text: str) -> str:
+    """Check the path of a file to write.
+
+    Raises:
+        ArgumentTypeError: it is empty, cannot be a path, is a folder, or its folder does not exist.
+    """
+    mode = _mode_of(text)
+    if mode is not None and stat.S_ISDIR(mode):
+        raise argparse.ArgumentTypeError(f"{shortened(text)} is a folder; name a file")
+    if not Path(text).resolve().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"the folder of {shortened(text)} does not exist; create it first")
+    return text
+
+
+def output_folder(text: str) -> str:
+    """Check the path of a folder to write. Raises: ArgumentTypeError: it is empty, cannot be a path, or is a file."""
+    mode = _mode_of(text)
+    if mode is not None and not stat.S_ISDIR(mode):
+        raise argparse.ArgumentTypeError(f"cannot write into {shortened(text)}: it is no folder; name a folder")
+    return text
+
+
+def model_name(text: str) -> str:
+    """Check the folder or hub id of a model. Raises: ArgumentTypeError: it can be neither."""
+    _mode_of(text)
+    return text
+
+
+def shortened(text: str) -> str:
+    """Return what was typed in quotes, cut where it is long."""
+    return repr(text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}...")
+
+
+def _mode_of(text: str) -> int | None:
+    """Return the kind of a file or folder; None where there is none."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is no path; name a file or folder")
+    try:
+        return Path(text).stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as error:  # a NUL character, or half of a surrogate pair
+        raise argparse.ArgumentTypeError(f"{shortened(text)} is no path ({error}); name a file or folder") from None
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot use {shortened(text)}: {error.strerror}; name another") from None
