@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
@@ -20,27 +22,33 @@ PATIENCE_SECONDS = 120
 
 def main() -> None:
     """Raises where the page does not come up or shows no forest."""
+    with served(sys.argv[1:]) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET)
+        page = browser.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address, timeout=PATIENCE_SECONDS * 1000)
+        page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
+        browser.close()
+        assert not errors, errors
+    print("the page opens and draws a forest")
+
+
+@contextmanager
+def served(command: Sequence[str] = ()) -> Iterator[str]:
+    """The address of the page, started by a command on a free port, stopped at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = os.environ | {"GRADIO_SERVER_PORT": str(port), "GRADIO_SERVER_NAME": "127.0.0.1"}
-    command = sys.argv[1:] or [sys.executable, str(ROOT / "app.py")]
-    server = subprocess.Popen(command, cwd=tempfile.gettempdir(), env=environment)
+    started = [*command] or [sys.executable, str(ROOT / "app.py")]
+    server = subprocess.Popen(started, cwd=tempfile.gettempdir(), env=environment)
     try:
         _wait_for(port, server)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET)
-            page = browser.new_page()
-            errors: list[str] = []
-            page.on("pageerror", lambda error: errors.append(str(error)))
-            page.goto(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS * 1000)
-            page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
-            browser.close()
-        assert not errors, errors
+        yield f"http://127.0.0.1:{port}/"
     finally:
         server.terminate()
         server.wait(timeout=30)
-    print("the page opens and draws a forest")
 
 
 def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:

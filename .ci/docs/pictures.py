@@ -136,12 +136,10 @@ def page() -> bytes:
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
-    from dsbd import load_pair
-    from ui import Engine, build_page, launch_options
+    sys.path.insert(0, str(ROOT / ".ci"))
+    from smoke_page import served
 
-    served = build_page(Engine(load_pair()))
-    _, address, _ = served.launch(prevent_thread_lock=True, quiet=True, **launch_options())
-    with sync_playwright() as playwright:
+    with served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         seen = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE)
         seen.goto(address)
@@ -150,7 +148,6 @@ def page() -> bytes:
         seen.wait_for_timeout(1500)
         shot = seen.screenshot()
         browser.close()
-    served.close()
     picture = io.BytesIO()
     Image.open(io.BytesIO(shot)).convert("RGB").save(picture, "WEBP", quality=88, method=6)
     return picture.getvalue()
