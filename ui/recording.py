@@ -66,4 +66,6 @@ class Recording:
 
     def scene(self, last: int | None = None) -> Scene:
         """The scene; ``last`` = only the newest iterations (the text is whole all the same)."""
-        return self._builder.scene(self.result, last=last)
+        scene = self._builder.scene(self.result, last=last)
+        is_whole = last is None and self.result is not None and len(self._start.iterations) == len(self)
+        return replace(scene, trace=self._start) if is_whole else scene

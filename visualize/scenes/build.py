@@ -258,7 +258,7 @@ def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
     )  # fmt: skip
     for iteration in trace.iterations:
         builder.add(iteration)
-    return builder.scene(trace.result)
+    return replace(builder.scene(trace.result), trace=trace)
 
 
 def _counted(so_far: Statistics, iteration: Iteration) -> Statistics:

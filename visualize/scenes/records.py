@@ -4,10 +4,11 @@ Plain frozen data. The layout of an iteration is that of its whole forest, drawn
 changes how nodes look, never where they are.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dsbd.tracing.records import Draw, KeptSlots, Trial
+from dsbd.tracing.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,8 @@ class Scene:
     """Ranked; empty while the decode runs."""
     strings: dict[str, str]
     """The sentence templates of the language the scene was built in."""
+    trace: Trace | None = field(default=None, compare=False, repr=False)
+    """What it shows, where that is whole: whoever packs the scene has it audited."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.trace import Trace
 from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
 from visualize.scenes.tokens import MARKS
 
@@ -62,7 +64,15 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
         "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
         "result": [asdict(beam) for beam in scene.result],
+        "evidence": None if scene.trace is None else _evidence(scene.trace),
     }
+
+
+def _evidence(trace: Trace) -> dict[str, Any]:
+    """What the audit finds. The browser decides again what it can, and takes the rest from here: statistics, laws,
+    settings, texts and the digest need numbers that a scene leaves out."""
+    report = verify_trace(trace)
+    return {"passed": report.passed, "checks": report.checks, "failure": report.failure}
 
 
 class SceneWithToDict(Scene):

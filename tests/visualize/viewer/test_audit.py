@@ -7,8 +7,9 @@ import pytest
 
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace, canonical_digest
+from tests.tracing.alterations import ALTERATIONS, alter
 from tests.visualize.traces import OPEN, RECORDED, TRACES
-from visualize import build_scene, scene_json
+from visualize import SceneBuilder, build_scene, scene_json
 
 RECHECK = (
     OPEN
@@ -100,3 +101,35 @@ def test_a_distribution_that_does_not_follow_from_the_chain_is_named(modules):
     failures = [report["failure"] for report in modules.run(RECHECK, packed)]
     assert failures[0] == {"layer": 1, "what": "width", "place": -1}
     assert failures[1:] == [None] * (len(failures) - 1)
+
+
+CONCLUSION = (
+    OPEN
+    + """
+    const {recheck, conclusion} = await load("law/audit.js");
+    return given.map(({evidence, settings, iterations}) =>
+      conclusion(iterations.map((packed) => recheck(new Iteration(packed), settings)), evidence));"""
+)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_badge_and_verify_trace_say_the_same_of_every_alteration(modules, name):
+    """Catches a page that shows a check mark over a trace that verify-trace refuses, and the other way round."""
+    altered = {what: alter(RECORDED[name], what) for what in ALTERATIONS}
+    loaded = {what: trace for what, trace in altered.items() if trace is not None}
+    assert len(loaded) > 30
+    told = modules.run(CONCLUSION, [scene_json(build_scene(trace)) for trace in loaded.values()])
+    for (what, trace), found in zip(loaded.items(), told, strict=True):
+        badge_passes = found["failure"] is None and found["told"] is None
+        assert badge_passes == verify_trace(trace).passed, what
+
+
+def test_a_whole_scene_carries_what_the_audit_found_and_a_part_does_not():
+    """Catches a scene of a running decode that is judged before it ends."""
+    trace = next(iter(RECORDED.values()))
+    report = verify_trace(trace)
+    whole = scene_json(build_scene(trace))
+    assert whole["evidence"] == {"passed": True, "checks": report.checks, "failure": None}
+    builder = SceneBuilder(trace.prompt, trace.settings)
+    builder.add(trace.iterations[0])
+    assert scene_json(builder.scene())["evidence"] is None

@@ -1,5 +1,5 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
- * dsbd/tracing/audit.py does the same and more; docs/algorithm.md, *One iteration* is the law. */
+ * dsbd/tracing/audit.py does the same and more, and a packed scene holds what it found; docs/algorithm.md, *One iteration* is the law. */
 
 import {alphasOf, bounded, reached, tailsOf, widest} from "./chances.js";
 
@@ -20,6 +20,16 @@ export function recheck(iteration, settings) {
     }
   }
   return {checks, failure: null};
+}
+
+/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first of `reports`, one per iteration, that
+ * has one, with its place `it`. `told` is what the audit found when the scene was packed, where only it found something. */
+export function conclusion(reports, evidence) {
+  const it = reports.findIndex((report) => report.failure);
+  const checks = reports.reduce((sum, report) => sum + report.checks, 0);
+  if (it >= 0) return {checks, failure: {it, ...reports[it].failure}, told: null};
+  if (!evidence) return {checks, failure: null, told: null};
+  return {checks: Math.max(checks, evidence.checks), failure: null, told: evidence.passed ? null : evidence.failure};
 }
 
 class Walk {

@@ -1,7 +1,8 @@
-/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. */
+/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. What a scene has
+ * no numbers for was decided when it was packed, by dsbd/tracing/audit.py, and the badge repeats what that found. */
 
 import {glyph, make} from "../base/dom.js";
-import {recheck} from "../law/audit.js";
+import {conclusion, recheck} from "../law/audit.js";
 import {Iteration} from "../forest/iteration.js";
 
 const SLICE_MS = 8; // checking goes in slices, so that nothing waits for it
@@ -19,10 +20,10 @@ export class Badge {
     this.failure = null;
     const {scene} = this.viewer;
     this.element.hidden = scene.settings.width_threshold === undefined || !scene.iterations.length;
-    if (!this.element.hidden) this.go(0, 0);
+    if (!this.element.hidden) this.go(0);
   }
 
-  go(it, checks) {
+  go(it) {
     const {viewer} = this;
     const {scene} = viewer;
     const end = performance.now() + SLICE_MS;
@@ -30,29 +31,29 @@ export class Badge {
       const packed = scene.iterations[it];
       if (!this.checked.has(packed)) {
         if (performance.now() > end) {
-          this.later = setTimeout(() => this.go(it, checks), 1);
+          this.later = setTimeout(() => this.go(it), 1);
           return;
         }
         this.checked.set(packed, recheck(viewer.opened.get(packed) ?? new Iteration(packed), scene.settings));
       }
-      const found = this.checked.get(packed);
-      checks += found.checks;
-      if (found.failure) {
-        this.failure = {it, ...found.failure};
-        break;
-      }
+      if (this.checked.get(packed).failure) break;
     }
-    this.checks = checks;
-    this.show();
+    const reports = scene.iterations.slice(0, it + 1).map((packed) => this.checked.get(packed));
+    this.show(conclusion(reports, scene.evidence));
   }
 
-  show() {
-    const {element, failure, viewer} = this;
+  show({checks, failure, told}) {
+    const {element, viewer} = this;
     const {say} = viewer;
-    const text = failure ? this.named(failure) : say("evidence.passed", {count: this.checks});
-    element.classList.toggle("dsbd-failed", Boolean(failure));
-    element.title = say("evidence.meaning");
-    element.replaceChildren(glyph(failure ? "failed" : "passed"), make("span", {text}));
+    this.failure = failure;
+    const otherwise = told ? say("evidence.told", {failure: told}) : say("evidence.passed", {count: checks});
+    const meaning = [say("evidence.meaning"), viewer.scene.evidence ? say("evidence.packed") : ""];
+    element.classList.toggle("dsbd-failed", Boolean(failure || told));
+    element.title = meaning.join(" ").trim();
+    element.replaceChildren(
+      glyph(failure || told ? "failed" : "passed"),
+      make("span", {text: failure ? this.named(failure) : otherwise}),
+    );
   }
 
   named({it, layer, what, place}) {
