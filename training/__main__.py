@@ -1,4 +1,4 @@
-"""Command line: `python -m dsbd.training {tokenizer,target,draft,export,evaluate}`."""
+"""Command line: `python -m training {tokenizer,target,draft,export,evaluate}`."""
 
 import argparse
 import math
@@ -43,7 +43,7 @@ def positive(text: str) -> float:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all stages."""
-    parser = argparse.ArgumentParser(prog="python -m dsbd.training", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m training", description=__doc__)
     commands = parser.add_subparsers(dest="stage", required=True)
     for name, stage in stages.STAGES.items():
         command = commands.add_parser(name, help=(stage.__doc__ or "").splitlines()[0])

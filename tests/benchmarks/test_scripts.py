@@ -26,6 +26,7 @@ def small_pair(toy_folders):
     return load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32")
 
 
+@pytest.mark.slow
 def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
     """A script that is first run on the borrowed machine fails there."""
     gpu = script("gpu")
@@ -56,6 +57,7 @@ def test_the_gpu_script_loads_a_twin(tmp_path):
     assert pair.target.dtype == pair.draft.dtype
 
 
+@pytest.mark.slow
 def test_the_scaling_script_sweeps_every_axis(toy_folders, tmp_path, capsys):
     output, report = tmp_path / "scaling.json", tmp_path / "scaling.html"
     script("scaling").main(

@@ -101,6 +101,7 @@ def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path
     assert not (tmp_path / "runs.jsonl").exists()
 
 
+@pytest.mark.slow
 def test_another_model_is_refused(capsys, short, tmp_path):
     """Figures of two models in one file would be averaged."""
     output = str(tmp_path / "runs.jsonl")

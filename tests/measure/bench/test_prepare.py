@@ -16,6 +16,7 @@ from tests.measure.bench.contests import CONDITIONS, contest_of
 from tests.toy_pair import toy_pair
 
 
+@pytest.mark.slow
 def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     """Planned again, it could come out otherwise: two settings under one name, or a plan made on the clock."""
     pair = replace(toy_pair())
