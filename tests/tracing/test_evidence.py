@@ -10,9 +10,13 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.trace import Trace, canonical_digest
 from tests.command_line import run
 from tests.tracing.alterations import ALTERATIONS, alter, resealed
-from tests.visualize.traces import LIKELY
+from tests.visualize.toy import FOLDER
 
-FILES = [*sorted(asset_path("traces").glob("*.gz")), *sorted(asset_path("lessons").glob("traces/*.gz")), LIKELY]
+FILES = [
+    *sorted(asset_path("traces").glob("*.gz")),
+    *sorted(asset_path("lessons").glob("traces/*.gz")),
+    FOLDER / "likely.json.gz",
+]
 TRACES = {path.name: Trace.load(path) for path in FILES}
 
 

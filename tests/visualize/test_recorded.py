@@ -1,4 +1,4 @@
-"""The recorded traces of the repository: every one has a scene and can be drawn."""
+"""The recorded traces: every one can be drawn, and the small ones are what the story pair decodes."""
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -7,9 +7,11 @@ import pytest
 
 import visualize
 from dsbd.tracing.trace import Trace
+from tests.visualize.toy import toy_trace
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
 RECORDED = sorted(FOLDER.glob("*.json*"))
+TOYS = Path(__file__).with_name("traces")
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
@@ -26,3 +28,51 @@ def test_a_recorded_trace_can_be_drawn(path):
     for figure in (visualize.tokens_figure, visualize.width_figure, visualize.timeline_figure):
         assert figure(trace).to_json()
     assert visualize.forest_text(scene, 0)
+
+
+def bare(data):
+    """Plain data of a trace, numbers rounded, without what a second run does not repeat: times, software, digest."""
+    if isinstance(data, dict):
+        gone = {"phases", "stats", "software", "digest", "device"}
+        return {name: bare(value) for name, value in data.items() if name not in gone}
+    if isinstance(data, float):
+        return float(f"{data:.6g}")
+    return [bare(value) for value in data] if isinstance(data, list) else data
+
+
+def differences(one, other, place=""):
+    """Where two plain values differ; comparing them whole would print for minutes."""
+    if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
+        return [found for key in one for found in differences(one[key], other[key], f"{place}.{key}")]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [found for at, pair in pairs for found in differences(*pair, f"{place}[{at}]")]
+    return [] if one == other else [place]
+
+
+@pytest.mark.parametrize("name", sorted(path.name.removesuffix(".json.gz") for path in TOYS.glob("*")))
+def test_the_story_pair_decodes_what_is_recorded(name):
+    """Catches a recording that no decode gives any more, so that the drawings are tested on what never happens."""
+    from tests.visualize.story_pair import RECORDINGS, record  # the tests that only draw need no torch
+
+    assert name in RECORDINGS
+    assert differences(bare(record(name).to_dict()), bare(toy_trace(name).to_dict())) == []
+
+
+def test_the_recordings_hold_every_verdict_and_every_awkward_word():
+    """Catches a recording that no longer shows what the drawings are tested for."""
+    trace = toy_trace()
+    verdicts = {trial.verdict for iteration in trace.iterations for trial in iteration.trials}
+    assert verdicts == {"accepted", "rejected", "orphaned", "unneeded"}
+    draws = [draw for iteration in trace.iterations for draw in iteration.draws]
+    assert {draw.kind for draw in draws} == {"recovered", "fresh", "bonus"}
+    assert {draw.landed for draw in draws} == {True, False}
+    outcomes = {layer.outcome for iteration in trace.iterations for layer in iteration.layers}
+    assert outcomes == {"passed", "landed", "short", "bonus"}
+    nodes = [node for iteration in trace.iterations for node in iteration.nodes]
+    assert {node.kind for node in nodes} == {"drafted", "cover", "drawn"}
+    assert any(node.bytes for node in nodes)
+    assert any(node.ends for node in nodes)
+    texts = "".join(node.text for node in nodes)
+    for text in ("<b>hi</b>", "</script>", '"do', "שלום", "&"):
+        assert text in texts

@@ -16,7 +16,7 @@ TRACE = toy_trace()
 
 def test_a_small_mask_written_out():
     """Catches a token that sees its siblings, its children, or the beams beside it."""
-    trace = toy_trace(draft_depth=2, draft_width=2, cover_width=0, max_new_tokens=3, seed=1)
+    trace = toy_trace("small")
     info = mask_info(trace)
     drawn = "\n".join("".join("■" if seen else "·" for seen in row) for row in info.sees)
     assert info.keys[0] == "prompt (3 tokens)"

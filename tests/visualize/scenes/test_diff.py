@@ -33,7 +33,7 @@ def test_the_first_changed_verdict_is_where_they_part():
 
 
 def test_another_seed_parts_in_the_first_draft_and_a_shorter_decode_where_it_ends():
-    other = diff_scene(TRACE, toy_trace(seed=4)).divergence
+    other = diff_scene(TRACE, toy_trace("other")).divergence
     assert (other.it, other.phase) == (0, "draft")
     shorter = replace(TRACE, iterations=TRACE.iterations[:3], result=None)
     assert diff_scene(TRACE, shorter).divergence == Divergence(3, 3, 0, "draft", 1)
@@ -46,7 +46,7 @@ def test_different_prompts_are_refused():
 
 
 def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
-    diff = diff_scene(TRACE, toy_trace(width_threshold=0.3))
+    diff = diff_scene(TRACE, toy_trace("wide"))
     path = tmp_path / "diff.html"
     path.write_text(html_page(diff, plotly="inline"), encoding="utf-8")
     with viewer(browser, path, viewport={"width": 1400, "height": 900}) as seen:

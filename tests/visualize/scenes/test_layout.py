@@ -101,7 +101,7 @@ def test_a_node_below_no_input_beam_is_refused():
 
 def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
     """In a likely forest all nodes are cover nodes; the rings of the landed ones lay over their neighbours."""
-    iteration = RECORDED["likely.json.gz"].iterations[0]
+    iteration = RECORDED["likely"].iterations[0]
     heights = forest_graph(iteration).nodes.data("height")
     landed = {draw.node for draw in iteration.draws if draw.landed}
     assert landed

@@ -4,12 +4,39 @@ import json
 
 import pytest
 
+from dsbd.assets import asset_path
+from dsbd.tracing.records import ROOT
+from dsbd.tracing.trace import Trace
 from tests.visualize.homes import viewer
-from tests.visualize.toy import toy_trace
 from visualize import build_scene, scene_json
 from visualize.pages.trace_page import html_page
 
-TRACE = toy_trace(max_new_tokens=512, draft_width=6, cover_width=8, min_width=3, seed=2)
+NAMES_OF_NODES = {"id", "parent", "node", "alive", "finished", "nodes"}
+
+
+def renamed(data, place, name=""):
+    """Plain data of an iteration with ``place`` in the stead of each id of a node."""
+    if isinstance(data, dict):
+        return {key: renamed(value, place, key) for key, value in data.items()}
+    if isinstance(data, list):
+        return [renamed(value, place, name) for value in data]
+    return place(data) if name in NAMES_OF_NODES and type(data) is int else data
+
+
+def lengthened(trace: Trace, times: int) -> Trace:
+    """The iterations of a trace several times; each round goes on from the best beam of the round before."""
+    data, iterations, start = trace.to_dict(), [], ROOT
+    for again in range(times):
+        shift = again * (1 + max(trace.node_index()))
+        places = {ROOT: start}
+        for iteration in data["iterations"]:
+            moved = renamed(iteration, lambda node: places.get(node, node + shift))  # noqa: B023 - used at once
+            iterations.append({**moved, "index": len(iterations)})
+        start = max(iterations[-1]["output_beams"], key=lambda beam: beam["log_weight"])["node"]
+    return Trace.from_dict({**data, "iterations": iterations, "result": None})
+
+
+TRACE = lengthened(Trace.load(asset_path("traces") / "4-cover-nodes.json.gz"), 8)
 WATCH = """() => {
     const root = document.querySelector('.dsbd'), touched = [], built = [];
     const observer = new MutationObserver(() => {});
