@@ -227,3 +227,14 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
     )
     assert "step=20" in page.url
     assert writes < 15
+
+
+def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
+    """Catches sliders that can change no verdict, and a legend for marks that are not drawn."""
+    path = tmp_path / "plain.html"
+    visualize.export_html(toy_trace(draft_depth=0, max_new_tokens=2), path)
+    with viewer(browser, path, "#it=0&step=999") as seen:
+        seen.page.click("[data-tab=whatif]")
+        assert seen.page.inner_text(".dsbd-panel-whatif") == "This iteration has no drafts to decide again."
+        seen.page.click("[data-tab=slots]")
+        assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")

@@ -34,6 +34,14 @@ export class SlotsPanel {
     const live = Math.max(scored - prompt - forest.length, 0);
     const block = (key, count) =>
       make("div", {class: "dsbd-block"}, make("b", {text: String(count)}), make("span", {text: say(key)}));
+    this.legend = make(
+      "p",
+      {class: "dsbd-hint"},
+      make("i", {class: "dsbd-key dsbd-stays"}),
+      say("slots.kept"),
+      make("i", {class: "dsbd-key dsbd-dropped"}),
+      say("slots.dropped"),
+    );
     sheet.replaceChildren(
       make("p", {text: say("slots.title", {scored, kept, dropped: Math.max(scored - kept, 0)})}),
       make(
@@ -43,14 +51,7 @@ export class SlotsPanel {
         block("slots.live", live),
         ...forest.map(([node, at]) => box(node, at)),
       ),
-      make(
-        "p",
-        {class: "dsbd-hint"},
-        make("i", {class: "dsbd-key dsbd-stays"}),
-        say("slots.kept"),
-        make("i", {class: "dsbd-key dsbd-dropped"}),
-        say("slots.dropped"),
-      ),
+      this.legend,
     );
   }
 
@@ -58,6 +59,7 @@ export class SlotsPanel {
     const {viewer} = this;
     const committed = viewer.now.steps[viewer.step].phase === "commit";
     const scored = viewer.step >= viewer.now.scoredStep;
+    this.legend.hidden = !committed || !this.boxes.length; // only then the marks that it explains are drawn
     for (const {entry, at, stays} of this.boxes) {
       const look = viewer.look[at];
       const key = `${look?.state} ${committed} ${scored}`;

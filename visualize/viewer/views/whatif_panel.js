@@ -23,6 +23,11 @@ export class WhatIfPanel {
       sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_settings")}));
       return;
     }
+    if (viewer.now.layers.every((layer) => layer.kind === "bonus")) {
+      this.rows = null; // no threshold and no random number changes a layer that is drawn whole
+      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}));
+      return;
+    }
     this.threshold = make("input", {
       type: "range",
       min: 0,
