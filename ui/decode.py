@@ -97,7 +97,7 @@ def why_stopped(stop: StopSignal, seconds: int, limit: str) -> str:
     """Why a run ended before its end: the first sentence of a note."""
     if stop.is_revoked:
         return "Stopped."
-    return f"Stopped after {seconds} seconds, the time a run may take on this page ({setting(limit)})."
+    return f"Stopped after {seconds} s, the longest a run may take on this page ({setting(limit)})."
 
 
 def _cut_short(recording: Recording | None, why: str) -> Frame:

@@ -97,9 +97,7 @@ def _form(limits: Limits) -> Form:
             run = gr.Button("Run", variant="primary", elem_id="run")
             stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop")
     with gr.Column(elem_classes="group settings"):
-        method = gr.Dropdown(
-            method_choices(), value="dsbd", label="Method", filterable=False, allow_custom_value=True, elem_id="method"
-        )
+        method = gr.Dropdown(method_choices(), value="dsbd", label="Method", filterable=False, elem_id="method")
         controls = {field.name: _control(field, limits) for field in FIELDS if field.main}
         with gr.Accordion("More settings", open=False, elem_classes="fold"):
             controls |= {field.name: _control(field, limits) for field in FIELDS if not field.main}
@@ -120,8 +118,7 @@ def _control(field: Field, limits: Limits) -> gr.components.Component:
     common: dict[str, Any] = {"label": field.label, "info": field.info, "elem_id": f"field-{field.name}"}
     common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
     if field.choices:
-        # Custom values are allowed because handlers check them, with a better message.
-        return gr.Dropdown(list(field.choices), filterable=False, allow_custom_value=True, **common)
+        return gr.Dropdown(list(field.choices), filterable=False, **common)
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:
@@ -154,7 +151,6 @@ def _trace_tools() -> TraceTools:
             value=known[0][1] if known else None,
             label="Recorded decodes",
             filterable=False,
-            allow_custom_value=True,
             visible=bool(known),
             elem_id="recorded",
         )

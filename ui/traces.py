@@ -5,6 +5,8 @@ import pickle
 import subprocess
 import sys
 import tempfile
+import time
+from collections import deque
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,6 +18,10 @@ from dsbd.tracing.trace import Trace
 
 from .limits import Limits
 from .recording import Recording
+
+KEPT_SECONDS = 60
+"""A file that was handed out may go after this; Gradio copies it at once, and deletes its copy later."""
+_handed_out: deque[tuple[float, tempfile.TemporaryDirectory[str]]] = deque()
 
 
 def recorded_traces() -> list[tuple[str, str]]:
@@ -79,10 +85,14 @@ def save(recording: Recording) -> str:
     """
     trace = recording.trace
     name = f"dsbd-{trace.settings.method}-{trace.digest.removeprefix('sha256:')[:8]}.json.gz"
+    while _handed_out and _handed_out[0][0] < time.monotonic() - KEPT_SECONDS:
+        _handed_out.popleft()[1].cleanup()
     try:
-        path = Path(tempfile.mkdtemp(prefix="dsbd-")) / name
+        folder = tempfile.TemporaryDirectory(prefix="dsbd-")
     except OSError as error:
         raise TraceError(f"cannot write the trace: {error.strerror or error}; try again later") from None
+    _handed_out.append((time.monotonic(), folder))
+    path = Path(folder.name) / name
     trace.save(path)
     return str(path)
 

@@ -1,7 +1,9 @@
 """Handlers as plain functions: what a visitor sees next, whatever was typed, uploaded or stopped."""
 
+import errno
 import gzip
 import json
+import subprocess
 from pathlib import Path
 
 import gradio as gr
@@ -10,7 +12,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, stopped
+from ui import compare, decode, stopped, traces
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
 from ui.recording import Recording
@@ -158,6 +160,80 @@ def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
     assert "<script" not in frame.problem
     assert frame.forest is decode.KEEP
     assert frame.recording is decode.KEEP
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        changed_trace(1e308, "layers", 0, "width"),
+        json.dumps(toy_trace().to_dict()).replace('"seed": ', '"seed": 1' + "0" * 400, 1).encode(),
+        json.dumps(toy_trace().to_dict() | {"software": {"x": "y" * 7_000_000}}).encode(),
+        gzip.compress(b'{"format":"dsbd-trace/1","iterations":[' + b"{}," * 100_000 + b"{}]}"),
+        b'{"format":"dsbd-trace/1","result":{"stats":' + b'{"a":' * 600 + b"1" + b"}" * 602,
+    ],
+    ids=["1e308", "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
+)
+def test_files_made_to_hold_the_page_get_a_sentence(tmp_path, content):
+    """Catches a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
+    test_bad_files_leave_the_page_as_it_is(tmp_path, content)
+
+
+def test_a_file_that_takes_too_long_gets_a_sentence(trace_file, monkeypatch):
+    def slow(command, **given):
+        raise subprocess.TimeoutExpired(command, given["timeout"])
+
+    monkeypatch.setattr(subprocess, "run", slow)
+    assert "more than 20 seconds" in decode.bring_file(Limits(), str(trace_file)).problem
+
+
+def test_a_full_disk_is_said_on_download(monkeypatch):
+    """Catches a download that fails without a word."""
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    path, said = decode.take_away(Recording(toy_trace()))
+    assert path is None
+    assert "No space left" in said
+
+
+def test_files_that_were_handed_out_expire(monkeypatch):
+    """Catches a disk that fills with downloads."""
+    first, _ = decode.take_away(Recording(toy_trace()))
+    monkeypatch.setattr(traces, "KEPT_SECONDS", -1)
+    second, _ = decode.take_away(Recording(toy_trace()))
+    assert not Path(first).parent.exists()
+    assert Path(second).exists()
+
+
+def test_a_run_that_never_began_says_that_the_queue_is_full(engine):
+    """Catches "broke off on the server" where the queue had no room."""
+    assert "Waiting" in decode.begin(engine, "refused").note
+    said = decode.broke_off(engine, "refused", None, None).problem
+    assert "queue is full" in said
+    assert "Come back in" in said
+    assert "broke off" in decode.broke_off(engine, "refused", None, None).problem
+
+
+def test_those_who_wait_read_their_place(engine):
+    decode.begin(engine, "first")
+    try:
+        assert "1 run is before yours" in decode.begin(engine, "second").note
+        assert "2 runs are before yours" in decode.begin(engine, "third").note
+    finally:
+        for session in ("first", "second", "third"):
+            engine.visitors.stop(session)
+
+
+def test_a_run_that_reaches_its_time_limit_keeps_what_was_recorded(engine, monkeypatch):
+    """Catches a time limit that takes the recording with it."""
+    monkeypatch.setattr(engine, "limits", Limits(decode_seconds=1))
+    monkeypatch.setattr(engine, "pace_seconds", 0.1)
+    *_, last = decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64))
+    assert "1 s, the longest a run may take" in last.note
+    assert last.recording.result is None
+    assert len(last.recording) > 1
 
 
 def test_recorded_traces(recorded):

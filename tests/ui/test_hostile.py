@@ -1,0 +1,73 @@
+"""What strangers may send: some hundred malformed calls and uploads, then many visitors at once."""
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from gradio_client import Client
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+import dsbd
+from dsbd.tracing.trace import Trace
+from tests.toy_pair import toy_pair
+from tests.ui.hostile import Page, calls, uploads
+from ui import Engine, build_page, decode, launch_options
+from ui.decode import KEEP
+from ui.limits import Limits
+
+QUICK = hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=100_000)
+CLIENTS = 32
+
+
+@pytest.fixture(scope="module")
+def site(recorded):
+    """A page with small limits: its handlers' count and its address."""
+    engine = Engine(toy_pair(), SMALL)
+    page = build_page(engine)
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
+    yield len(page.fns), address
+    page.close()
+
+
+@pytest.mark.slow
+@QUICK
+@given(data=st.data())
+def test_no_call_is_answered_by_a_fault(site, data):
+    """Catches a plain 500, an error without a sentence, a traceback, and a page that no longer answers."""
+    functions, address = site
+    Page(address).send(data.draw(calls(functions)))
+
+
+@pytest.mark.slow
+@hypothesis_settings(QUICK, max_examples=40)
+@given(content=uploads())
+def test_no_upload_is_answered_by_a_fault(tmp_path_factory, content):
+    """Catches a file that breaks the reader, or what is drawn of it."""
+    path = Path(tmp_path_factory.mktemp("uploads")) / "mine.json.gz"
+    path.write_bytes(content)
+    frame = decode.bring_file(SMALL, str(path))
+    if frame.problem:
+        assert 'role="alert"' in frame.problem
+        assert frame.recording is KEEP
+    else:
+        assert isinstance(frame.recording.trace, Trace)
+
+
+@pytest.mark.slow
+def test_many_visitors_get_their_own_answers(site):
+    """Catches an answer that is lost, or given to another visitor."""
+    _, address = site
+    settings = [{"max_new_tokens": 6, "seed": seed} for seed in range(CLIENTS)]
+    alone = [
+        dsbd.decode(toy_pair(), f"Visitor {place}", dsbd.DecodingSettings(**one)) for place, one in enumerate(settings)
+    ]
+
+    def visit(place):
+        return Client(address, verbose=False).predict(f"Visitor {place}", settings[place], api_name="/decode")
+
+    with ThreadPoolExecutor(12) as pool:  # no more at once than may wait
+        answers = list(pool.map(visit, range(CLIENTS)))
+    assert [answer["token_ids"] for answer in answers] == [list(result.token_ids) for result in alone]

@@ -1,0 +1,73 @@
+"""The limits of the page: read from the environment, checked at the start, the same for the form and for programs."""
+
+import pytest
+
+from dsbd.errors import SettingsError
+from dsbd.settings import DecodingSettings
+from ui.limits import Limits, check_compare, check_decode, setting
+
+VOCABULARY = 4096
+WORST = DecodingSettings(
+    draft_width=256, draft_depth=32, cover_width=256, min_width=64, max_width=64, width_threshold=0.0, top_k=0
+)
+AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
+
+
+def test_limits_come_from_the_environment():
+    limits = Limits.from_environment({"DSBD_MAX_NODES": "64", "DSBD_DECODE_SECONDS": "", "HOME": "/"})
+    assert limits == Limits(max_nodes=64)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_nodes", "many"), ("max_nodes", "0"), ("decode_seconds", "-1"), ("frame_ancestors", "*; script-src *")],
+)
+def test_a_wrong_limit_is_named_with_its_range(name, value):
+    """Catches a page that starts with a limit it does not have, or a rule that opens the policy."""
+    with pytest.raises(SettingsError, match=setting(name)):
+        Limits.from_environment({setting(name): value})
+
+
+def test_a_space_may_be_embedded_by_its_host():
+    assert "huggingface.co" in Limits.from_environment({"SPACE_ID": "me/dsbd"}).frame_ancestors
+    assert Limits.from_environment({"SPACE_ID": "me/dsbd", "DSBD_FRAME_ANCESTORS": "none"}).frame_ancestors == "none"
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"max_nodes": 10**5, "max_pairs": 10**10, "max_beam_tokens": 10}, "beams"),
+        ({"max_nodes": 10**5}, "joint laws"),
+        ({}, "nodes"),
+        ({"max_nodes": 10**5, "max_pairs": 10**10, "max_beam_tokens": 10**6, "max_cache_slots": 10}, "cache slots"),
+        ({"max_new_tokens": 8}, "max_new_tokens"),
+    ],
+)
+def test_what_would_hold_the_model_is_refused(changed, named):
+    """Catches a product that no limit bounds: each field of this run is within its own range."""
+    with pytest.raises(SettingsError, match=named) as caught:
+        check_decode(Limits(**changed), WORST, VOCABULARY, 10)
+    assert "allowed on this page; " in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "speculative", "greedy"])
+def test_what_the_form_starts_with_is_allowed(method):
+    """Catches limits that refuse plain work, ``auto`` included."""
+    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}):
+        check_decode(Limits(), DecodingSettings(method=method, **changed), VOCABULARY, 1000)
+
+
+def test_the_largest_form_is_allowed():
+    """Catches a form whose own sliders are refused together."""
+    largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
+    for method in ("dsbd", "beam_sampling"):
+        check_decode(Limits(), DecodingSettings(method=method, num_beams=16, **largest), VOCABULARY, 1000)
+
+
+def test_a_comparison_is_bounded_as_a_whole():
+    each = [DecodingSettings(method=method, max_new_tokens=256, num_beams=16) for method in ("beam_sampling", "greedy")]
+    check_compare(Limits(), each, 5)
+    with pytest.raises(SettingsError, match="of all runs"):
+        check_compare(Limits(max_compared_tokens=1000), each, 5)
+    with pytest.raises(SettingsError, match="runs: 6"):
+        check_compare(Limits(), each, 6)
