@@ -1,4 +1,4 @@
-"""What stands beside a node, and what it tells when pointed at; plain text, to be escaped by whoever draws it."""
+"""Writes the label of a node and the lines shown on hover, as plain text; each drawing escapes them itself."""
 
 from collections.abc import Iterator
 

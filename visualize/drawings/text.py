@@ -1,4 +1,4 @@
-"""The text twin of the drawing: a tree of words and numbers that every terminal and screen reader can show."""
+"""Draws a forest as text: a tree of words and numbers for terminals and screen readers."""
 
 from collections.abc import Iterator
 from pathlib import Path

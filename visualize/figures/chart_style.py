@@ -1,4 +1,4 @@
-"""The common dress of the Plotly charts."""
+"""The common style of the Plotly charts."""
 
 import plotly.graph_objects as go
 

@@ -1,4 +1,4 @@
-"""What a page needs to show viewers: carried in the page itself, or shared by all pages of a site."""
+"""The parts a page needs to show viewers: inside the page itself, or in files that all pages of a site share."""
 
 import json
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""An iteration as it stands at one step: nodes that are not there yet left out, verdicts not given yet untold."""
+"""Cuts an iteration down to one of its steps: without later nodes and without later verdicts."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from visualize.scenes.records import Change, IterationScene, LayerScene
 
 
 def at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:
-    """The iteration after one of its steps, for drawings that stand still; places of nodes are those of the whole.
+    """The iteration after one of its steps, for still drawings; nodes stand where they stand in the whole.
 
     Args:
         iteration: whole.
@@ -40,7 +40,7 @@ def at_step(iteration: IterationScene, step: int, layer_title: str) -> Iteration
 
 
 def _undecided(like: LayerScene, layer: int, title: str) -> LayerScene:
-    """A column whose width is not chosen yet; it tells nothing but its number."""
+    """A column whose width is not chosen yet: it shows only its number."""
     return replace(
         like,
         layer=layer,

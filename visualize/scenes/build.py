@@ -1,4 +1,4 @@
-"""From trace to scene, whole or iteration by iteration while a decode runs."""
+"""Builds a scene from a trace, at once or iteration by iteration while a decode runs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -24,8 +24,8 @@ class SceneBuilder:
     """Builds the scene of a decode one iteration at a time.
 
     Args:
-        prompt: as recorded; None where it is not known.
-        settings: as resolved; None costs the reasons of the widths.
+        prompt: as recorded; None if it is not known.
+        settings: as resolved; with None the reasons of the widths are unknown.
         title: shown above the drawing, the method's name for instance.
         models: names of the models, target first.
         language: of the sentences.
@@ -54,7 +54,7 @@ class SceneBuilder:
         self.prompt = self._read_prompt(prompt)
 
     def add(self, iteration: Iteration) -> IterationScene:
-        """The scene of the next iteration; earlier ones must have been added before it.
+        """The scene of the next iteration; add earlier iterations first.
 
         Raises:
             TraceError: a node does not hang below an input beam, or is not known.
@@ -101,7 +101,7 @@ class SceneBuilder:
 
         Args:
             result: the result once there is one.
-            last: only this many iterations, the newest; the text is whole all the same.
+            last: keep only this many iterations, the newest; the text stays whole.
         """
         iterations = self.iterations if last is None else self.iterations[max(0, len(self.iterations) - last) :]
         beams = () if result is None else tuple(

@@ -1,4 +1,4 @@
-"""Where the nodes of a forest stand: a tidy contour layout after Reingold and Tilford, our own.
+"""Places the nodes of a forest: a tidy contour layout after Reingold and Tilford.
 
 The tree grows to the right: depth is the column, ``y`` runs down. Subtrees never overlap, a parent
 stands midway between its first and last child, siblings keep their order, and equal trees look equal.
@@ -24,7 +24,7 @@ TREES = 0.9
 """Free rows between two nodes of one column that belong to different input beams."""
 HEIGHT = 1.0
 COVER_HEIGHT = 0.62
-"""Rows a node takes; cover nodes are many and small, but for those that a beam landed on."""
+"""Rows a node takes; cover nodes are many and small, except those that a beam landed on."""
 
 Key = TypeVar("Key", bound=Hashable)
 Contour = list[tuple[float, float]]

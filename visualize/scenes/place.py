@@ -1,4 +1,4 @@
-"""A place in a trace as people write it, ``it=3 layer=2 node=17``, and the step of the viewer it means."""
+"""Reads a place in a trace as people write it, ``it=3 layer=2 node=17``, and finds the step it means."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from visualize.scenes.records import IterationScene, Scene
 
 @dataclass(frozen=True)
 class Position:
-    """Where to look. What is left out is wherever the rest is found first."""
+    """Where to look. What is left out is found by the rest: the first place that fits."""
 
     it: int = 0
     """Iteration, from 0."""

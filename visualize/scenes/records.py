@@ -1,4 +1,4 @@
-"""The scene: a trace as positions, labels, sentences and steps, computed once, drawn by whoever likes.
+"""The records of a scene: a trace as positions, labels, sentences and steps, computed once for all drawings.
 
 Plain frozen data. The layout of an iteration is that of its whole forest, drawn nodes included; a step
 changes how nodes look, never where they are.
@@ -22,7 +22,7 @@ class Gauge:
 
 @dataclass(frozen=True)
 class Fact:
-    """What a step told about one node."""
+    """What a step says about one node."""
 
     step: int
     state: str
@@ -176,7 +176,7 @@ class IterationScene:
     seconds: dict[str, float]
     """Wall-clock seconds by phase."""
     trials: tuple[Trial, ...]
-    """As recorded, so that whoever reads the scene can decide them again."""
+    """As recorded, so that a reader of the scene can decide them again."""
     draws: tuple[Draw, ...]
     slots: KeptSlots
 

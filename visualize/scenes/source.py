@@ -1,4 +1,4 @@
-"""What the public functions take: a trace, the path of a trace file, a recorded result, or one iteration."""
+"""Turns what public functions accept into a scene: a trace, a path, a recorded result, or one iteration."""
 
 from pathlib import Path
 from typing import Protocol, runtime_checkable

@@ -1,4 +1,4 @@
-"""The steps of an iteration, in the order things happened, each with its sentence.
+"""Lists the steps of an iteration in the order they happened, each with its sentence.
 
 draft (one step per layer) -> score -> per layer: width, one step per trial, one per draw, the outcome -> commit.
 """
@@ -26,7 +26,7 @@ class StepList:
         nodes: at least the nodes of the iteration and its input beams, by id.
         places: place of every node in the scene, by id.
         words: the language.
-        settings: as resolved; None where they are not known, which costs the reasons of the widths.
+        settings: as resolved; with None the reasons of the widths are unknown.
     """
 
     def __init__(

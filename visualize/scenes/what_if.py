@@ -1,7 +1,7 @@
-"""What would have happened to the drafts of an iteration with other settings or random numbers.
+"""Decides the drafts of an iteration again with other settings or random numbers.
 
-Decided on the recorded numbers alone, layer by layer, and only as far as they still apply: beyond the first layer
-whose beams would differ nothing is recorded, and without replacement nothing beyond the first changed verdict.
+Only recorded numbers are used, layer by layer, as far as they still apply. After the first layer whose beams would
+differ nothing is recorded; without replacement nothing is recorded after the first changed verdict.
 ``viewer/law/what_if.js`` is its twin in the browser.
 """
 
