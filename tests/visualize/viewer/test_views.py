@@ -9,7 +9,7 @@ import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED
+from tests.visualize.traces import RECORDED, TRACES
 from tests.visualize.viewer.test_audit import tampered
 
 TRACE = toy_trace()
@@ -232,7 +232,7 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
 def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     """Catches sliders that can change no verdict, and a legend for marks that are not drawn."""
     path = tmp_path / "plain.html"
-    visualize.export_html(toy_trace(draft_depth=0, max_new_tokens=2), path)
+    visualize.export_html(TRACES["plain"], path)
     with viewer(browser, path, "#it=0&step=999") as seen:
         seen.page.click("[data-tab=whatif]")
         assert seen.page.inner_text(".dsbd-panel-whatif") == "This iteration has no drafts to decide again."
