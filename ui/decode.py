@@ -27,7 +27,7 @@ from .stopped import halt, was_halted
 from .visitors import StopSignal, in_words
 
 FRAME_SECONDS = 0.12
-"""A browser is told of news at most this often; a fast model decides more often."""
+"""Shortest time between two updates of a browser; a fast model makes news more often."""
 LONGEST_SENTENCE = 600
 """Characters of a message; what visitors gave may be quoted in it."""
 KEEP = gr.skip()

@@ -25,6 +25,12 @@ NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9
 MAX_ADDRESSES = 10_000
 MAX_CALL_BYTES = 1024 * 1024
 """Bytes of a call's JSON; the largest prompt, form and settings need a tenth of it."""
+_IN_WORDS = (
+    b'{"error": null',
+    b'{"error": "The call cannot be answered: it has too few or too many values, or one of a kind that the endpoint '
+    b'does not take. GET /gradio_api/info lists what it takes."',
+)
+"""What Gradio sends where it refuses the values of a call itself, and what a program reads instead."""
 _HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 """How JSON writes half of a surrogate pair; two of them are a character."""
 
@@ -168,7 +174,9 @@ class Gate:
 
         async def sent(message: Message) -> None:
             nonlocal whole
-            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            if message["type"] == "http.response.body":
+                whole = whole or not message.get("more_body", False)
+                message["body"] = message.get("body", b"").replace(*_IN_WORDS)
             await send(message)
 
         await self.app(scope, received, sent)

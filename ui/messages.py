@@ -1,4 +1,4 @@
-"""What Python tells the parts of the page that draw: numbered JSON, its bulk packed.
+"""What Python sends to the parts of the page that draw: numbered JSON, its bulk packed.
 
 A scene is five to ten times smaller packed, and a number makes every message new, so that the same
 trace can be shown twice. The scripts beside this file are the readers.

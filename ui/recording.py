@@ -30,7 +30,7 @@ class Recording:
 
     @property
     def result(self) -> Result | None:
-        """None while the decode runs, and for ever where it was stopped."""
+        """None while the decode runs, and after it where it was stopped."""
         return self._start.result
 
     @property

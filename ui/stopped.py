@@ -1,8 +1,8 @@
-"""Telling a run that a visitor stopped from one that failed.
+"""Says whether a run that ended early was stopped by its visitor or failed.
 
-Gradio reports both as a failure, and may do so only when the next run has begun. Frames that were on their way when
-Stop was pressed arrive after it, so that no frame of a run may say that nothing was stopped: the time of the last stop
-says it.
+Gradio reports both as a failure, sometimes only after the next run has begun. Updates of the run may still arrive after
+Stop was pressed. So the page does not keep "stopped: yes or no", which a late update would overwrite, but the time of
+the last Stop.
 """
 
 import time
@@ -16,5 +16,5 @@ def halt() -> float:
 
 
 def was_halted(halted_at: float | None) -> bool:
-    """True where a failure reported now is the end of a run that was stopped; None: none was."""
+    """True where a failure reported now is the end of a stopped run. ``halted_at`` None: nothing was stopped."""
     return halted_at is not None and time.monotonic() - halted_at < GRACE_SECONDS

@@ -1,4 +1,4 @@
-"""Hugging Face ZeroGPU: a GPU is lent to one call at a time, for a number of seconds told in advance."""
+"""Hugging Face ZeroGPU: a GPU is lent to one call at a time, for a number of seconds that the call asks for."""
 
 import importlib.util
 from collections.abc import Callable
