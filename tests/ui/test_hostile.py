@@ -17,7 +17,7 @@ from ui import Engine, build_page, decode, launch_options
 from ui.decode import KEEP
 from ui.limits import Limits
 
-QUICK = hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+QUICK = hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=100_000)
 CLIENTS = 32
 
