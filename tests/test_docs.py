@@ -28,7 +28,7 @@ PICTURE_BYTES = {
 
 
 def links(page: Path) -> list[str]:
-    """Where the links and pictures of a page lead, code blocks and other sites left out."""
+    """Return the addresses of the links and pictures of a page, without code blocks and other sites."""
     found = LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     return [address for address in found if not address.startswith(("https://", "http://", "#"))]
 

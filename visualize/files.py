@@ -1,4 +1,4 @@
-"""Writing text files."""
+"""Writes text files."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from dsbd.errors import TraceError
 
 
 def write(path: str | Path, content: str) -> None:
-    """Write UTF-8 text. Raises: TraceError where the file cannot be written."""
+    """Write UTF-8 text. Raises: TraceError if the file cannot be written."""
     try:
         Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -1,7 +1,7 @@
-"""The viewer in a notebook: a result that shows itself, live, as a picture, or as text, whatever its home can do.
+"""Shows the viewer in a notebook: live, as a picture, or as text, whichever the notebook can show.
 
-The HTML holds a frame over a static picture. Where frames or scripts are taken out (a notebook shown on a code
-host, a printed page) the picture remains; where HTML is not shown at all there is the text.
+The HTML is a frame on top of a static picture. If frames or scripts are removed (a notebook shown on a code host, a
+printed page), the picture is seen. If HTML is not shown at all, the text is.
 """
 
 import base64
@@ -18,7 +18,7 @@ from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
 HEIGHT = 860
-"""Pixels: controls, forest and card in sight at once."""
+"""Pixels; enough to see controls, forest and card at once."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def show(
     height: int = HEIGHT,
     plotly: PlotlyFrom = "inline",
 ) -> Shown:
-    """The viewer, to be the last line of a notebook cell. Any number of them fit in one notebook.
+    """Show the viewer, as the last line of a notebook cell. A notebook can have any number of viewers.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, or one iteration.
@@ -74,7 +74,7 @@ def show(
 
 
 def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD viewer") -> str:
-    """A page in a frame that covers its static picture: where the frame is taken out, the picture is seen."""
+    """Return HTML: a page in a frame that covers its static picture; if the frame is removed, the picture is seen."""
     picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     cell = "grid-area:1/1;width:100%;"
     return (
@@ -87,7 +87,7 @@ def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD view
 
 
 def check_height(height: int) -> int:
-    """The height of a frame in pixels. Raises: ValueError."""
+    """Return the height of a frame in pixels. Raises: ValueError."""
     if isinstance(height, bool) or not isinstance(height, int) or not 200 <= height <= 4000:
         raise ValueError(f"height is {height!r}; choose whole pixels from 200 to 4000")
     return height

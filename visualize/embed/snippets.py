@@ -1,4 +1,4 @@
-"""Text to paste into a notebook, a book, a deck of slides or a course, to show a viewer there."""
+"""Makes the text that a teacher pastes into a notebook, a book, slides or a course to show a viewer there."""
 
 import html
 import json
@@ -29,18 +29,18 @@ def embed_snippet(
     steps: int = 12,
     language: str = "en",
 ) -> str:
-    """Text that shows a viewer where it is pasted.
+    """Return text that shows a viewer where it is pasted.
 
-    An address makes a short snippet. A trace makes one that holds the whole viewer (about 2 MB), or, for ``jupyter``,
+    An address gives a short snippet. A trace gives one with the whole viewer (about 2 MB), or, for ``jupyter``,
     ``myst`` and ``quarto``, which run code, a cell that reads the trace file.
 
     Args:
         source: the address of a page of a static site (``https://…`` or ``….html``), or a trace, the path of a trace
             file or a recorded result.
         kind: ``iframe`` (any HTML page), ``jupyter``, ``myst``, ``quarto``, ``reveal``, ``moodle`` or ``wordpress``.
-        title: what a screen reader calls the frame.
+        title: the name of the frame that a screen reader reads out.
         height: of the frame, in pixels, 200 to 4000.
-        iteration: where the viewer opens, from 0.
+        iteration: the iteration that the viewer opens at, from 0.
         step: the step of that iteration, from 0.
         steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
         language: of a viewer made from a trace.
@@ -68,17 +68,17 @@ def embed_snippet(
 
 
 def _address(source: Source, place: str) -> str | None:
-    """The source where it is the address of a page, with the place; None where it is a trace."""
+    """Return the source with the place, if it is the address of a page; None if it is a trace."""
     if not isinstance(source, str) or not _ADDRESS.fullmatch(source):
         return None
     return f"{source}#{place}" if place and "#" not in source else source
 
 
 def _frame(address: str | None, page: str | None, title: str, height: int, *, deck: bool) -> str:
-    held = f'src="{html.escape(address)}"' if address else f'srcdoc="{html.escape(page or "")}"'
+    origin = f'src="{html.escape(address)}"' if address else f'srcdoc="{html.escape(page or "")}"'
     mark = ' class="dsbd-frame"' if deck else ' loading="lazy"'
     return (
-        f'<iframe {held} title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} '
+        f'<iframe {origin} title="{html.escape(title)}" width="100%" height="{height}" style="border:0"{mark} '
         "allowfullscreen></iframe>"
     )
 
@@ -86,7 +86,7 @@ def _frame(address: str | None, page: str | None, title: str, height: int, *, de
 def _cell(
     kind: str, source: Source, address: str | None, title: str, height: int, iteration: int, language: str
 ) -> str:
-    """A code cell that reads a trace file, or the frame of an address in the words of the place."""
+    """Return a code cell that reads a trace file, or the frame of an address as that kind of page writes it."""
     if address is not None:
         frame = _frame(address, None, title, height, deck=False)
         shown = f'IFrame({json.dumps(address)}, width="100%", height={height})'

@@ -10,9 +10,9 @@ from visualize.scenes.to_json import scene_json
 
 
 def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int = 0, step: int = 0) -> Any:
-    """A viewer that Python and reader step together: ``it`` and ``step`` follow the viewer, and the viewer them.
+    """Make a viewer that both Python and the reader can step: ``it`` and ``step`` follow the viewer, and it them.
 
-    For notebooks with a kernel. What is to be read without one is shown by :func:`visualize.show`.
+    It needs a notebook with a kernel; :func:`visualize.show` works without one.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.

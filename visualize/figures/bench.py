@@ -29,7 +29,7 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 
 @dataclass(frozen=True)
 class SpeedInfo:
-    """Speed over the baseline; ``limits`` is what the forwards alone would allow, None where that is not known."""
+    """Speed over the baseline; ``limits`` is what the forwards alone would allow, None if that is not known."""
 
     baseline: str
     names: tuple[str, ...]
@@ -180,7 +180,7 @@ class SweepInfo:
 
 
 def sweep_infos(summary: Summary) -> tuple[SweepInfo, ...]:
-    """Return one :class:`SweepInfo` for each setting that was swept: it stands in the names of the contenders."""
+    """Return one :class:`SweepInfo` for each swept setting; the names of the contenders say which were swept."""
     lines: dict[str, dict[str, list[Point]]] = {}
     for row in bench_summary(summary).contenders:
         parts, settings = row.contender.split(" "), asdict(row.settings)
@@ -203,7 +203,7 @@ def _line(name: str, points: Sequence[Point]) -> Line:
 
 
 def plot_sweep(info: SweepInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`SweepInfo`; each point is labelled with its layers per iteration."""
+    """Draw a :class:`SweepInfo`; the label of each point is its layers per iteration."""
     figure = go.Figure()
     for place, (name, values, milliseconds, layers) in enumerate(info.lines):
         figure.add_scatter(

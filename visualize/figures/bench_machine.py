@@ -59,12 +59,12 @@ def memory_info(summary: Summary) -> BarsInfo:
 
 
 def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw joules per token, in all and above the idle device."""
+    """Draw joules per token: the whole device's, and those above the idle device's."""
     return plot_bars(energy_info(summary), theme)
 
 
 def energy_info(summary: Summary) -> BarsInfo:
-    """Return the data of :func:`energy_figure`; no names where nothing was measured."""
+    """Return the data of :func:`energy_figure`; without names if nothing was measured."""
     rows = bench_summary(summary).contenders
     series: dict[str, tuple[float | None, ...]] = {}
     for device in sorted({device for row in rows for device in (row.energy or {})}):
@@ -73,7 +73,7 @@ def energy_info(summary: Summary) -> BarsInfo:
 
 
 def _energy_series(device: str, rows: tuple[ContenderSummary, ...]) -> dict[str, tuple[float | None, ...]]:
-    """Return the two series of a device; none where it was not measured."""
+    """Return the two series of a device; nothing if it was not measured."""
     used = [(row.energy or {}).get(device) for row in rows]
     states = [one.state for one in used if one is not None and one.joules_per_token is not None]
     if not states:
@@ -115,13 +115,13 @@ def plot_bars(info: BarsInfo, theme: Theme = "light") -> go.Figure:
 
 @dataclass(frozen=True)
 class ForwardsInfo:
-    """Milliseconds of a forward by its tokens, per model, and the least time to read the weights."""
+    """For each model, milliseconds of a forward by its number of tokens, and the least time to read the weights."""
 
     models: dict[str, tuple[tuple[int, ...], tuple[float, ...], float]]
 
 
 def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw measured forwards and their floor."""
+    """Draw measured forwards and their floor: the time that reading the weights takes."""
     info = forwards_info(summary)
     return plot_forwards(info, theme) if info.models else empty_figure("Forwards", theme)
 

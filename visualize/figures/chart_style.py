@@ -10,7 +10,7 @@ HEIGHT = 380
 
 
 def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
-    """Title, fonts and quiet axes of the charts."""
+    """Give a chart its title, fonts and plain axes; return it."""
     colors = palette(theme)
     figure.update_layout(
         title={"text": title, "x": 0, "xref": "paper", "xanchor": "left", "font": {"size": 16}},
@@ -25,7 +25,7 @@ def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
 
 
 def empty_figure(title: str, theme: Theme, words: Words | None = None) -> go.Figure:
-    """A titled figure that says it has nothing to show."""
+    """Return a titled figure that says it has nothing to show."""
     words = words or Words()
     figure = dress(go.Figure(), title, theme)
     figure.add_annotation(text=words("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)

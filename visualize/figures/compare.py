@@ -1,4 +1,4 @@
-"""Methods side by side, as ``python -m dsbd compare --json`` measured them."""
+"""Draws methods side by side, as ``python -m dsbd compare --json`` measured them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,18 +25,18 @@ class Bar:
     method: str
     label: str
     value: float | None
-    """None where it was not measured."""
+    """None if it was not measured."""
     runs: tuple[float, ...]
-    """The single runs, where they are known."""
+    """The value of each run, if known."""
     half_width: float | None
     """Half the interval of the mean."""
     ratio: float | None
-    """Over beam sampling; None where that was not run."""
+    """The value divided by that of beam sampling; None if beam sampling was not run."""
 
 
 @dataclass(frozen=True)
 class CompareInfo:
-    """Bars by panel, in the order of the methods."""
+    """The bars of each panel, in the order of the methods."""
 
     panels: dict[str, tuple[Bar, ...]]
 
@@ -44,13 +44,12 @@ class CompareInfo:
 def compare_figure(
     rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], *, theme: Theme = "light", language: str = "en"
 ) -> go.Figure:
-    """Measured figures of several methods.
+    """Draw the measured figures of several methods.
 
     Args:
         rows: ``{"methods": [...], "ratios": {...}}``, or the list of methods alone. A missing or null figure
             is drawn as "not measured". A figure may be a number, or a list with one number per run: then the
             bar is their mean. ``<figure>_runs`` holds the runs beside a number, ``<figure>_half_width`` its interval.
-
         theme: ``light`` or ``dark``.
         language: of titles and names.
 
@@ -63,7 +62,7 @@ def compare_figure(
 
 
 def compare_info(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]], words: Words | None = None) -> CompareInfo:
-    """The data of :func:`compare_figure`. Raises: ValueError."""
+    """Return the data of :func:`compare_figure`. Raises: ValueError."""
     words = words or Words()
     methods: Sequence[Mapping[str, Any]] = (rows.get("methods") or []) if isinstance(rows, Mapping) else rows
     ratios: Mapping[str, Any] = (rows.get("ratios") or {}) if isinstance(rows, Mapping) else {}
@@ -97,19 +96,19 @@ def plot_compare(info: CompareInfo, theme: Theme = "light", words: Words | None 
     names = [words(f"figure.{panel}") for panel in info.panels]
     rows = -(-len(info.panels) // COLUMNS)
     figure = make_subplots(rows=rows, cols=COLUMNS, subplot_titles=names, horizontal_spacing=0.09, vertical_spacing=0.2)
-    figure.update_annotations(yshift=18)  # the titles of the panels, clear of the figures
+    figure.update_annotations(yshift=18)  # room between the titles of the panels and the numbers
     for place, bars in enumerate(info.panels.values()):
         cell = {"row": place // COLUMNS + 1, "col": place % COLUMNS + 1}
         _draw_panel(figure, bars, cell, words, colors)
     dress(figure, words("figure.compare"), theme)
     labels = [escape(bar.label, quote=False) for bar in next(iter(info.panels.values()))]
-    wrapped = [label.replace(" ", "<br>", 1) for label in labels]  # upright and in two lines, so that none collide
+    wrapped = [label.replace(" ", "<br>", 1) for label in labels]  # two lines, so that labels do not overlap
     figure.update_xaxes(tickangle=-90, tickvals=labels, ticktext=wrapped)
     return figure.update_layout(height=380 * rows + 60, bargap=0.35, margin={"t": 96})
 
 
 def _draw_panel(figure: go.Figure, bars: tuple[Bar, ...], cell: dict[str, int], words: Words, colors: Palette) -> None:
-    """Bars, a dash for each run, and above them the figure in words; what was not measured says so."""
+    """Draw bars, a dash for each run, and the number above; a bar that was not measured says so."""
     labels = [escape(bar.label, quote=False) for bar in bars]
     fills = [colors.accent if bar.method == OURS else colors.faint for bar in bars]
     values = [bar.value for bar in bars]

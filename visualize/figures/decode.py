@@ -1,4 +1,4 @@
-"""Charts of a whole decode: tokens by origin, widths, seconds. Each is an info, a drawing, one public function."""
+"""Charts of a whole decode: tokens by origin, widths, seconds. Each has an info, a drawing and a public function."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from visualize.scenes.tokens import piece_label
 from visualize.words.words import Words, number
 
 PATTERNS = {"accepted": "", "recovered": "/", "fresh": ".", "bonus": "x"}
-"""The second code of the bars beside their colour."""
+"""The pattern of the bars, for readers who cannot tell the colours apart."""
 PHASE_STYLES = {
     "draft": ("#56b4e9", "/"),
     "score": ("#0072b2", ""),
@@ -30,7 +30,7 @@ PHASE_STYLES = {
 
 @dataclass(frozen=True)
 class TokensInfo:
-    """The tokens of the returned text (of the best beam so far where there is no result)."""
+    """The tokens of the returned text, or of the best beam so far if there is no result."""
 
     labels: tuple[str, ...]
     origins: tuple[str, ...]
@@ -39,7 +39,7 @@ class TokensInfo:
 
 
 def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Each token of the returned text: the target's probability of it, and where it came from.
+    """Draw each token of the returned text: its probability under the target, and where it came from.
 
     Raises: TraceError; ValueError for a language without a table.
     """
@@ -49,7 +49,7 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
 
 
 def tokens_info(source: Source) -> TokensInfo:
-    """The data of :func:`tokens_figure`. Raises: TraceError."""
+    """Return the data of :func:`tokens_figure`. Raises: TraceError."""
     trace = load_trace(source)
     path = _best_path(trace)
     scene = build_scene(trace)
@@ -93,7 +93,7 @@ def plot_tokens(info: TokensInfo, theme: Theme = "light", words: Words | None = 
 
 @dataclass(frozen=True)
 class WidthInfo:
-    """Per iteration: how many layers became final, and the chosen width of each layer."""
+    """For each iteration: how many layers became final, and the chosen width of each layer."""
 
     iterations: tuple[int, ...]
     layers: tuple[int, ...]
@@ -101,12 +101,12 @@ class WidthInfo:
 
     @property
     def means(self) -> tuple[float | None, ...]:
-        """The mean chosen width of each iteration."""
+        """Return the mean chosen width of each iteration."""
         return tuple(sum(widths) / len(widths) if widths else None for widths in self.widths)
 
 
 def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Chosen widths and accepted depth over the iterations.
+    """Draw the chosen widths and the accepted depth of each iteration.
 
     Raises: TraceError; ValueError for a language without a table.
     """
@@ -116,7 +116,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
 
 
 def width_info(source: Source) -> WidthInfo:
-    """The data of :func:`width_figure`. Raises: TraceError."""
+    """Return the data of :func:`width_figure`. Raises: TraceError."""
     iterations = load_trace(source).iterations
     return WidthInfo(
         tuple(iteration.index for iteration in iterations),
@@ -158,7 +158,7 @@ class TimelineInfo:
 
 
 def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Draft, score, verify and commit seconds of each iteration, stacked.
+    """Draw the seconds of draft, score, verify and commit of each iteration, stacked.
 
     Raises: TraceError; ValueError for a language without a table.
     """
@@ -170,7 +170,7 @@ def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "
 
 
 def timeline_info(source: Source) -> TimelineInfo:
-    """The data of :func:`timeline_figure`. Raises: TraceError."""
+    """Return the data of :func:`timeline_figure`. Raises: TraceError."""
     iterations = load_trace(source).iterations
     seconds = {
         phase: tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in iterations)
@@ -195,7 +195,7 @@ def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | Non
 
 
 def _numbers(indices: Sequence[int]) -> list[int]:
-    """Iterations as readers count them, from 1."""
+    """Return the iterations as readers count them, from 1."""
     return [index + 1 for index in indices]
 
 

@@ -18,7 +18,7 @@ from visualize.words.words import Words
 
 RING = 23
 TOP, BOTTOM = 40, 60
-"""Pixels for the titles of the layers and for the legend."""
+"""Pixels that the titles of the layers and the legend need."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class NodeGroup:
     labels: tuple[str, ...]
     """Escaped for Plotly."""
     hovers: tuple[str, ...]
-    """Escaped for Plotly, lines joined by ``<br>``."""
+    """Escaped for Plotly; ``<br>`` joins the lines."""
     sizes: tuple[float, ...]
 
 
@@ -62,14 +62,14 @@ class ForestInfo:
 
 
 def forest_figure(source: Source | Iteration | Scene, iteration: int = 0, *, theme: Theme = "light") -> go.Figure:
-    """The forest of one iteration after its verdicts.
+    """Draw the forest of one iteration after its verdicts.
 
     Args:
         source: a trace, the path of a trace file, a scene, or one iteration.
         iteration: which one, from 0; for a lone iteration 0.
         theme: ``light`` or ``dark``.
 
-    Returns: a figure; for a trace without iterations a titled empty one.
+    Returns: the figure; a titled empty one if the trace has no iterations.
 
     Raises:
         TraceError: no such iteration, or no such trace.
@@ -79,7 +79,7 @@ def forest_figure(source: Source | Iteration | Scene, iteration: int = 0, *, the
 
 
 def forest_info(source: Source | Iteration | Scene, iteration: int = 0) -> ForestInfo | None:
-    """The data of :func:`forest_figure`; None for a trace without iterations. Raises: TraceError."""
+    """Return the data of :func:`forest_figure`; None for a trace without iterations. Raises: TraceError."""
     scene = scene_of(source)
     if not scene.iterations:
         return None
@@ -151,7 +151,7 @@ def plot_forest(info: ForestInfo, theme: Theme = "light") -> go.Figure:
 
 
 def _draw_edges(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
-    """One trace per style with gaps: a trace per edge would be four times slower."""
+    """Draw the edges: one Plotly trace per style, with gaps; one per edge would be four times slower."""
     for edges in info.edges:
         style, strong = styles()[edges.state], edges.state in YIELDED
         line = {"color": style.color(theme), "width": 2.4 if strong else 1.2, "dash": style.dash}
@@ -162,7 +162,7 @@ def _draw_edges(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
 
 
 def _draw_nodes(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
-    """One trace per state, so that the legend has them all, and a ring around landed beams."""
+    """Draw one Plotly trace per state, so that the legend has all states, and a ring around landed beams."""
     ink = palette(theme).ink
     if info.landed:
         x, y = zip(*info.landed, strict=True)
@@ -193,7 +193,7 @@ def _draw_nodes(figure: go.Figure, info: ForestInfo, theme: Theme) -> None:
 
 
 def _draw_layer(figure: go.Figure, layer: LayerScene, theme: Theme) -> None:
-    """The column of a layer, its title, and P(accepted >= k) as bars with the width threshold."""
+    """Draw the column of a layer, its title, and P(accepted >= k) as bars with the width threshold."""
     colors, count, reason = palette(theme), len(layer.at_least), escape(layer.reason, quote=False)
     span = min(0.62, 0.1 * count)
     each = span / max(count, 1)

@@ -1,4 +1,4 @@
-"""The forest attention mask of one iteration: who sees whom. Info, drawing, one public function."""
+"""The forest attention mask of one iteration: which token sees which. Info, drawing, one public function."""
 
 from dataclasses import dataclass
 from html import escape
@@ -24,7 +24,7 @@ LANGUAGE = "en"
 
 @dataclass(frozen=True)
 class MaskInfo:
-    """One forward of the target: rows look, columns are seen."""
+    """One forward of the target: the token of a row sees the tokens of some columns."""
 
     title: str
     queries: tuple[str, ...]
@@ -38,15 +38,15 @@ class MaskInfo:
 def mask_figure(
     source: Source | Iteration, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
 ) -> go.Figure:
-    """Who sees whom in the forward of one iteration: every token the prompt, its own ancestors, and itself.
+    """Draw which token sees which in the forward of one iteration: the prompt, its own ancestors, and itself.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result, or one iteration (then without what came before).
+        source: a trace, the path of a trace file, a recorded result, or one iteration (without earlier tokens).
         iteration: which one, from 0; for a lone iteration 0.
         theme: ``light`` or ``dark``.
         language: of the titles.
 
-    Returns: a figure; for a trace without iterations a titled empty one.
+    Returns: the figure; a titled empty one if the trace has no iterations.
 
     Raises:
         TraceError: no such iteration, or no such trace.
@@ -59,7 +59,7 @@ def mask_figure(
 
 
 def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
-    """The data of :func:`mask_figure`; None for a trace without iterations. Raises: TraceError, ValueError."""
+    """Return the data of :func:`mask_figure`; None for a trace without iterations. Raises: TraceError, ValueError."""
     words = Words(language)
     if isinstance(source, Iteration):
         chosen, known, prompt = source, {node.id: node for node in source.nodes}, 0
@@ -86,7 +86,7 @@ def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str =
 
 
 def _path(node: int, known: dict[int, Node]) -> list[int]:
-    """A node and its ancestors, as far as they are known, nearest first."""
+    """Return a node and its known ancestors, nearest first."""
     path = []
     while node != ROOT:
         path.append(node)
@@ -97,7 +97,7 @@ def _path(node: int, known: dict[int, Node]) -> list[int]:
 
 
 def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
-    """The tokens of the input beams, each once, in reading order."""
+    """Return the tokens of the input beams, each once, in reading order."""
     trie: dict[int, None] = {}
     for beam in beams:
         trie.update(dict.fromkeys(reversed(_path(beam, known))))
@@ -128,7 +128,7 @@ def plot_mask(info: MaskInfo, theme: Theme = "light", words: Words | None = None
 
 
 def _labels(names: tuple[str, ...], angle: int = 0) -> dict[str, object]:
-    """Every token its label, while they can be read."""
+    """Label every token, unless there are too many to read."""
     if len(names) > MOST_LABELS:
         return {"showticklabels": False}
     shown = [escape(isolated(name), quote=False) for name in names]

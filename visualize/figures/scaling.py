@@ -1,4 +1,4 @@
-"""How the cost of a token grows, as ``benchmarks/scaling.py`` measured it: a panel per axis, the limit dashed."""
+"""Draws how the cost of a token grows, as ``benchmarks/scaling.py`` measured it: a panel per axis, limits dashed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ class Growth:
 
 @dataclass(frozen=True)
 class ScalingInfo:
-    """By axis, the growth of each contender, values ascending."""
+    """The growth of each contender along each axis, in ascending order of the values."""
 
     axes: dict[str, tuple[Growth, ...]]
 
 
 def scaling_figure(report: Mapping[str, Any], *, theme: Theme = "light") -> go.Figure:
-    """Measured time per token and its limit, along every axis that was swept."""
+    """Draw the measured time per token and its limit, along every axis that was swept."""
     info = scaling_info(report)
     return plot_scaling(info, theme) if info.axes else empty_figure(TITLE, theme)
 
 
 def scaling_info(report: Mapping[str, Any]) -> ScalingInfo:
-    """The data of :func:`scaling_figure`."""
+    """Return the data of :func:`scaling_figure`."""
     found: dict[str, dict[str, list[tuple[int, float, float]]]] = {}
     for row in report["rows"]:
         point = (row["value"], row["milliseconds_per_token"], row["limit_milliseconds_per_token"])

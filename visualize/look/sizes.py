@@ -1,6 +1,6 @@
 """The sizes and dashes of a drawn forest that Python's drawings and the viewer share.
 
-One table, ``look/sizes.json``, serves both. What only one of them draws stands in its own geometry file.
+One table, ``look/sizes.json``, serves both. A size that only one of them uses stands in its own geometry file.
 """
 
 import json
@@ -10,16 +10,16 @@ from importlib import resources
 
 @dataclass(frozen=True)
 class Sizes:
-    """Pixels where nothing else is said; a *column* is the distance between two layers."""
+    """Sizes in pixels, unless stated otherwise; a *column* is the distance between two layers."""
 
     glyph: float
     """Width of a monospace column of a label."""
     label_gap: float
     """From the centre of a node to its label."""
     label_drop: float
-    """From the centre of a node down to the base line of its label."""
+    """From the centre of a node down to the baseline of its label."""
     label_end: float
-    """Free room behind a label, before an edge starts."""
+    """Free space between a label and the edge that starts behind it."""
     count_columns: int
     """Monospace columns of a mark such as ×2 behind a label."""
     bend: float
@@ -27,21 +27,21 @@ class Sizes:
     mark_gap: float
     """From the end of an edge to the centre of its node."""
     first_row: float
-    """Of the first node, in rows from the top."""
+    """Place of the first node, in rows from the top."""
     free_rows: float
     """Rows above the first and below the last node together."""
     band_start: float
     """Left end of the band of a layer, in columns from its nodes."""
     band_width: float
-    """In columns."""
+    """Width of that band, in columns."""
     bar: float
     """Width of a bar of P(accepted >= k), as part of its place."""
     unknown_probability: float
-    """Sizes a mark while its probability is not known."""
+    """The probability that sets the size of a mark whose own is not known."""
     mark_least: float
     """Size of the mark of an impossible node, as part of the size of its state."""
     mark_more: float
-    """What the square root of its probability adds to that."""
+    """The square root of its probability times this is added to that size."""
     dashes: dict[str, str]
     """The dash pattern of each dash in ``look/states.json``, as SVG writes it; empty for a solid line."""
 

@@ -1,4 +1,4 @@
-"""How each state of a node looks: colour after Okabe and Ito, and always a second code (symbol and dash).
+"""How each state of a node looks: a colour after Okabe and Ito, and always a symbol and a dash too.
 
 One table, ``look/states.json``, serves the figures, the SVG and the viewer. The hues
 are shifted in lightness so that labels reach a contrast of 4.5 and marks of 3 on either theme.
@@ -13,10 +13,10 @@ from typing import Literal
 Theme = Literal["light", "dark"]
 
 STATES = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "drafted", "cover", "input")
-"""In the order of the legend."""
+"""All states, in the order of the legend."""
 DRAWN = ("recovered", "fresh", "bonus")
 YIELDED = ("accepted", *DRAWN)
-"""States of the tokens a layer yielded."""
+"""States of the tokens that a layer yielded."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Style:
     light: str
     dark: str
     dash: str
-    """Dash of the edge that leads to the node."""
+    """The dash of the edge that leads to the node."""
     size: int
     """Pixels across."""
     path: str
@@ -37,12 +37,12 @@ class Style:
     """False where only the outline is drawn."""
 
     def color(self, theme: Theme = "light") -> str:
-        """The colour on a light or dark page."""
+        """Return the colour on a light or dark page."""
         return self.dark if theme == "dark" else self.light
 
 
 @lru_cache
 def styles() -> dict[str, Style]:
-    """All styles by state; ``landed`` is the ring around a landed beam."""
+    """Return all styles by state; ``landed`` is the ring around a landed beam."""
     text = (resources.files("visualize") / "look" / "states.json").read_text(encoding="utf-8")
     return {state: Style(**fields) for state, fields in json.loads(text).items()}

@@ -25,7 +25,7 @@ _DARK = Palette("#14171b", "#e6e9ed", "#a4adb8", "#79828d", "#20262c", "#7ab8ee"
 
 
 def palette(theme: Theme) -> Palette:
-    """The colours of a theme. Raises: ValueError."""
+    """Return the colours of a theme. Raises: ValueError."""
     if theme not in ("light", "dark"):
         raise ValueError(f"theme is {theme!r}; choose 'light' or 'dark'")
     return _DARK if theme == "dark" else _LIGHT

@@ -4,5 +4,5 @@ from importlib import resources
 
 
 def page_file(name: str) -> str:
-    """The source of one of the files beside this one."""
+    """Return the source of one of the files beside this one."""
     return (resources.files("visualize.pages") / name).read_text(encoding="utf-8")

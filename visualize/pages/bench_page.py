@@ -1,4 +1,4 @@
-"""A bench as one stand-alone HTML page: figures, a table, conditions and settings; no network."""
+"""Writes a bench as one stand-alone HTML page: figures, a table, conditions and settings; no network."""
 
 import json
 from dataclasses import asdict

@@ -1,7 +1,7 @@
 """Packs text for a page: gzip in base 64, which ``pages/unpack.js`` unpacks in the browser.
 
-No character of base 64 means anything in HTML. A packed text can stand in a script element and, with its page, in an
-attribute: no token text can end either.
+No character of base 64 has a meaning in HTML. So a packed text can stand in a script element or, with its page, in
+an attribute, and no token text can end either of them.
 """
 
 import base64
@@ -11,11 +11,11 @@ from typing import Any
 
 
 def packed(text: str) -> str:
-    """Packs text; equal texts give equal results."""
+    """Pack text; equal texts give equal results."""
     return base64.b64encode(gzip.compress(text.encode("utf-8"), 9, mtime=0)).decode("ascii")
 
 
 def packed_json(data: Any) -> str:
-    """Packs plain data as JSON; half of a surrogate pair becomes its escape."""
+    """Pack plain data as JSON; half of a surrogate pair is written as an escape."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return packed(text.encode("utf-8", "backslashreplace").decode("utf-8"))

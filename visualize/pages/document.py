@@ -1,4 +1,4 @@
-"""One HTML document: its head, its policy, and what belongs into it; texts are escaped here or before they come."""
+"""Makes one HTML document: head, policy and elements. Text is escaped here, or before it comes here."""
 
 import html
 import json
@@ -29,15 +29,15 @@ style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; ba
 def document(
     title: str, body: str, *, language: str = "en", head: str = "", scripts: str = "", files: bool = False
 ) -> str:
-    """An HTML document that asks the network for nothing but what is named.
+    """Return an HTML document that loads nothing from the network except what is named.
 
     Args:
         title: plain text.
         body: HTML.
-        language: of its text, one that has a table.
+        language: of its text; must have a table of sentences.
         head: HTML for the head: styles, scripts.
-        scripts: sources that scripts may come from beside the page itself, for the policy; starts with a space.
-        files: True where style sheets and pictures lie beside the page.
+        scripts: sources beside the page itself that the policy allows scripts from; starts with a space.
+        files: True if style sheets and pictures lie beside the page.
     """
     return _DOCUMENT.format(
         language=html.escape(language),
@@ -51,22 +51,22 @@ def document(
 
 
 def style(*sources: str) -> str:
-    """A style element."""
+    """Return a style element."""
     return "<style>\n" + "\n".join(sources) + "</style>"
 
 
 def script(source: str) -> str:
-    """A script element; the sequences that would end it are written another way."""
+    """Return a script element; character sequences that would end it are written another way."""
     safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return f"<script>\n{safe}</script>"
 
 
 def packed_element(name: str, content: str) -> str:
-    """A packed text (``visualize.pages.compressed``) that the host script finds by name."""
+    """Return an element with a packed text (``visualize.pages.compressed``) that the host script finds by name."""
     return f'<script type="application/gzip" id="{name}">{content}</script>'
 
 
 def embedded_json(data: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever its strings hold."""
+    """Return JSON that cannot end the script element around it, whatever its strings contain."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "".join(_ESCAPES.get(character, character) for character in text)

@@ -1,4 +1,4 @@
-"""A lesson as a teacher writes it: a Markdown file of cards, bound to places in a trace, with questions.
+"""Reads a lesson as a teacher writes it: a Markdown file of cards, each at a place in a trace, with questions.
 
 ---
 title: One iteration by hand
@@ -25,7 +25,7 @@ from visualize.scenes.place import Position
 from visualize.words.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
-"""Of the front matter; True where a lesson must have them."""
+"""Keys of the front matter; True for those that a lesson must have."""
 MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
@@ -34,28 +34,28 @@ Line = tuple[int, str]
 
 @dataclass(frozen=True)
 class Question:
-    """Options of which one is right."""
+    """A question with several options; one is right."""
 
     options: tuple[str, ...]
     """Markdown."""
     right: int
-    """Place of the right one, from 0."""
+    """Index of the right option, from 0."""
     explanation: str
     """Markdown, shown with the answer; may be empty."""
 
 
 @dataclass(frozen=True)
 class LessonCard:
-    """One thing to look at, and perhaps a question about it."""
+    """One thing to look at, with or without a question about it."""
 
     title: str
     text: str
     """Markdown."""
     position: Position | None
-    """Where the viewer goes; None = stays. A question is asked one step before, and answered there."""
+    """Where the viewer goes; None = it stays. A question is asked one step earlier, and answered there."""
     question: Question | None
     line: int
-    """Of its header in the file."""
+    """Line of its header in the file."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Lesson:
 
     @property
     def count(self) -> int:
-        """Cards to go through, the introduction among them."""
+        """Return the number of cards, with the introduction."""
         return len(self.cards) + bool(self.introduction)
 
 
@@ -93,7 +93,7 @@ def read_lesson(path: str | Path) -> Lesson:
 
 
 def parse_lesson(text: str, path: Path) -> Lesson:
-    """A lesson from its text; ``path`` is what its trace and errors are relative to. Raises: LessonError."""
+    """Make a lesson from its text; ``path`` locates its trace and stands in its errors. Raises: LessonError."""
     lines = list(enumerate(text.splitlines(), 1))
     front, rest = _front_matter(lines, path)
     language = front.get("language", "en")
@@ -131,7 +131,7 @@ def _front_matter(lines: list[Line], path: Path) -> tuple[dict[str, str], list[L
 
 
 def _parts(lines: list[Line]) -> Iterator[tuple[Line | None, list[Line]]]:
-    """The introduction, then every card with its header; code fences hold no headers."""
+    """Yield the introduction, then every card with its header; a header inside a code fence does not count."""
     header: Line | None = None
     inside: list[Line] = []
     fenced = False
@@ -165,7 +165,7 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
 
 
 def _question(lines: list[Line], count: int, path: Path) -> Question:
-    """Options in a row, then nothing but an explanation."""
+    """Read a question: its options one after the other, then only an explanation."""
     first = lines[0][0]
     options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
     right = [at for at, option in enumerate(options) if option["mark"] != " "]

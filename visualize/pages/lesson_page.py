@@ -1,4 +1,4 @@
-"""A lesson as one page: cards beside the viewer, verdicts hidden until answered, teacher mode, hand-out in print."""
+"""Makes a lesson page: cards beside the viewer, verdicts hidden until answered, teacher mode, printed hand-out."""
 
 import base64
 import html
@@ -24,19 +24,19 @@ from visualize.words.words import Words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LESSON = "page.lesson."
-"""What the words of a lesson page start with."""
+"""The keys of the words of a lesson page start with this."""
 _ICONS = {"previous": "←", "next": "→"}
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the viewer stands for a card."""
+    """The place that the viewer shows for a card."""
 
     it: int
     step: int
     answer_it: int
     answer_step: int
-    """Where an answer leads; the same where nothing is asked."""
+    """The step that an answer leads to; equal to ``step`` if nothing is asked."""
 
 
 def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
@@ -48,8 +48,8 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
         plotly: as for :func:`visualize.export_html`.
 
     Raises:
-        LessonError: the lesson is not written as one; it names file and line.
-        TraceError: its trace is none, or the page cannot be written.
+        LessonError: the lesson has a mistake; the message names file and line.
+        TraceError: its trace cannot be read, or the page cannot be written.
         ValueError: ``plotly`` is unknown.
     """
     lesson = read_lesson(source)
@@ -59,12 +59,12 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
-    """The page as a string.
+    """Return the page as a string.
 
     Args:
         lesson: as read.
         kit: what makes the viewer work.
-        back: address of the page that leads to all lessons; empty for none.
+        back: address of the page that lists all lessons; empty if there is none.
 
     Raises:
         LessonError: a card names what the trace does not have.
@@ -103,7 +103,7 @@ def _scene(lesson: Lesson) -> Scene:
 
 
 def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
-    """Where each card leads. Raises: LessonError, which names the line of a card that leads nowhere."""
+    """Return the place of each card. Raises: LessonError, which names the line of a card whose place does not exist."""
     stops: list[Stop] = []
     it, step = 0, 0
     for card in lesson.cards:
@@ -118,7 +118,7 @@ def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
 
 
 def _before(scene: Scene, it: int, step: int) -> tuple[int, int]:
-    """One step earlier, over the edge of an iteration; the first step has none."""
+    """Return the step before, which may be in the iteration before; the first step has none before it."""
     if step > 0:
         return it, step - 1
     return (it - 1, len(scene.iterations[it - 1].steps) - 1) if it > 0 else (0, 0)
@@ -161,7 +161,7 @@ def _card(lesson: Lesson, place: int, stop: Stop, scene: Scene, words: Words) ->
 
 
 def _picture(scene: Scene, stop: Stop, told: str) -> str:
-    """The forest as it stands, for print and for pages without scripts."""
+    """Draw the forest at a place, for print and for pages without scripts."""
     drawn = base64.b64encode(forest_svg(scene, stop.it, step=stop.step).encode("utf-8")).decode("ascii")
     return f'<img class="still" alt="{html.escape(told)}" src="data:image/svg+xml;base64,{drawn}">'
 

@@ -1,4 +1,4 @@
-"""Markdown as HTML that can do nothing but be read: no HTML of the author's, no script, pictures from files only."""
+"""Turns Markdown into harmless HTML: no HTML from the author, no scripts, pictures from files only."""
 
 import base64
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ MAX_BYTES = 4_000_000
 
 
 def markdown(text: str, folder: Path) -> str:
-    """Blocks of Markdown as HTML; pictures are read from ``folder`` and carried along. Raises: LessonError."""
+    """Turn Markdown into HTML; pictures are read from ``folder`` and put into the HTML. Raises: LessonError."""
     return _checked(text, folder, inline=False)
 
 
 def markdown_line(text: str, folder: Path) -> str:
-    """A line of Markdown as HTML without a paragraph around it. Raises: LessonError."""
+    """Turn a line of Markdown into HTML without a paragraph around it. Raises: LessonError."""
     return _checked(text, folder, inline=True)
 
 
@@ -41,7 +41,7 @@ def _carry_pictures(tokens: Sequence[Token], folder: Path) -> None:
 
 
 def _picture(name: str, folder: Path) -> str:
-    """A picture file below the folder as a data address."""
+    """Return a picture file below the folder as a data address."""
     kind = PICTURES.get(Path(name).suffix.lower())
     path = (folder / name).resolve()
     if kind is None or not path.is_relative_to(folder.resolve()):

@@ -1,4 +1,4 @@
-"""Plotly for a page: beside it, inside it, from another frame of the page, or from its CDN with an integrity hash."""
+"""Brings Plotly to a page: from beside it, inside it, another frame of it, or a CDN with an integrity hash."""
 
 import base64
 import hashlib
@@ -15,7 +15,7 @@ CDN = "https://cdn.plot.ly"
 
 
 def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
-    """The element that brings Plotly to a page.
+    """Return the element that brings Plotly to a page.
 
     Args:
         origin: ``beside`` a file next to the page, ``inline`` packed into it (about 2 MB), ``cdn`` the publisher's
@@ -37,13 +37,13 @@ def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
 
 
 def plotly_origins(origin: PlotlyFrom) -> str:
-    """What the page's policy must allow for :func:`plotly_tag`, as sources for ``script-src``."""
+    """Return the sources for ``script-src`` that :func:`plotly_tag` needs in the page's policy."""
     return {"beside": " 'self' file:", "cdn": f" {CDN}"}.get(origin, "")
 
 
 @lru_cache
 def cdn_address() -> tuple[str, str]:
-    """Where the publisher serves the very file that the installed plotly package carries, and its integrity hash."""
+    """Return the address of the same Plotly file as the installed package has, and its integrity hash."""
     content = plotly_js_path().read_bytes()
     found = re.search(rb"plotly\.js v(\d+\.\d+\.\d+)", content[:400])
     assert found is not None, "plotly.min.js opens with its version"
@@ -53,5 +53,5 @@ def cdn_address() -> tuple[str, str]:
 
 @lru_cache
 def packed_plotly() -> str:
-    """Plotly, packed (``visualize.pages.compressed``)."""
+    """Return Plotly, packed (``visualize.pages.compressed``)."""
     return packed(plotly_js_path().read_text(encoding="utf-8"))

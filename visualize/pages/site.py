@@ -1,4 +1,4 @@
-"""A static site: an index, a viewer page per trace, lessons; any server of files can hold it, and none is needed."""
+"""Writes a static site: an index, a viewer page per trace, lessons. It works on any file server, or without one."""
 
 import re
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ class Entry:
 
     file: Path
     name: str
-    """What its pages are called: lower-case letters, digits and hyphens."""
+    """Name of its pages: lower-case letters, digits and hyphens."""
     title: str
     trace: Trace
 
@@ -45,16 +45,16 @@ def export_site(
 
     Args:
         traces: folder with trace files (``.json`` or ``.json.gz``).
-        output: folder to write; made where there is none. Files of the same names are replaced.
-        lessons: folder with lessons (``.md``), which become pages too; None = none.
+        output: folder to write; created if it does not exist. Files of the same names are replaced.
+        lessons: folder with lessons (``.md``), which become pages too; None = no lessons.
         title: of the site.
         language: of the sentences and controls.
 
     Returns: the pages, as paths below ``output``.
 
     Raises:
-        TraceError: a folder does not exist or cannot be written, holds no trace, or one that is damaged.
-        LessonError: a lesson is not written as one.
+        TraceError: a folder does not exist or cannot be written, or has no trace or a damaged one.
+        LessonError: a lesson has a mistake.
         ValueError: the language has no table.
     """
     Words(language)
@@ -74,7 +74,7 @@ def export_site(
 
 
 def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
-    """Address, lesson and page of every lesson file of a folder, by name. Raises: LessonError, TraceError."""
+    """Yield address, lesson and page of every lesson file of a folder, by name. Raises: LessonError, TraceError."""
     if not folder.is_dir():
         raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix == ".md")
@@ -108,7 +108,7 @@ def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
 
 
 def _entries(folder: Path) -> Iterable[Entry]:
-    """Every trace file of a folder, by name. Raises: TraceError, which names the file."""
+    """Yield every trace file of a folder, by name. Raises: TraceError, which names the file."""
     if not folder.is_dir():
         raise TraceError(f"{str(folder)!r} is no folder; name one that holds trace files")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(SUFFIXES))
@@ -126,7 +126,7 @@ def _entries(folder: Path) -> Iterable[Entry]:
 
 
 def _plain(stem: str) -> str:
-    """A name that is safe in every address and file system."""
+    """Return a name that is safe in every address and file system."""
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:80] or "trace"
 
 
@@ -140,7 +140,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _titled(stem: str) -> str:
-    """``1-dynamic-width`` as ``Dynamic width``."""
+    """Make a title of a file name: ``1-dynamic-width`` gives ``Dynamic width``."""
     words = re.sub(r"^\d+[-_ ]+", "", stem).replace("-", " ").replace("_", " ").strip() or stem
     return words[:1].upper() + words[1:]
 

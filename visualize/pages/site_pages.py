@@ -1,4 +1,4 @@
-"""The HTML of a static site's pages; every text of a trace is escaped here."""
+"""Makes the HTML of a static site's pages; every text of a trace is escaped here."""
 
 import html
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class LessonLink:
 
 
 def index_page(cards: list[Card], lessons: list[LessonLink], *, title: str, language: str) -> str:
-    """The first page: lessons, then a card for every trace."""
+    """Return the first page: lessons, then a card for every trace."""
     words, kit = Words(language), shared_kit(VIEWER)
     body = [f"<main><h1>{html.escape(title)}</h1>"]
     if lessons:
@@ -77,7 +77,7 @@ def _card(card: Card, words: Words) -> str:
 
 
 def _figures(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Figures of the decode; what it does not have is a dash."""
+    """Yield the figures of the decode; a dash if there is none."""
     known = scene.statistics.to_dict()
     for name in FIGURES:
         value = known[name]
@@ -90,7 +90,7 @@ def _prompt(scene: Scene) -> str:
 
 
 def trace_page(card: Card, *, site: str, name: str, language: str) -> str:
-    """The page of one trace: the viewer, its trace to take away, and the text to embed it."""
+    """Return the page of one trace: the viewer, a link to download the trace, and the text to embed the viewer."""
     words, kit = Words(language), shared_kit("../" + VIEWER)
     embed = html.escape(_frame(f"{name}.html", card.title))
     title = html.escape(card.title)
@@ -111,7 +111,7 @@ def trace_page(card: Card, *, site: str, name: str, language: str) -> str:
 
 
 def _frame(address: str, title: str) -> str:
-    """The text that shows a page inside another page."""
+    """Return the text that shows a page inside another page."""
     return (
         f'<iframe src="{html.escape(address)}" title="{html.escape(title)}" width="{FRAME[0]}" height="{FRAME[1]}" '
         'style="border:0;max-width:100%" loading="lazy" allowfullscreen></iframe>'

@@ -1,4 +1,4 @@
-"""Stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
+"""Writes stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
 
 import html
 import shutil
@@ -37,7 +37,7 @@ def export_html(
         plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
             leaves it to the publisher's server, checked by its hash: the only page that needs a network.
         language: of the sentences and controls.
-        title: of the page; the method where it is empty.
+        title: of the page; empty = the method.
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
@@ -61,12 +61,12 @@ def copy_plotly(folder: Path) -> None:
 def html_page(
     scenes: Drawn | Sequence[Drawn], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
 ) -> str:
-    """The page as a string.
+    """Return the page as a string.
 
     Args:
-        scenes: one viewer for each; what :func:`visualize.diff_scene` gives is two viewers side by side.
+        scenes: one viewer for each; a scene from :func:`visualize.diff_scene` gives two viewers side by side.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
-        title: of the page; the method where it is empty.
+        title: of the page; empty = the method.
         place: where the viewers open, as in an address: ``it=3&step=5``.
 
     Raises:
@@ -74,7 +74,7 @@ def html_page(
     """
     chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
-    # A page that goes online for Plotly is one that must be small: it speaks its own language only.
+    # A page that loads Plotly from the network must be small, so it has one language only.
     kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
     body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
     return document(
@@ -87,7 +87,7 @@ def html_page(
 
 
 def _places(scenes: list[Drawn], place: str) -> str:
-    """An element per viewer; a lone one keeps its step in the address."""
+    """Return an element per viewer; if there is only one, it keeps its step in the address."""
     start = f' data-place="{html.escape(place)}"' if place else ""
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))

@@ -1,4 +1,4 @@
-"""The parts a page needs to show viewers: inside the page itself, or in files that all pages of a site share."""
+"""The parts that a page needs to show viewers: inside the page, or in files that all pages of a site share."""
 
 import json
 from collections.abc import Iterable
@@ -25,15 +25,15 @@ class Kit:
     head: str
     """Styles and Plotly."""
     body: str
-    """The viewer and its host; what starts them comes after."""
+    """The viewer and its host script; the code that starts them comes after."""
     scripts: str
-    """Sources that the page's policy must allow."""
+    """Script sources that the page's policy must allow."""
     files: bool
-    """True where style sheets lie beside the page."""
+    """True if style sheets lie beside the page."""
 
 
 def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
-    """All in the page, but perhaps Plotly; ``languages`` the viewer can be switched to, None = all.
+    """Return the parts inside the page, Plotly perhaps outside; ``languages`` to switch between, None = all.
 
     Raises: ValueError for an unknown ``plotly``.
     """
@@ -47,14 +47,14 @@ def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | Non
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:
-    """From the files that :func:`write_kit` wrote; ``folder`` is their relative address, ending in a slash."""
+    """Return the parts as links to the files of :func:`write_kit`; ``folder`` is their address, with a slash."""
     sheet = f'<link rel="stylesheet" href="{folder}{STYLE_FILE}">'
     files = "".join(f'<script src="{folder}{name}"></script>' for name in SCRIPTS)
     return Kit(sheet + (style(*styles) if styles else ""), files, " 'self' file:", files=True)
 
 
 def write_kit(folder: Path, *styles: str) -> None:
-    """Write what the pages of a site share, but Plotly. Raises: TraceError."""
+    """Write the files that the pages of a site share, except Plotly. Raises: TraceError."""
     assets = viewer_assets()
     write(folder / VIEWER_FILE, assets["js_classic"])
     for name in (UNPACK_FILE, HOST_FILE, DECK_FILE):

@@ -11,16 +11,16 @@ _EXPORT = "export function mount"
 
 
 def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
-    """What a page needs to show the viewer, from the one source.
+    """Return the parts that a page needs to show the viewer.
 
     Args:
-        languages: string tables to carry, English always among them; None = all there are.
+        languages: string tables to include; English is always included; None = all.
 
     Returns:
         ``js``: the ES module, which exports ``mount``.
         ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
         ``css``: the style sheet; all of it stays below ``.dsbd``.
-        ``plotly_js_path``: where the plotly package keeps ``plotly.min.js``, to be served by the page.
+        ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
 
     Raises:
         ValueError: there is no table for one of the languages.
@@ -31,14 +31,14 @@ def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
 
 
 def classic(js: str) -> str:
-    """The module's source as an expression that runs in a classic script, strict and leaking one global."""
+    """Return the module's source as a strict expression for a classic script; it defines one global name."""
     assert js.count("\nexport ") == js.count(_EXPORT) == 1, "the module must export mount and nothing else"
     body = js.replace(_EXPORT, "function mount")
     return f'(() => {{\n"use strict";\n{body}\nglobalThis.{GLOBAL} = {{mount}};\n}})();\n'
 
 
 def plotly_js_path() -> Path:
-    """``plotly.min.js`` of the installed plotly package. Raises: FileNotFoundError."""
+    """Return the path of ``plotly.min.js`` in the installed plotly package. Raises: FileNotFoundError."""
     spec = importlib.util.find_spec("plotly")
     if spec is None or spec.origin is None:
         raise FileNotFoundError("the plotly package is not installed; install plotly")

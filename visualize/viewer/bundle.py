@@ -1,8 +1,8 @@
-"""The viewer's source files, plain ES modules, joined into the one module that every home serves or inlines.
+"""Joins the viewer's source files, plain ES modules, into the one module that every page serves or contains.
 
-Joining is all that happens: each file stands once, after those it imports; import lines go, ``export`` stays
-only on ``mount``, and an imported JSON file becomes a constant. The files share one scope in the joined
-module, so no two of them may name anything alike at their top level. Comments and indentation stay in the files.
+Each file stands once, after those that it imports. Import lines are removed, ``export`` stays only on ``mount``, an
+imported JSON file becomes a constant, and comments and indentation are removed. The files share one scope in the
+joined module, so no two of them may use the same name at their top level.
 """
 
 import json
@@ -17,7 +17,7 @@ from visualize.words.words import known_languages
 
 ENTRY = "viewer/main.js"
 NOT_CARRIED = ("page.",)
-"""What the keys start with that only Python reads."""
+"""Keys that start with this are read by Python only."""
 _IMPORT = re.compile(
     r'^import (?P<names>\{[^}]*\}|\w+) from "(?P<file>\.{1,2}/[\w./-]+)"(?: with \{type: "json"\})?;\n', re.M
 )
@@ -29,10 +29,10 @@ _STRINGS = re.compile(r"words/(\w+)\.json")
 
 @lru_cache
 def module(languages: tuple[str, ...] | None = None) -> str:
-    """The viewer as one ES module that exports ``mount`` and nothing else.
+    """Return the viewer as one ES module that exports only ``mount``.
 
     Args:
-        languages: string tables to include, English always among them; None = all there are.
+        languages: string tables to include; English is always included; None = all.
 
     Raises:
         ValueError: there is no table for one of the languages.
@@ -48,12 +48,12 @@ def module(languages: tuple[str, ...] | None = None) -> str:
 
 
 def source(name: str) -> str:
-    """One source file, named by its path below ``visualize``."""
+    """Return one source file, named by its path below ``visualize``."""
     return (resources.files("visualize") / name).read_text(encoding="utf-8")
 
 
 def imports_of(name: str) -> list[tuple[str, list[str]]]:
-    """The files a source file imports, in order, named like the file, with the names it takes from each."""
+    """Return the files that a source file imports, in order, and the names it imports from each."""
     if not name.endswith(".js"):
         return []
     folder = posixpath.dirname(name)
@@ -85,12 +85,12 @@ def _joined(name: str, languages: Iterable[str]) -> str:
 
 
 def _read(name: str) -> dict[str, Any]:
-    """The table of a JSON file, without what the viewer never reads."""
+    """Return the table of a JSON file, without the keys that the viewer never reads."""
     table: dict[str, Any] = json.loads(source(name))
     return {key: value for key, value in table.items() if not key.startswith(NOT_CARRIED)}
 
 
 def _bare(text: str) -> str:
-    """Source without comments of their own lines, remarks behind a line, indentation and empty lines."""
+    """Return the source without comments, indentation and empty lines."""
     lines = (line.strip() for line in _REMARK.sub("", _COMMENT.sub("", text)).split("\n"))
     return "\n".join(line for line in lines if line) + "\n"

@@ -1,8 +1,8 @@
-"""Which form of a noun follows a number: the plural rules of CLDR, which ``Intl.PluralRules`` has in browsers."""
+"""Chooses the form of a noun after a number: the plural rules of CLDR, as ``Intl.PluralRules`` in browsers."""
 
 
 def plural_category(language: str, count: int) -> str:
-    """The CLDR category of a whole number below a million.
+    """Return the CLDR category of a whole number below a million.
 
     Args:
         language: code of a language that has a table of sentences.

@@ -37,15 +37,15 @@ class Words:
         self.table = _load(language)
 
     def __call__(self, key: str, /, **values: Any) -> str:
-        """The template ``key`` filled with ``values``."""
+        """Fill the template ``key`` with ``values``."""
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """A number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers`` or ``beams``, the noun in its right form."""
+        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers`` or ``beams``, with the right noun form."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def trial(self, trial: Trial, *, width: int) -> str:
-        """The verdict of one trial with its arithmetic."""
+        """Say the verdict of one trial with its arithmetic."""
         if trial.verdict == "orphaned":
             return self("trial.orphaned")
         if trial.verdict == "unneeded":
@@ -61,9 +61,9 @@ class Words:
         return self(f"trial.{trial.verdict}", u=u, ratio=ratio)
 
     def residual(self, trial: Trial, node: Node) -> str | None:
-        """Where P' comes from; None for a trial without it.
+        """Say where P' comes from; None for a trial without P'.
 
-        The formula stands there only if it gives the recorded number: without replacement, P and Q of the trial
+        The formula is given only if it yields the recorded number: without replacement, P and Q of the trial
         are not those of the node.
         """
         if trial.residual_prob is None:
@@ -76,20 +76,20 @@ class Words:
         return self("trial.ratio", **shown)
 
     def draw(self, draw: Draw) -> str:
-        """How one beam was drawn from the target's law."""
+        """Say how one beam was drawn from the target's law."""
         u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
         sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
 
     def width(self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float]) -> tuple[str, str]:
-        """Why the layer has its width: a sentence, and a short form for the drawing.
+        """Say why the layer has its width: a sentence, and a short form for the drawing.
 
-        The reason follows from the recorded numbers. Without settings it is the recorded reason.
+        The reason is computed from the recorded numbers. Without settings it is the recorded reason.
 
         Args:
             layer: the record.
-            settings: as resolved.
-            chances: what the width was chosen from (``visualize.scenes.chances.chances_of``).
+            settings: the resolved ones; None if unknown.
+            chances: the probabilities that decided the width (``visualize.scenes.chances.chances_of``).
         """
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
@@ -100,7 +100,7 @@ class Words:
         return self(f"width.{reason}", **values, **shown), self(f"width.short_{reason}", **values, **shown)
 
     def outcome(self, layer: Layer) -> str:
-        """What the layer's verdicts led to."""
+        """Say what the layer's verdicts led to."""
         likely = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
         return self(f"outcome.{layer.outcome}{likely}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
@@ -130,7 +130,7 @@ def _at(chances: Sequence[float], count: int) -> float:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """A number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
+    """Write a number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
     if value == 0 or abs(value) >= _PLAIN_FROM:
         places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
         text = _fixed(value, places)
@@ -142,14 +142,14 @@ def number(value: float, digits: int = 2) -> str:
 
 
 def _fixed(value: float, places: int) -> str:
-    """The value with this many places; a tie goes away from zero, as browsers round."""
-    if value * 2.0 ** (places + 1) % 1:  # not even half a last place: no tie
+    """Write the value with this many decimal places; ties round away from zero, as in browsers."""
+    if value * 2.0 ** (places + 1) % 1:  # no tie is possible
         return f"{value:.{places}f}"
     return str(Decimal(value).quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP))
 
 
 def tell_apart(*values: float) -> list[str]:
-    """The numbers with as many digits as it takes for different ones to look different."""
+    """Write the numbers with enough digits that different numbers look different."""
     distinct = len(set(values))
     for digits in range(2, _MOST_DIGITS):
         texts = [number(value, digits) for value in values]
@@ -167,7 +167,7 @@ def _load(language: str) -> dict[str, str]:
 
 
 def known_languages() -> tuple[str, ...]:
-    """Codes of the languages that have a table, sorted."""
+    """Return the codes of the languages that have a table, sorted."""
     names = (entry.name for entry in _folder().iterdir())
     return tuple(sorted(name.removesuffix(".json") for name in names if name.endswith(".json")))
 
