@@ -53,7 +53,7 @@ BROKEN = START + b'"iterations":[' + b",".join([b"{}"] * 100_000) + b"]}"
 
 def test_a_small_file_of_many_broken_entries_ends_at_the_first():
     """Catches a check that collects every error: 370 bytes then cost seconds and more than a gigabyte."""
-    packed = gzip.compress(BROKEN)
+    packed = gzip.compress(BROKEN, mtime=0)
     assert len(packed) < 1000
     tracemalloc.start()
     assert "damaged trace" in error_of(packed)
@@ -133,10 +133,10 @@ def test_a_text_is_measured_to_the_byte(length, before):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(b"[" + b" " * 40 * MIB + b"]"), "unpacked"),
-        (gzip.compress(b"{}") + b"garbage", "not readable"),
-        (gzip.compress(BROKEN)[:-5], "not readable"),
-        (gzip.compress(BROKEN)[:100], "not readable"),
+        (gzip.compress(b"[" + b" " * 40 * MIB + b"]", mtime=0), "unpacked"),
+        (gzip.compress(b"{}", mtime=0) + b"garbage", "not readable"),
+        (gzip.compress(BROKEN, mtime=0)[:-5], "not readable"),
+        (gzip.compress(BROKEN, mtime=0)[:100], "not readable"),
         (b"\x1f\x8b", "not readable"),
     ],
     ids=["bomb", "garbage after the end", "without its end", "half", "magic alone"],
@@ -273,7 +273,7 @@ COMMANDS = {
 def test_every_command_refuses_in_one_line(capsys, tmp_path, plain, command, harm):
     """Catches a command with a way of its own to read a trace."""
     content = {
-        "entries": gzip.compress(BROKEN),
+        "entries": gzip.compress(BROKEN, mtime=0),
         "empty layers": changed(plain, lambda data: data["iterations"][0].update(layers=[], trials=[], draws=[])),
         "deep stats": changed(plain, lambda data: data["result"]["stats"].update(seconds=nested(600))),
     }[harm]
@@ -286,6 +286,6 @@ def test_every_command_refuses_in_one_line(capsys, tmp_path, plain, command, har
 def test_a_site_names_the_trace_it_cannot_read(capsys, tmp_path):
     """Catches a site that reads traces without limits."""
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "t.json.gz").write_bytes(gzip.compress(BROKEN))
+    (tmp_path / "traces" / "t.json.gz").write_bytes(gzip.compress(BROKEN, mtime=0))
     message = refused(capsys, "site", "--traces", str(tmp_path / "traces"), "--output", str(tmp_path / "out"))
     assert "damaged trace" in message
