@@ -1,4 +1,4 @@
-"""The front door: decode a prompt, whole or step by step. What a caller gives is checked here."""
+"""The public functions: decode a prompt, whole or step by step. Arguments are checked here."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -27,18 +27,18 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Update(Snapshot):
-    """What a decode has reached after an iteration, and its record."""
+    """The state that a decode has reached after an iteration, and the record of the iteration."""
 
     _recorder: Recorder | None = None
 
     @property
     def iteration(self) -> Iteration | None:
-        """The trace's record of the iteration; None unless recording."""
+        """Return the trace's record of the iteration; None unless recording."""
         return None if self._recorder is None else self._recorder.latest()
 
     @property
     def trace(self) -> Trace | None:
-        """The trace up to here, written when it is read; None unless recording."""
+        """Return the trace up to here, built when it is read; None unless recording."""
         return None if self._recorder is None else self._recorder.trace()
 
 
@@ -68,7 +68,7 @@ def stream(
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
 ) -> Iterator[Update]:
-    """Decode a prompt, one :class:`Update` per iteration; the last carries the result. Closing it cancels.
+    """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
     Args:
         pair: from :func:`dsbd.load_pair`.
@@ -117,7 +117,7 @@ def planning(
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
-    """What the ``auto`` fields of ``settings`` resolve to on this pair; at least one field must be ``auto``."""
+    """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``."""
     found = _return_value(planning(pair, prompt, settings))
     assert found is not None, "no field is auto"
     return found
@@ -126,7 +126,7 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check
 ) -> Iterator[Update]:
-    """The decoder's snapshots, with the recorder among the observers."""
+    """Yield the decoder's snapshots, with the recorder among the observers."""
     watching = observers if recorder is None else [*observers, recorder]
     with memory_errors("decoding"):
         for snapshot in iterations(start, watching, check):
@@ -155,12 +155,12 @@ def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check:
 
 
 def _has_auto(settings: DecodingSettings) -> bool:
-    """True where the method reads a field that is still ``auto``."""
+    """Return True if the method reads a field that is still ``auto``."""
     return settings.method in DRAFTING_METHODS and settings.is_auto
 
 
 def _return_value(steps: Generator[object, None, Value]) -> Value:
-    """Run a generator to its end; what it returns."""
+    """Run a generator to its end; return what it returns."""
     while True:
         try:
             next(steps)

@@ -1,4 +1,4 @@
-"""Wall-clock time of the phases of a decode."""
+"""Measures the wall-clock time of the phases of a decode."""
 
 import time
 from collections.abc import Iterator
@@ -46,5 +46,5 @@ class PhaseClock:
 
     @property
     def seconds(self) -> float:
-        """All phases together."""
+        """Return the seconds of all phases together."""
         return sum(self.total_seconds.values())

@@ -1,4 +1,4 @@
-"""The decoder: draft, score, verify, commit, yield.
+"""The decoding loop: draft, score, verify, commit, yield.
 
 *Source:* the paper's Algorithm 1; docs/algorithm.md, *One iteration*.
 """
@@ -17,7 +17,7 @@ from dsbd.stopping import Check, never_stop
 
 
 def iterations(start: RunStart, observers: Sequence[Observer] = (), check: Check = never_stop) -> Iterator[Snapshot]:
-    """Decode to the end, one :class:`Snapshot` per iteration; the last carries the result. Closing it cancels.
+    """Decode to the end; yield one :class:`Snapshot` per iteration, the last with the result. Closing it cancels.
 
     Args:
         start: pair, prompt ids and resolved settings, all checked.

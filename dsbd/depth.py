@@ -1,4 +1,4 @@
-"""How deep to draft: chosen for each iteration from the results of the iterations before.
+"""Chooses how deep each iteration drafts, from the results of earlier iterations.
 
 Every choice keeps the law, because the depth depends on earlier iterations alone. No clock is read, so a run with
 the same settings and seed makes the same choices.
@@ -9,17 +9,17 @@ the same settings and seed makes the same choices.
 from collections.abc import Sequence
 
 FORGETTING = 0.95
-"""Each iteration's evidence is multiplied by this when the next one arrives."""
+"""The counts of each iteration are multiplied by this when the next one arrives."""
 PROBE_EVERY = 48
 """While drafting does not pay, one iteration in this many drafts anyway, to notice when drafting pays again."""
 WORTHWHILE = 1.05
-"""How many times the layers per cost of not drafting must be expected: the expectation is only an estimate."""
+"""Drafting must promise this many times the layers per cost of not drafting: the promise is only an estimate."""
 PRIOR_LAYERS = 10.0
-"""At the start the given continuation counts as much as this many observed layers."""
+"""At the start, the given continuation counts as much as this many observed layers."""
 
 
 def expected_layers(continuation: float, depth: int) -> float:
-    """Expected layers of an iteration: 1 + b + ... + b^depth, where each draft layer is passed with probability b."""
+    """Return the expected layers of an iteration: 1 + b + ... + b^depth, if a draft layer passes with probability b."""
     return sum(continuation**layer for layer in range(depth + 1))
 
 

@@ -1,4 +1,4 @@
-"""Every method as settings of the one decoder, so that all share its law, its cache and its result.
+"""Writes every method as settings of the one decoder, so that all share its law, cache and result.
 
 With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
 cache. Width one everywhere is speculative sampling of a chain. Temperature 0 without replacement keeps
@@ -40,7 +40,7 @@ READS = {
 
 
 def resolve(settings: DecodingSettings) -> ResolvedSettings:
-    """Return the settings that the decoder runs: fields that the method does not read get the values it implies.
+    """Return the settings that the decoder runs; fields that the method does not read get the values it implies.
 
     Fields that are ``auto`` must be planned before (``dsbd.auto``), unless the method does not read them.
     """

@@ -1,7 +1,7 @@
-"""What the target says comes next, for the nodes that verification asks about.
+"""The target's laws of the next token, at the nodes that verification asks about.
 
-On a GPU the rows of all nodes are in the one copy of the iteration, needed or not. On a CPU the host can read the
-logits directly, so only the rows of the beams that are alive are made, layer by layer.
+On a GPU the one copy of the iteration contains the rows of all nodes, needed or not. On a CPU the host can read the
+logits directly, so it makes only the rows of the alive beams, layer by layer.
 """
 
 from collections.abc import Sequence
@@ -21,27 +21,27 @@ class NextTokens(Protocol):
     """The target's next-token rows of one iteration."""
 
     def name(self, nodes: Sequence[Node | None]) -> None:
-        """Say which node each row is: the input beams, then the slots as they were fed; None is no node."""
+        """Set the node of each row: the input beams, then the slots as they were fed; None = no node."""
         ...
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """The row after each of these nodes."""
+        """Return the row after each of these nodes."""
         ...
 
     def log_prob(self, node: Node) -> float:
-        """Raw log p_target(token | parent) of a forest node, nats."""
+        """Return the raw log p_target(token | parent) of a forest node, nats."""
         ...
 
 
 class _Named:
-    """Which row is whose."""
+    """Knows which row belongs to which node."""
 
     def name(self, nodes: Sequence[Node | None]) -> None:
         self._place = {node: place for place, node in enumerate(nodes) if node is not None}
         self._first = len(nodes)
 
     def _slot(self, node: Node, slots: int) -> int:
-        """Place of a forest node among the slots, which stand behind the input beams."""
+        """Return the place of a forest node among the slots; the slots come after the input beams."""
         return self._place[node] - (self._first - slots)
 
 
@@ -50,8 +50,8 @@ class NextTokensOnDemand(_Named):
 
     Args:
         logits: [rows, vocabulary].
-        parents: [slots] row that each slot stands below.
-        tokens: [slots].
+        parents: [slots] the row of each slot's parent.
+        tokens: [slots] ids.
         top_k: tokens kept of each row; 0 is all.
     """
 
@@ -105,11 +105,11 @@ class NextTokensCopied(_Named):
 
 
 def require_numbers(log_probs: np.ndarray, role: str) -> None:
-    """Refuse log-probabilities that hold a NaN; one NaN among a row's logits makes all of the row NaN.
+    """Refuse log-probabilities with a NaN; one NaN among a row's logits makes the whole row NaN.
 
     Args:
         log_probs: on the host, of any shape; minus infinity is a number here.
-        role: ``target`` or ``draft``, for the message.
+        role: ``target`` or ``draft``; the message names it.
 
     Raises:
         ModelError: there is a NaN.
@@ -122,7 +122,7 @@ def require_numbers(log_probs: np.ndarray, role: str) -> None:
 
 
 def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
+    """Return the likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
 
     Returns:
         tokens [rows, k], their raw log-probabilities [rows, k], and those of all tokens [rows, vocabulary].

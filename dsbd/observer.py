@@ -21,13 +21,13 @@ class RunStart:
     prompt: str
     prompt_ids: Sequence[int]
     settings: "ResolvedSettings"
-    """As resolved for the method."""
+    """The settings as resolved for the method."""
     root: "Node"
 
 
 @dataclass(frozen=True)
 class IterationEnd:
-    """One iteration, complete."""
+    """A complete iteration."""
 
     index: int
     input_beams: Sequence["Beam"]
@@ -39,20 +39,20 @@ class IterationEnd:
     slots_scored: int
     slots_kept: int
     seconds: dict[str, float]
-    """Per phase. The commit phase is still running when this is made, so its share ends here."""
+    """Seconds per phase. The commit phase still runs when this record is made; its time is counted up to here."""
 
 
 class Observer:
-    """Base class; every call does nothing."""
+    """The base class of observers; every call does nothing."""
 
     def on_start(self, start: RunStart) -> None:
-        """The prompt is encoded and the settings are resolved."""
+        """Take the start; the prompt is encoded and the settings are resolved."""
 
     def on_iteration(self, iteration: IterationEnd) -> None:
-        """An iteration was committed."""
+        """Take an iteration that was committed."""
 
     def on_finish(self, result: "DecodingResult") -> None:
-        """The result is final. Not called for a decode that was cancelled or stopped."""
+        """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
 class ObserverSet(Observer):

@@ -8,9 +8,9 @@ if TYPE_CHECKING:
     from dsbd.tracing.trace import Trace
 
 ITERATION_PHASES = ("draft", "score", "verify", "commit")
-"""What each iteration goes through, in order."""
+"""The phases of an iteration, in order."""
 PHASES = ("prefill", *ITERATION_PHASES)
-"""What a decode goes through; :class:`Stats` has ``<phase>_seconds`` for each."""
+"""The phases of a decode; :class:`Stats` has ``<phase>_seconds`` for each."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class DecodedBeam:
     """Sum of the target's raw token log-probabilities, nats."""
     score: float
     finished: bool
-    """True where it ended by EOS, False where it was alive at the limit."""
+    """True if it ended by EOS, False if it was alive at the limit."""
     multiplicity: int
     """How often the beam was drawn; more than 1 only with replacement."""
 
@@ -41,7 +41,7 @@ class Stats:
     """Forwards of the target, the prompt's included."""
     draft_calls: int
     seconds: float
-    """All phases, prefill included."""
+    """Seconds of all phases, prefill included."""
     prefill_seconds: float
     draft_seconds: float
     score_seconds: float
@@ -51,7 +51,7 @@ class Stats:
     """layers / (seconds - prefill_seconds)."""
     layers_per_iteration: float
     acceptance_rate: float | None
-    """accepted / (accepted + rejected); None where nothing was tried."""
+    """accepted / (accepted + rejected); None if no draft was tried."""
     accepted: int
     rejected: int
     orphaned: int
@@ -71,16 +71,16 @@ class Stats:
 
 @dataclass(frozen=True)
 class DecodingResult:
-    """The returned hypothesis, all hypotheses, and what it took."""
+    """The returned hypothesis, all hypotheses, and the counts and times."""
 
     text: str
-    """Without special tokens."""
+    """The text of the returned hypothesis, without special tokens."""
     token_ids: list[int]
     """Generated ids of the returned hypothesis, EOS included if drawn."""
     beams: list[DecodedBeam]
     """All hypotheses, best score first."""
     stats: Stats
     settings: "ResolvedSettings"
-    """As resolved for the method."""
+    """The settings as resolved for the method."""
     trace: "Trace | None"
-    """None unless recorded."""
+    """The trace; None unless recorded."""

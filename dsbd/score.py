@@ -1,4 +1,4 @@
-"""Scoring: one target forward over the whole forest. The only caller of the target model.
+"""Scores the whole forest in one target forward. The only caller of the target model.
 
 What verification needs comes to the host in one copy: the laws and draws of the draft stage, the
 uniforms of the iteration and, from a GPU, the target's next-token rows of every node.
@@ -41,7 +41,7 @@ def score(
     settings: ResolvedSettings,
     generator: torch.Generator,
 ) -> Scored:
-    """Run the target over the input beams' last tokens and all forest slots, and copy the outcome once.
+    """Run the target over the input beams' last tokens and all forest slots, and copy the results once.
 
     Slots are fed drafts first, layer by layer, then cover nodes, layer by layer.
     """
@@ -63,14 +63,14 @@ def score(
 
 
 def is_at_hand(logits: torch.Tensor) -> bool:
-    """True if the host can read the logits without a copy."""
+    """Return True if the host can read the logits without a copy."""
     return logits.device.type == "cpu"
 
 
 def _feed_of(
     layers: Sequence[DraftedLayer], width: int, beams: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
-    """Tokens [N] and parents [N] of all slots, drafts before covers, and the sizes of their groups."""
+    """Return tokens [N] and parents [N] of all slots, drafts before cover nodes, and the sizes of their groups."""
     if not layers:
         none = torch.empty(0, dtype=torch.int64, device=device)
         return none, none, []
@@ -128,7 +128,7 @@ class _HostLayer(NamedTuple):
 
     @staticmethod
     def read(host: _Host, vocabulary: int) -> "_HostLayer":
-        """The parts in the order of :func:`_parts`."""
+        """Read the parts in the order of :func:`_parts`."""
         parents, tokens = np.divmod(host.ints(), vocabulary)
         layer = _HostLayer(parents, tokens, host.floats(), host.floats(), host.ints().tolist())
         require_numbers(layer.log_probs, "draft")
@@ -136,7 +136,7 @@ class _HostLayer(NamedTuple):
 
 
 class _ForestBuilder:
-    """Turns slots into nodes: one object per content, duplicates and inert slots left out."""
+    """Turns slots into nodes: one node per content, without duplicates and inert slots."""
 
     def __init__(
         self,
@@ -169,9 +169,9 @@ class _ForestBuilder:
         return Scored(Forest(self.beams, layers), self.next_tokens, self.uniforms, self.log_probs, nodes)
 
     def _slots(self, above: Sequence[Node | None], drafted: _HostLayer) -> list[Node | None]:
-        """The node of each slot; None where an earlier slot is that node, or where there is none.
+        """Return the node of each slot; None if an earlier slot is that node, or if there is no node.
 
-        A draft exists where Q > 0; a cover node wherever it is possible at all.
+        A draft is a node if Q > 0; a cover node if its probability is not 0.
         """
         seen, slots = set[int](), list[Node | None]()
         parents, tokens = drafted.parents[drafted.chosen].tolist(), drafted.tokens[drafted.chosen].tolist()

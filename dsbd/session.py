@@ -20,32 +20,32 @@ from dsbd.score import Scored
 from dsbd.stopping import Check
 
 LONG = 1024
-"""Room for this many new tokens is made at once; a longer decode makes more room later."""
+"""The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
 
 
 def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
-    """How many draft layers let verification go on, and whether one ended it."""
+    """Return how many draft layers let verification go on, and whether one ended it."""
     return sum(layer.continues for layer in layers), layers[-1].outcome == "short"
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What a decode has reached after an iteration."""
+    """The state that a decode has reached after an iteration."""
 
     pair: Pair
     candidates: Sequence[Hypothesis]
-    """Hypotheses that the result can still be, or can still descend from; best score first."""
+    """Hypotheses that can still be the result, or can still grow into it; best score first."""
     result: DecodingResult | None
     """Set in the last snapshot."""
 
     @property
     def text(self) -> str:
-        """Text of the hypothesis that is best so far; may change."""
+        """Return the text of the hypothesis that is best so far; it may change."""
         return self.pair.decode(self.candidates[0].node.token_ids()) if self.result is None else self.result.text
 
     @property
     def settled_text(self) -> str:
-        """The beginning that every possible result shares; only grows."""
+        """Return the beginning that every possible result shares; it only grows."""
         if self.result is not None:
             return self.result.text
         settled = common_prefix(hypothesis.node for hypothesis in self.candidates)
@@ -74,7 +74,7 @@ class Session:
         self._counts: Counter[str] = Counter()
 
     def _slots_expected(self) -> int:
-        """Prompt, one sequence of new tokens, the largest forest, and some room for beams that lie apart."""
+        """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
         settings = self.settings
         forest = settings.draft_depth * (settings.draft_width + settings.cover_width) + settings.max_width
         return len(self._start.prompt_ids) + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
@@ -85,24 +85,24 @@ class Session:
 
     @property
     def room(self) -> int:
-        """Tokens that may still be generated."""
+        """Return how many tokens may still be generated."""
         return self.settings.max_new_tokens - self._length
 
     @property
     def done(self) -> bool:
-        """No beam is alive, or the limit is reached."""
+        """Return True if no beam is alive or the limit is reached."""
         return not self.beams or self.room == 0
 
     def prefill(self) -> None:
-        """Both models take in the prompt."""
+        """Feed the prompt to both models."""
         for row in self._rows:
             row.prefill(self._start.prompt_ids, self._start.root)
 
     def commit(self, scored: Scored, layers: Sequence[VerifiedLayer]) -> IterationEnd:
-        """Finish the beams that ended, keep the last layer's beams, and free the cache slots they do not need."""
+        """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
-        if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft
+        if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft model
             self.drafter.row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
         self.depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         for layer in layers:
@@ -127,7 +127,7 @@ class Session:
         )
 
     def snapshot(self, result: DecodingResult | None = None) -> Snapshot:
-        """Return what is reached now. Of the finished hypotheses only the best can still be returned."""
+        """Return the present state. Of the finished hypotheses only the best one can still be returned."""
         alive = [score_hypothesis(beam, self.settings.length_penalty, False) for beam in self.beams]
         best = sorted(self._finished, key=lambda hypothesis: -hypothesis.score)[:1]
         candidates = sorted(best + alive, key=lambda hypothesis: -hypothesis.score)

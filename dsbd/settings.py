@@ -16,7 +16,7 @@ AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """Settings of every method; a table in the README says which fields each method reads.
+    """Settings of every method; a table in docs/methods.md says which fields each method reads.
 
     Symbols of the paper: gamma = ``draft_depth``, W_S = ``draft_width``, W_min = ``min_width``,
     t = ``width_threshold``.
@@ -28,19 +28,20 @@ class DecodingSettings:
     method: str = "dsbd"
     """One of :data:`METHODS`."""
     max_new_tokens: int = 64
-    """Exact limit of generated tokens, EOS included. 1 to 32,768."""
+    """The limit of generated tokens, EOS included, never exceeded. 1 to 32,768."""
     draft_depth: int | Literal["auto"] = 4
     """Layers drafted per iteration. 0 (no drafting) to 32, or ``auto``."""
     draft_width: int | Literal["auto"] = 6
     """Nodes per layer: drafts of a sampled forest, the likeliest pairs of a likely one. 1 to 256,
     or ``auto``."""
     min_width: int = 1
-    """Beams every layer yields at least. 1 to 64."""
+    """The least number of beams that a layer yields. 1 to 64."""
     max_width: int | None = None
-    """Beams a layer yields at most, and beams of a bonus layer; None = the larger of min_width and draft_width,
-    or of min_width and num_beams where the forest is likely or the width ``auto``."""
+    """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
+    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``."""
     width_threshold: float = 0.7
-    """Widen while P(at least that many accepted), in a likely forest P(that many all land), reaches this. 0 to 1."""
+    """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
+    P(K draws all land). 0 to 1."""
     replacement: bool = True
     """True: beams are drawn independently and may repeat. False: no two beams are equal."""
     input_beams: int | None = None
@@ -114,7 +115,7 @@ class DecodingSettings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
-        """Settings from plain data. Raises: SettingsError for an unknown field or a bad value."""
+        """Make settings from plain data. Raises: SettingsError for an unknown field or a bad value."""
         known = {field.name for field in fields(cls)}
         for name in values:
             if name not in known:

@@ -1,6 +1,6 @@
-"""Stopping a decode inside an iteration: the host is asked before each forward of a model.
+"""Stops a decode inside an iteration: before each forward of a model, the host is asked whether to stop.
 
-A forward is where the time goes, so a decode stops within one forward; what lies between two forwards takes
+Most time goes into forwards, so a decode stops within the time of one forward; the work between two forwards takes
 milliseconds.
 """
 
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dsbd.errors import StoppedError
 
 Check = Callable[[], None]
-"""Called before each forward of a model; raises StoppedError where the decode is to stop."""
+"""A function that is called before each forward of a model; it raises StoppedError to stop the decode."""
 
 
 def never_stop() -> None:
-    """The check of a decode that nobody wants to stop."""
+    """Do nothing: the check of a decode that cannot be stopped."""
 
 
 def check_of(stop: Callable[[], bool] | None) -> Check:
-    """A check that raises once ``stop`` returns True."""
+    """Return a check that raises StoppedError once ``stop`` returns True."""
     if stop is None:
         return never_stop
 

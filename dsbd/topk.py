@@ -1,4 +1,4 @@
-"""The likeliest entries of rows, ties to the lowest place (bfloat16 logits tie often)."""
+"""Finds the largest entries of rows, ties to the lowest place (bfloat16 logits tie often)."""
 
 import torch
 
@@ -7,7 +7,7 @@ _BLOCK = 64
 
 
 def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Places and values of the largest entries of rows, best first, ties to the lowest place.
+    """Return places and values of the largest entries of rows, best first, ties to the lowest place.
 
     Rows of float64 (the tests' models) are sorted. Of float32, value and place together make one integer key, so
     no two keys tie. Long rows are searched in two steps: the ``count`` best entries lie in the ``count`` blocks
@@ -32,7 +32,7 @@ def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Values and places [min(count, n)] of the largest entries of one row [n], best first, ties as they come.
+    """Return values and places [min(count, n)] of the largest entries of one row [n], best first, ties in any order.
 
     Searched in two steps: entries that lie a stride apart make a group, and the ``count`` best entries lie in the
     ``count`` groups whose largest entries are best.
@@ -50,10 +50,10 @@ def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Te
 
 
 def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The entries [rows, count * block] of the blocks that can hold the best, and their places."""
+    """Return the entries [rows, count * block] of the blocks that can contain the best, and their places."""
     rows, size = values.shape
     blocks = -(-size // _BLOCK)
-    if size % _BLOCK:  # padding copies, even by nothing
+    if size % _BLOCK:  # padding makes a copy, even if it adds nothing
         values = torch.nn.functional.pad(values, (0, blocks * _BLOCK - size), value=-torch.inf)
     grid = values.view(rows, blocks, _BLOCK)
     numbers = torch.arange(blocks, device=values.device)
@@ -65,7 +65,7 @@ def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def _keys(values: torch.Tensor, lowest_first: torch.Tensor) -> torch.Tensor:
-    """Integers that sort like the values and, among equals, like ``lowest_first``."""
+    """Return integers that sort like the values and, among equal values, like ``lowest_first``."""
     bits = values.add(0.0).view(torch.int32)  # -0.0, which sorts below 0.0, becomes 0.0
     bits.bitwise_xor_((bits >> 31).bitwise_and_(_SIGN))
     return bits.to(torch.int64).bitwise_left_shift_(32).bitwise_or_(lowest_first)

@@ -1,4 +1,4 @@
-"""What ``auto`` resolves to: the forest that decodes fastest on this pair and device, found by trying a few.
+"""Resolves ``auto``: finds the forest that decodes fastest on this pair and device by trying a few.
 
 Each candidate decodes the start of the prompt. Two numbers are measured: how often a draft layer lets verification go
 on, and the seconds of an iteration. They give the expected layers per second at every depth, because the cost of an
@@ -27,9 +27,9 @@ HEADROOM = 2
 NARROWER = 0.25
 """A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
 SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
-"""Draft and cover width of the sampled forests tried."""
+"""Draft width and cover width of the sampled forests that are tried."""
 LIKELY = (12, 24, 48)
-"""Nodes per layer of the likely forests tried."""
+"""Nodes per layer of the likely forests that are tried."""
 
 
 class TrialRun(NamedTuple):
@@ -41,21 +41,21 @@ class TrialRun(NamedTuple):
     passed: int
     """Draft layers that let verification go on."""
     stopped: int
-    """Draft layers that ended it."""
+    """Draft layers that ended verification."""
     beams: int
     """Beams over all layers, duplicates counted."""
 
 
 @dataclass(frozen=True)
 class MeasuredForest:
-    """A candidate, measured."""
+    """A candidate and its measurements."""
 
     forest: str
     draft_width: int
     cover_width: int
     draft_depth: int
     seconds: float
-    """Of an iteration: the lower quartile, because disturbances only ever make a measured time longer."""
+    """Seconds of an iteration: the lower quartile, because disturbances only make a measured time longer."""
     continuation: float
     """How often a draft layer let verification go on."""
     mean_width: float
@@ -68,9 +68,9 @@ class Plan:
     values: dict[str, Any]
     """Fields of the settings."""
     trials: list[MeasuredForest]
-    """The first is beam sampling."""
+    """The first one is beam sampling."""
     layers_per_second: float
-    """Expected, of the chosen candidate at its best depth."""
+    """Expected layers per second of the chosen candidate at its best depth."""
     sentence: str
 
 
@@ -86,13 +86,13 @@ PlanKey = tuple[object, ...]
 
 
 def plan_key(settings: DecodingSettings) -> PlanKey:
-    """Equal for settings that share a plan."""
+    """Return the key of the plan for these settings; settings that share a plan have equal keys."""
     apart = {"seed": 0, "max_new_tokens": 1, "length_penalty": 1.0}
     return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
 
 
 def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:
-    """Try the candidates one by one and choose; yields the progress after each trial. Closing it cancels.
+    """Try the candidates one by one and choose; yield the progress after each trial. Closing the generator cancels.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
@@ -118,7 +118,7 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
 
 
 def _finalists(trials: Sequence[MeasuredForest]) -> list[int]:
-    """Places of beam sampling, of the first forest, and of the other forests with the highest expected speed."""
+    """Return the places of beam sampling, the first forest, and the other forests with the highest expected speed."""
     baseline = trials[0]
     others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
     return [0, 1, *others[: FINALISTS - 1]]
@@ -193,13 +193,13 @@ def _lower_quartile(values: Sequence[float]) -> float:
 
 
 def _rates(baseline: MeasuredForest, trial: MeasuredForest) -> dict[int, float]:
-    """Expected layers per second at each depth up to the one tried."""
+    """Return the expected layers per second at each depth up to the one tried."""
     depths = range(1, trial.draft_depth + 1)
     return {depth: expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth) for depth in depths}
 
 
 def _seconds(baseline: MeasuredForest, trial: MeasuredForest, depth: int) -> float:
-    """An iteration of another depth, linear between no drafting and the depth tried."""
+    """Return the seconds of an iteration of another depth, linear between depth 0 and the depth tried."""
     if trial.draft_depth == 0:
         return baseline.seconds
     return baseline.seconds + (trial.seconds - baseline.seconds) * depth / trial.draft_depth

@@ -1,4 +1,4 @@
-"""Trial decodes for ``auto``: what each measures, and the plans made of them, remembered for each pair."""
+"""Makes the trial decodes for ``auto``, and remembers the plans made from them for each pair."""
 
 from collections.abc import Generator
 from weakref import WeakKeyDictionary
@@ -17,14 +17,14 @@ _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
 
 
 def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
-    """The plans made for this pair so far; they are forgotten with the pair."""
+    """Return the plans made for this pair so far; they are forgotten with the pair."""
     return _notebook.setdefault(pair, {})
 
 
 def run_trials(
     pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
 ) -> Generator[PlanProgress, None, Plan]:
-    """Make the plan for settings with a field ``auto``, or take the known one; closing it cancels.
+    """Make the plan for settings with a field ``auto``, or take the known one; closing the generator cancels.
 
     Args:
         pair: with a draft model.
@@ -42,7 +42,7 @@ def run_trials(
 
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> TrialRun:
-    """Decode, and only count."""
+    """Decode and return the counts."""
     tally = Tally()
     for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally], check):
         pass
@@ -65,5 +65,5 @@ class Tally(Observer):
         self._beams += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)
 
     def trial_run(self) -> TrialRun:
-        """What was counted."""
+        """Return what was counted."""
         return TrialRun(self._seconds, self._layers, self._passed, self._stopped, self._beams)

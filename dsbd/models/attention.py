@@ -1,7 +1,8 @@
-"""Attention under a mask without copying the keys and values of grouped queries.
+"""Computes attention under a mask without copying the keys and values of grouped queries.
 
 With a mask, the stock path repeats keys and values once per query head of a group, in every layer of every
-forward. Here the heads of a group become rows of one longer query instead: the same sums, nothing copied.
+forward. Here the heads of a group become rows of one longer query instead: the sums are the same, and nothing is
+copied.
 
 *Source:* ``AttentionInterface`` of transformers; docs/algorithm.md, *The engine*.
 """
@@ -25,14 +26,14 @@ def packed_attention(
     scaling: float | None = None,
     **extra: Any,
 ) -> tuple[torch.Tensor, None]:
-    """Scaled dot-product attention of grouped queries.
+    """Compute scaled dot-product attention of grouped queries.
 
     Args:
         module: the attention layer.
         query: [rows, heads, n, size].
         key: [rows, groups, slots, size].
         value: [rows, groups, slots, size].
-        attention_mask: additive [rows, 1, n, slots]; None is the stock path's business.
+        attention_mask: additive [rows, 1, n, slots]; with None the stock path is used.
         scaling: of the scores; None is 1 / sqrt(size).
         extra: passed on to the stock path.
 

@@ -1,9 +1,9 @@
-"""Keys and values of one cache row, in buffers that are moved within.
+"""Keeps the keys and values of one cache row in buffers, and moves them inside these buffers.
 
-The row holds the prompt once, then the slots of the live trie, then the forest being scored. After
-an iteration the slots worth keeping move to the front of what follows the settled part. Layers of
+The row holds the prompt once, then the slots of the live trie, then the forest that is scored. After
+an iteration the slots that are kept move to the place right behind the settled part. Layers of
 equal shape share one buffer, so that a move is two operations for all of them. The buffers are made
-for as many slots as a decode is expected to need, and grow only where it needs more.
+for as many slots as a decode is expected to need, and grow only if it needs more.
 """
 
 from collections.abc import Sequence
@@ -17,26 +17,26 @@ GROWTH_SLOTS = 64
 
 
 class LayerShape(NamedTuple):
-    """What one slot of an attention layer holds."""
+    """The shape of the keys and values that one slot of an attention layer holds."""
 
     keys: tuple[int, int]
-    """Heads, and size of each."""
+    """Number of heads, and size of each."""
     values: tuple[int, int]
     dtype: torch.dtype
 
     @property
     def slot_bytes(self) -> int:
-        """Bytes of one slot, keys and values."""
+        """Return the bytes of one slot, keys and values."""
         return sum(heads * size for heads, size in (self.keys, self.values)) * self.dtype.itemsize
 
 
 class _ShapeProbe(CacheLayerMixin):
-    """Keeps nothing; notes the shape of what passes through."""
+    """Keeps nothing; notes the shapes of keys and values."""
 
     is_sliding = False
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
@@ -56,7 +56,7 @@ class _ShapeProbe(CacheLayerMixin):
 
 
 class ShapeProbe(Cache):
-    """A cache for one forward, after which ``shapes`` says what a cache of this model must hold."""
+    """A cache for one forward; after it, ``shapes`` returns the shapes of the model's layers."""
 
     def __init__(self, layer_count: int) -> None:
         self._probes = [_ShapeProbe() for _ in range(layer_count)]
@@ -64,14 +64,14 @@ class ShapeProbe(Cache):
 
     @property
     def shapes(self) -> list[LayerShape]:
-        """One per layer."""
+        """Return the shape of each layer."""
         return [probe.shape for probe in self._probes]
 
 
 class ForestCacheLayer(CacheLayerMixin):
     """One attention layer's slots: ``keys`` and ``values`` [1, heads, slots, size], the first ``length`` in use.
 
-    It is never a sliding layer: which keys a query sees is the mask's business alone.
+    It is never a sliding layer: the mask alone decides which keys a query sees.
     """
 
     is_sliding = False
@@ -84,12 +84,12 @@ class ForestCacheLayer(CacheLayerMixin):
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """The buffers are there already."""
+        """Do nothing: the buffers exist already."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Write the states of new slots behind those in use; returns views of all slots in use."""
+        """Write the states of new slots behind those in use; return views of all slots in use."""
         end = self.length + key_states.shape[-2]
         self.keys[:, :, self.length : end] = key_states
         self.values[:, :, self.length : end] = value_states
@@ -120,7 +120,7 @@ class ForestCache(Cache):
         super().__init__(layers=list(self.rows))
         places: dict[tuple[tuple[int, int], torch.dtype], int] = {}
         self.layout: list[tuple[tuple[int, int], tuple[int, int]]] = []
-        """Per layer, which buffer and which place in it has the keys, and which the values."""
+        """For each layer: the buffer and the place in it of the keys, then of the values."""
         kinds = list(dict.fromkeys((part, shape.dtype) for shape in shapes for part in (shape.keys, shape.values)))
         for shape in shapes:
             own = []
@@ -130,7 +130,7 @@ class ForestCache(Cache):
                 own.append((kinds.index(kind), places[kind]))
             self.layout.append((own[0], own[1]))
         self.slot_bytes = sum(shape.slot_bytes for shape in shapes)
-        """Bytes one slot takes over all layers."""
+        """Bytes of one slot over all layers."""
         self.buffers: list[torch.Tensor] = []
         """[places, 1, heads, slots, size], keys or values of equal shape."""
         self.adopt(
@@ -140,21 +140,21 @@ class ForestCache(Cache):
             ]
         )
         self.peak_bytes = self.bytes
-        """Bytes allocated at the fullest moment: while the buffers grow, the old and the new ones."""
+        """The most bytes allocated at one time: while the buffers grow, the old and the new ones."""
 
     @property
     def length(self) -> int:
-        """Slots in use."""
+        """Return the number of slots in use."""
         return self.rows[0].length
 
     @property
     def capacity(self) -> int:
-        """Slots there is room for."""
+        """Return the number of slots that there is room for."""
         return int(self.buffers[0].shape[3])
 
     @property
     def bytes(self) -> int:
-        """Bytes of all buffers."""
+        """Return the bytes of all buffers."""
         return self.capacity * self.slot_bytes
 
     def reserve(self, slots: int) -> None:
@@ -171,13 +171,13 @@ class ForestCache(Cache):
         self.peak_bytes = max(self.peak_bytes, before + self.bytes)
 
     def adopt(self, buffers: list[torch.Tensor]) -> None:
-        """Use these buffers from now on; what is in use must be in them."""
+        """Use these buffers from now on; they must contain the slots in use."""
         self.buffers = buffers
         for row, ((group, place), (other_group, other_place)) in zip(self.rows, self.layout, strict=True):
             row.keys, row.values = buffers[group][place], buffers[other_group][other_place]
 
     def extend(self, count: int) -> None:
-        """Count slots that were written behind the ones in use."""
+        """Add slots that were written behind the ones in use to the count."""
         for row in self.rows:
             row.length += count
 

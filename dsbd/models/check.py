@@ -1,4 +1,4 @@
-"""Checks at load whether a model sees a forest in one cache row as it sees each path alone.
+"""Checks at load that a model gives the same logits for a forest in one cache row as for each path alone.
 
 Models with position biases of their own (ALiBi), recurrent states or unusual layers fail the check.
 """
@@ -16,21 +16,21 @@ from dsbd.models.rows import ForestRow, PathRows, Row, new_row
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
-"""Allowed root mean square error over the spread of the logits. Rounding is far below, a wrong mask far above."""
+"""Allowed root mean square error over the spread of the logits. Rounding is far below it, a wrong mask far above."""
 
 _PROMPT_SIZE = 7
-_PARENTS = (0, 0, 1, 1, 2)  # five nodes: two roots' children 1 and 2, then 3 and 4 below 1, 5 below 2
+_PARENTS = (0, 0, 1, 1, 2)  # five nodes: 1 and 2 below the root, then 3 and 4 below 1, and 5 below 2
 _LAYERS = (2, 3)
 
 MakeRow = Callable[[LanguageModel], Row]
 
 
 class ForestCheck(NamedTuple):
-    """Outcome of the check."""
+    """The outcome of the check."""
 
     passed: bool
     error: float
-    """Root mean square error of the logits over their spread; infinite where the model raised."""
+    """Root mean square error of the logits over their spread; infinite if the model raised an error."""
     reason: str
 
 
@@ -52,7 +52,7 @@ def check_engine(model: LanguageModel) -> ForestCheck:
 
 
 def _compare(model: LanguageModel, tried: MakeRow, trusted: MakeRow, names: str) -> ForestCheck:
-    """Run the same forests through two kinds of row; an exception of the tried one is a failed check."""
+    """Run the same forests through two kinds of row; if the tried one raises, the check has failed."""
     try:
         ours = _two_iterations(tried(model), model)
     except (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError) as error:
@@ -66,7 +66,7 @@ def _compare(model: LanguageModel, tried: MakeRow, trusted: MakeRow, names: str)
 
 
 def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
-    """Logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first."""
+    """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first."""
     device, vocabulary = model.device, model.vocabulary_size
     tokens = [(37 * place + 11) % vocabulary for place in range(_PROMPT_SIZE + len(_PARENTS))]
     root = Node(None, -1, 0)

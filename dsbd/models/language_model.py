@@ -13,49 +13,49 @@ from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
 
 @dataclass(frozen=True)
 class LanguageModel:
-    """A causal model and what the decoder must know about it."""
+    """A causal model, with the facts about it that the decoder needs."""
 
     model: Any
     id: str
     revision: str | None = None
     attention: str = "forest"
-    """``forest``: one cache row holds all beams; ``paths``: one row per path, for models the former fails on."""
+    """``forest``: one cache row holds all beams; ``paths``: one row per path, for models on which ``forest`` fails."""
     vocabulary_limit: int | None = None
-    """Columns of the logits that are tokens of the pair, where the model pads its vocabulary."""
+    """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
-    """``eager``; ``traced``: without the model's Python; ``graph``: forwards of fixed shape, captured and replayed."""
+    """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and replayed."""
 
     @cached_property
     def device(self) -> torch.device:
-        """Where inputs go."""
+        """Return the device of the inputs."""
         device: torch.device = self.model.get_input_embeddings().weight.device
         return device
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the weights."""
+        """Return the dtype of the weights."""
         dtype: torch.dtype = self.model.dtype
         return dtype
 
     @cached_property
     def config(self) -> Any:
-        """The text configuration."""
+        """Return the configuration of the text model."""
         return self.model.config.get_text_config(decoder=True)
 
     @property
     def vocabulary_size(self) -> int:
-        """Columns of the logits."""
+        """Return the number of columns of the logits."""
         return self.vocabulary_limit or int(self.config.vocab_size)
 
     @property
     def context_size(self) -> int | None:
-        """Positions the model was made for; None if its configuration does not say."""
+        """Return the number of positions that the model was made for; None if its configuration does not say."""
         size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
         return int(size) if size else None
 
     @cached_property
     def windows(self) -> dict[str, int | None]:
-        """Attention window per layer type: ``{"full_attention": None}`` where every query sees everything.
+        """Return the attention window of each layer type: ``{"full_attention": None}`` if every query sees all keys.
 
         Models that mix windows take one mask per layer type.
         """
@@ -73,14 +73,14 @@ class LanguageModel:
 
     @cached_property
     def layer_shapes(self) -> list[LayerShape]:
-        """What a cache of this model must hold, found by a forward of one token."""
+        """Return the shapes of the keys and values of each layer, found by a forward of one token."""
         probe = ShapeProbe(int(self.config.num_hidden_layers))
         with torch.inference_mode():
             self.forward(torch.zeros(1, 1, dtype=torch.int64, device=self.device), cache=probe)
         return probe.shapes
 
     def new_cache(self, slots: int = 0) -> ForestCache:
-        """An empty cache row with room for ``slots`` slots."""
+        """Return an empty cache row with room for ``slots`` slots."""
         return ForestCache(self.layer_shapes, slots, self.device)
 
     def forward(
@@ -92,15 +92,15 @@ class LanguageModel:
         cache: Cache | None = None,
         last_only: bool = False,
     ) -> torch.Tensor:
-        """Logits after each token.
+        """Return the logits after each token.
 
         Args:
             tokens: ids [rows, n], int64.
             positions: [rows, n], int64; None counts from 0.
-            mask: additive [1, 1, n, slots] in the model's dtype (0 seen, minimum unseen), or one per layer type;
+            mask: additive [1, 1, n, slots] in the model's dtype (0 = seen, minimum = not seen), or one per layer type;
                 None is causal.
             cache: row that the tokens' keys and values are appended to.
-            last_only: logits of the last token only, where the model can.
+            last_only: return logits of the last token only, if the model can.
 
         Returns:
             [rows, n or 1, vocabulary], in the model's dtype.

@@ -1,4 +1,4 @@
-"""Out of memory, said in one sentence with a remedy."""
+"""Turns errors of missing memory into one sentence with a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ import torch
 from dsbd.errors import ModelError
 
 _CPU_WORDS = "DefaultCPUAllocator"
-"""torch has no error class of its own for a CPU without memory; its allocator's name is in the message."""
+"""torch has no error class for a CPU without memory; the name of its allocator is in the message."""
 
 
 @contextmanager
@@ -16,7 +16,7 @@ def memory_errors(doing: str) -> Iterator[None]:
     """Turn the errors of torch and Python that mean "out of memory" into one of this package.
 
     Args:
-        doing: what the block does, for the message.
+        doing: what the block does; the message says it.
 
     Raises:
         ModelError: memory ran out.
@@ -34,5 +34,5 @@ def memory_errors(doing: str) -> Iterator[None]:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """True for the errors of torch and Python that mean that memory ran out."""
+    """Return True for the errors of torch and Python that mean that memory ran out."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _CPU_WORDS in str(error)

@@ -1,4 +1,4 @@
-"""A target and a draft model that share a vocabulary, loaded and checked."""
+"""Loads and checks a target and a draft model that share a vocabulary."""
 
 import logging
 import os
@@ -37,23 +37,23 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """What decoding needs: the models, the tokenizer, and which ids end a text. A pair is equal to itself only."""
+    """The models, the tokenizer, and the ids that end a text. A pair is equal to itself only."""
 
     target: LanguageModel
     draft: LanguageModel | None
     tokenizer: Any
     eos: frozenset[int]
     checks: dict[str, ForestCheck] = field(default_factory=dict)
-    """Outcome of the forest check per role."""
+    """The outcome of the forest check for each role."""
 
     @property
     def device(self) -> torch.device:
-        """Where the target's inputs go."""
+        """Return the device of the target's inputs."""
         return self.target.device
 
     @property
     def fallbacks(self) -> list[str]:
-        """What runs slower here than it could, and why; empty if every check passed."""
+        """Return what runs slower than it could, and why; empty if every check passed."""
         eagerly = "runs eagerly"
         ways = {"graph": eagerly, "traced": eagerly, "": "falls back to one row per path"}
         failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
@@ -61,18 +61,19 @@ class Pair:
 
     @cached_property
     def token_bytes(self) -> TokenBytes:
-        """Exact bytes per token."""
+        """Return the exact bytes of each token."""
         return TokenBytes(self.tokenizer)
 
     def encode(self, prompt: str, chat: bool = False) -> list[int]:
-        """Token ids of a prompt, at least one.
+        """Return the token ids of a prompt, at least one.
 
         Args:
             prompt: text; empty becomes BOS.
             chat: apply the tokenizer's chat template, the prompt being the user's turn.
 
         Raises:
-            PromptError: not a text, not encodable, or empty without a BOS token; no chat template.
+            PromptError: the prompt is no text, cannot be encoded, or is empty and there is no BOS token; or the
+                tokenizer has no chat template.
         """
         if not isinstance(prompt, str):
             raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
@@ -91,17 +92,17 @@ class Pair:
         return ids or [self.tokenizer.bos_token_id]
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Text of generated tokens, special tokens left out."""
+        """Return the text of generated tokens, without special tokens."""
         text: str = self.tokenizer.decode(list(token_ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
         return text
 
     def room_after(self, prompt_size: int) -> int:
-        """Tokens that fit behind a prompt in both models' contexts; a very large number where neither has a limit."""
+        """Return how many tokens fit behind a prompt in both models' contexts; very many if neither has a limit."""
         limits = [model.context_size for model in (self.target, self.draft) if model is not None]
         return min((limit for limit in limits if limit is not None), default=sys.maxsize) - prompt_size
 
     def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
-        """Raises: PromptError where prompt and new tokens exceed a model's context."""
+        """Check the length. Raises: PromptError if prompt and new tokens exceed a model's context."""
         for model in (self.target, self.draft):
             limit = model.context_size if model is not None else None
             if limit is not None and model is not None and prompt_size + max_new_tokens > limit:
@@ -122,10 +123,10 @@ def load_pair(
 
     Args:
         target: folder or hub id of a causal language model; None, with ``draft`` None, is the bundled pair.
-        draft: a smaller one with the same vocabulary; None beside a given target leaves only methods
+        draft: a smaller one with the same vocabulary; a target with None here leaves only methods
             that draft nothing.
-        device: ``auto`` (CUDA where there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
-        dtype: ``auto`` (bfloat16 where the processor computes it natively, else float32; float32 for a tiny
+        device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
+        dtype: ``auto`` (bfloat16 if the processor computes it natively, else float32; float32 for a tiny
             model on a CPU) or a name of :data:`DTYPES`.
         engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``graph``: forwards of
             fixed shape, captured as CUDA graphs; ``auto``: graph on a GPU (eager on ZeroGPU), traced on a CPU. A
@@ -154,7 +155,7 @@ def load_pair(
 
 
 def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any, engine: str = "eager") -> Pair:
-    """A pair of loaded models; each falls back to one row per path where the forest check fails."""
+    """Make a pair of loaded models; a model on which the forest check fails falls back to one row per path."""
     checks, models = dict[str, ForestCheck](), dict[str, LanguageModel]()
     for role, model in (("target", target), ("draft", draft)):
         if model is not None:
@@ -169,7 +170,7 @@ def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any
 
 
 def resolve_device(device: str) -> torch.device:
-    """Raises: PairError for a device that is unknown or not there."""
+    """Return the device of this name. Raises: PairError if it is unknown or does not exist here."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -183,7 +184,7 @@ def resolve_device(device: str) -> torch.device:
 
 
 def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
-    """Raises: PairError for an unknown name."""
+    """Return the dtype of this name. Raises: PairError if it is unknown."""
     if dtype == "auto":
         return torch.bfloat16 if device.type == "cuda" or computes_bfloat16() else torch.float32
     if dtype not in DTYPES:
@@ -192,7 +193,7 @@ def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:
 
 
 def resolve_engine(engine: str, device: torch.device) -> str:
-    """``auto`` made definite. Raises: PairError for an unknown name, or a graph where there is no GPU."""
+    """Return the engine, with ``auto`` resolved. Raises: PairError: it is unknown, or ``graph`` without a GPU."""
     if engine not in ENGINES:
         raise PairError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
     if engine == "auto":
@@ -205,7 +206,7 @@ def resolve_engine(engine: str, device: torch.device) -> str:
 
 
 def computes_bfloat16() -> bool:
-    """True where this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
+    """Return True if this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
     probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
     return any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)
 
@@ -298,7 +299,7 @@ def _revision(model: Any) -> str | None:
 
 
 def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
-    """Every id in the generation config; the tokenizer's where it names none."""
+    """Return every EOS id in the generation config; the tokenizer's EOS id if there is none."""
     named = model.model.generation_config.eos_token_id if model.model.generation_config is not None else None
     if named is None:
         named = tokenizer.eos_token_id

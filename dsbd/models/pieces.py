@@ -1,4 +1,4 @@
-"""The exact bytes of each token, which Hugging Face tokenizers do not return directly."""
+"""Finds the exact bytes of each token, which Hugging Face tokenizers do not return directly."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _WORD_START = "\u2581"
 
 
 class TokenBytes:
-    """Bytes of single tokens for byte-level and byte-fallback vocabularies; decoded text for others."""
+    """The bytes of single tokens for byte-level and byte-fallback vocabularies; decoded text for others."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -19,7 +19,7 @@ class TokenBytes:
         self._pieces: dict[int, tuple[str, str | None]] = {}
 
     def of(self, token_id: int) -> bytes:
-        """Bytes of one token; empty for ids outside the vocabulary."""
+        """Return the bytes of one token; empty for ids outside the vocabulary."""
         token = self._tokenizer.convert_ids_to_tokens(token_id)
         if token is None:
             return b""
@@ -35,7 +35,7 @@ class TokenBytes:
         return str(self._tokenizer.decode([token_id])).encode()
 
     def piece(self, token_id: int) -> tuple[str, str | None]:
-        """Text with U+FFFD for bytes that are not UTF-8 on their own, and then also the bytes in hex."""
+        """Return the text, with U+FFFD for bytes that are not UTF-8 on their own; then also the bytes in hex."""
         if token_id not in self._pieces:  # a tokenizer is slow, and a trace names a token many times
             content = self.of(token_id)
             try:
@@ -57,8 +57,8 @@ def _decoder_kind(tokenizer: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _byte_of_character() -> dict[str, int]:
-    """The printable stand-ins of byte-level vocabularies: printable Latin-1 bytes stand for themselves, the
-    others for the characters from U+0100 on."""
+    """Return the byte of each character in byte-level vocabularies: a printable Latin-1 character is its own byte,
+    and the characters from U+0100 on are the other bytes."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     table = {chr(byte): byte for byte in printable}

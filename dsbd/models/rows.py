@@ -1,4 +1,4 @@
-"""Where a model keeps the beams of one decode between forwards.
+"""Keeps the beams of one decode in a model's memory between forwards.
 
 Both kinds answer the same calls. :class:`ForestRow` holds all beams in one cache row and lets a 4-D
 mask show each token the prompt and its own ancestors. :class:`PathRows` is its slow obvious twin, one
@@ -8,11 +8,11 @@ An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits
 (which nodes the fed slots are), ``commit`` (which beams go on).
 
 What must not be mixed up
-    *settled* slots: the prompt (less its last token) and the nodes that all beams share; always seen.
+    *settled* slots: the prompt (without its last token) and the nodes that all beams share; every token sees them.
     *live* slots: the rest of the trie, ancestors of the beams. The beams' own last nodes are never
-    kept: each iteration feeds them again, so that their logits are at hand.
-    *pending* nodes: on a beam's path but not in the row; fed first in an iteration, the beams last.
-    *forest* slots: what is fed after them, counted from 0 in the order it is fed.
+    kept: each iteration feeds them again, because it needs their logits.
+    *pending* nodes: on a beam's path but not in the row. An iteration feeds them first, the beams' last nodes last.
+    *forest* slots: the tokens that are fed after them, counted from 0 in the order in which they are fed.
 """
 
 import weakref
@@ -30,29 +30,29 @@ from dsbd.stopping import Check, never_stop
 
 PATHS_PER_FORWARD = 16
 PREFILL_TOKENS = 512
-"""Tokens of a prompt that one forward takes in; a longer prompt takes several, and can be stopped between them."""
+"""The most tokens of a prompt in one forward; a longer prompt takes several, and can be stopped between them."""
 
 
 class Row(Protocol):
-    """What drafting and scoring ask of a model's memory."""
+    """The calls with which drafting and scoring use a model's memory."""
 
     forwards: int
     """Forwards of the model so far; those of the prompt count as one."""
     peak_slots: int
-    """Cache slots in use at the fullest moment."""
+    """The most cache slots in use at one time."""
 
     @property
     def slots(self) -> int:
-        """Cache slots in use."""
+        """Return the number of cache slots in use."""
         ...
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes allocated for keys and values at the fullest moment, in use or not."""
+        """Return the most bytes allocated for keys and values at one time, in use or not."""
         ...
 
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        """Take in the prompt; ``root`` stands for its last token."""
+        """Feed the prompt; ``root`` is the node of its last token."""
         ...
 
     def open(self, beams: Sequence[Node], room: int) -> None:
@@ -60,12 +60,12 @@ class Row(Protocol):
         ...
 
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        """Feed forest tokens; the first call of an iteration feeds the pending nodes before them.
+        """Feed forest tokens; the first call of an iteration feeds the pending nodes first.
 
         Args:
             tokens: [n] ids, int64; n may be 0 in the first call.
-            parents: [n] what each token stands below, int64: the place of an input beam or, behind the beams, of
-                a forest token in the order fed.
+            parents: [n] the parent of each token, int64: the place of an input beam or, counted on from the beams,
+                of a forest token in the order fed.
             sizes: how many tokens each group of ``tokens`` has; parents are in earlier groups.
 
         Returns:
@@ -74,11 +74,11 @@ class Row(Protocol):
         ...
 
     def register(self, nodes: Sequence[Node | None]) -> None:
-        """Say which node each forest slot is, in the order fed; None for slots that are no node."""
+        """Set the node of each forest slot, in the order fed; None for slots that are no node."""
         ...
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
-        """Keep what the next iteration's beams stand on; returns the nodes that stay and are not settled."""
+        """Keep the ancestors of the next iteration's beams; return the nodes that stay and are not settled."""
         ...
 
 
@@ -86,7 +86,7 @@ class ForestRow:
     """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
     def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
-        """``slots``: how many it is expected to need. ``check`` is called before each forward."""
+        """Make an empty row. ``slots``: the expected number; ``check``: called before each forward."""
         self.model = model
         self._check = check
         self.cache = model.new_cache(slots)
@@ -153,7 +153,7 @@ class ForestRow:
         return logits if start else logits[len(self._pending) - self._beam_count :]
 
     def _extend_sight(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
-        """A token sees what its parent sees, and itself; it stands one position behind it."""
+        """Add tokens to the mask: each sees what its parent sees, and itself, one position after its parent."""
         place = 0
         for size in sizes:
             above, end = parents[place : place + size], self._fed + size
@@ -163,7 +163,7 @@ class ForestRow:
             place, self._fed = place + size, end
 
     def _forward(self, tokens: torch.Tensor, start: int) -> torch.Tensor:
-        """Logits of the tokens from the ``start``-th fed on."""
+        """Return the logits of the fed tokens from number ``start`` on."""
         end = self._live + self._fed
         positions = self._positions[self._live + start : end]
         masks = self._masks(self._sight[start : self._fed, :end], positions)
@@ -196,7 +196,7 @@ class ForestRow:
         return order
 
     def _unfed(self, beams: Sequence[Node]) -> list[Node]:
-        """Nodes above the beams that are not in the row, parents first."""
+        """Return the ancestors of the beams that are not in the row, parents first."""
         found = dict[Node, None]()
         for beam in beams:
             node = beam.parent
@@ -207,7 +207,7 @@ class ForestRow:
         return sorted(found, key=lambda node: node.length)
 
     def _settle_count(self, order: Sequence[Node], beams: Sequence[Node]) -> int:
-        """How many of the kept nodes, from the first, are shared by all beams with no gap."""
+        """Return how many of the first kept nodes are shared by all beams, without a gap."""
         shared = common_prefix(beam.parent for beam in beams if beam.parent is not None).length
         count = 0
         while count < len(order) and order[count].length == self._settled_nodes + count <= shared:
@@ -219,7 +219,7 @@ class ForestRow:
         return torch.tensor(tokens, device=self.model.device)
 
     def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Additive masks [1, 1, n, slots] from sight behind the settled slots [n, slots]; one per attention window.
+        """Return additive masks [1, 1, n, slots] made of the sight [n, slots] behind the settled slots, one per window.
 
         Floats, because eager attention silently ignores a boolean mask.
         """
@@ -236,7 +236,7 @@ class ForestRow:
 
 
 class TracedRow(ForestRow):
-    """A forest row whose forests go through the traced forward."""
+    """A forest row that feeds its forests through the traced forward."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
@@ -244,10 +244,10 @@ class TracedRow(ForestRow):
 
 
 class GraphRow(ForestRow):
-    """A forest row on a runner's buffers; once the runner has no bucket for a forward, the row stays eager."""
+    """A forest row on a runner's buffers; after the first forward without a bucket, the row stays eager."""
 
     def __init__(self, model: LanguageModel, runner: GraphRunner, check: Check = never_stop) -> None:
-        """``runner`` was taken for this row, and is released with it."""
+        """Make an empty row. ``runner`` was taken for this row, and is released with it."""
         super().__init__(model, check=check)
         weakref.finalize(self, runner.release)
         self._runner = runner
@@ -269,10 +269,10 @@ class GraphRow(ForestRow):
 
 
 class PathRows:
-    """Every path in a row of its own, computed again each time: slow, simple, and right for any causal model."""
+    """A row for every path, computed again each time: slow, simple, and right for any causal model."""
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        """``check`` is called before each forward."""
+        """Make an empty row. ``check`` is called before each forward."""
         self.model = model
         self.forwards = 0
         self.peak_slots = 0
@@ -302,13 +302,13 @@ class PathRows:
         return torch.cat([self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts])
 
     def register(self, nodes: Sequence[Node | None]) -> None:
-        """Nothing is kept, so nothing needs a name."""
+        """Do nothing: no slot is kept."""
 
     def commit(self, beams: Sequence[Node]) -> list[Node]:
         return []
 
     def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
-        """Logits after each path [n, vocabulary]. Rows are padded on the right, which no earlier token sees."""
+        """Return logits [n, vocabulary] after each path. Rows are padded on the right; no earlier token sees that."""
         longest = max(len(path) for path in paths)
         rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
         last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
@@ -318,11 +318,11 @@ class PathRows:
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
-    """The kind of row that ``model.attention`` and ``model.engine`` name.
+    """Make the kind of row that ``model.attention`` and ``model.engine`` name.
 
     Args:
         model: whose forwards the row makes.
-        slots: there is room for so many at once.
+        slots: the number of slots that there is room for at the start.
         check: called before each forward.
     """
     if model.attention != "forest":

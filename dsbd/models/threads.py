@@ -1,4 +1,4 @@
-"""How many threads torch may use: no more than the container's share of the machine.
+"""Limits torch's threads to the container's share of the machine.
 
 torch counts the cores of the machine. A container often has a share of time instead (for example two cores' worth of
 a machine with sixty-four, as on a hosted Space). With one thread per core the threads then wait for each other.
@@ -15,7 +15,7 @@ MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def limit_threads() -> int:
-    """Lower torch's threads to the quota of this process, if it has one; returns how many there are now.
+    """Lower torch's threads to the quota of this process, if it has one; return how many there are now.
 
     If ``OMP_NUM_THREADS`` is set, nothing is changed.
     """
@@ -28,13 +28,13 @@ def limit_threads() -> int:
 
 
 def cpu_quota(root: Path = CGROUPS, membership: Path = MEMBERSHIP) -> float | None:
-    """Cores' worth of time that Linux grants this process by its control groups, versions 2 and 1; None: no limit."""
+    """Return the CPU quota of this process in cores, from Linux control groups of versions 2 and 1; None = no limit."""
     shares = [share for group in _groups(root, membership) if (share := _share(group)) is not None]
     return min(shares, default=None)
 
 
 def _groups(root: Path, membership: Path) -> set[Path]:
-    """Folders of the groups this process is in, and of those above; a container may show only the root."""
+    """Return the folders of the process's groups and of the groups above; a container may show only the root."""
     places = {root, root / "cpu"}
     for line in _read(membership).splitlines():
         _, controllers, path = [*line.split(":", 2), "", ""][:3]

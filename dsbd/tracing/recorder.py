@@ -1,4 +1,4 @@
-"""Turns a decode into a trace. Iterations are kept as they come, and turned into records when the trace is read."""
+"""Turns a decode into a trace. Iterations are kept as they come, and become records when the trace is read."""
 
 import platform
 from dataclasses import asdict, replace
@@ -49,7 +49,7 @@ PairProbs = dict[tuple[BeamNode, int], float]
 
 
 class Recorder(Observer):
-    """Collects iterations; ``trace()`` is the whole, ``latest()`` the newest iteration alone."""
+    """Collects iterations; ``trace()`` returns all of them, ``latest()`` the newest."""
 
     def on_start(self, start: RunStart) -> None:
         self._start = start
@@ -65,7 +65,7 @@ class Recorder(Observer):
         self._finish = result
 
     def latest(self) -> Iteration | None:
-        """The newest iteration; None before the first."""
+        """Return the newest iteration; None before the first."""
         iterations = self._iterations()
         return iterations[-1] if iterations else None
 
@@ -85,7 +85,7 @@ class Recorder(Observer):
         return replace(trace, digest=canonical_digest(trace))
 
     def prompt(self) -> Prompt:
-        """The prompt as the models saw it."""
+        """Return the prompt as the models saw it."""
         special = set(self._start.pair.tokenizer.all_special_ids)
         pieces = [Piece(token, *self._piece(token), token in special) for token in self._start.prompt_ids]
         return Prompt(self._start.prompt, pieces)
@@ -105,7 +105,7 @@ class Recorder(Observer):
 
 
 class _IterationWriter:
-    """One iteration as plain data; gives new nodes their ids."""
+    """Writes one iteration as plain data, and gives new nodes their ids."""
 
     def __init__(self, recorder: Recorder, raw: IterationEnd) -> None:
         self.raw = raw
@@ -184,7 +184,7 @@ class _IterationWriter:
         )
 
     def _target_prob(self, number: int, node: BeamNode) -> float | None:
-        """P at a forest node; None where its layer was not reached."""
+        """Return P at a forest node; None if its layer was not reached."""
         if number > len(self.raw.layers):
             return None
         layer = self.raw.layers[number - 1]
@@ -288,7 +288,7 @@ def _finite(value: float) -> float | None:
 
 
 def model_record(model: "LanguageModel") -> ModelRecord:
-    """A model as a trace names it."""
+    """Return the record of a model."""
     dtype = str(model.dtype).removeprefix("torch.")
     return ModelRecord(model.id, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
 

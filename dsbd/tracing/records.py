@@ -26,15 +26,15 @@ Probability = float
 
 Item = TypeVar("Item")
 Listed = Annotated[list[Item], FailFast()]
-"""A list whose check ends at the first wrong item, so that a damaged list costs no more than a sound one."""
+"""A list whose check ends at the first wrong item, so that a damaged list costs no more than a good one."""
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
-"""Of every record: no unknown field, no number that JSON does not have."""
+"""The rules of every record: no unknown field, no number that JSON does not have."""
 
 
 @dataclass(frozen=True, config=STRICT)
 class ModelRecord:
-    """One model of the pair, as it was loaded."""
+    """One model of the pair, as loaded."""
 
     id: str
     revision: str | None
@@ -47,7 +47,7 @@ class ModelRecord:
 
 @dataclass(frozen=True, config=STRICT)
 class Models:
-    """The pair; ``draft`` is None where the method drafts nothing."""
+    """The pair; ``draft`` is None if the method drafts nothing."""
 
     target: ModelRecord
     draft: ModelRecord | None
@@ -60,14 +60,14 @@ class Piece:
     token_id: int
     text: str
     bytes: str | None = Field(default=None, pattern=_HEX)
-    """Hex of the token's bytes where they are not UTF-8 on their own (a character split over tokens), else None."""
+    """Hex of the token's bytes if they are not UTF-8 on their own (a character split over tokens), else None."""
     special: bool = False
     """True for tokens that are not text, such as BOS."""
 
 
 @dataclass(frozen=True, config=STRICT)
 class Prompt:
-    """The prompt as typed, and as the models saw it."""
+    """The prompt: as typed, and as the models saw it."""
 
     text: str
     pieces: Listed[Piece]
@@ -75,7 +75,7 @@ class Prompt:
 
 @dataclass(frozen=True, config=STRICT)
 class InputBeam:
-    """A beam that an iteration starts from, or leaves behind. Distinct beams; ``multiplicity`` counts duplicates."""
+    """A beam that an iteration or layer starts from or yields. ``multiplicity`` says how often it was drawn."""
 
     node: int
     multiplicity: int
@@ -85,24 +85,24 @@ class InputBeam:
 
 @dataclass(frozen=True, config=STRICT)
 class Node:
-    """One token below its parent. Its probabilities are those of its layer's joint laws."""
+    """One token below its parent. P and Q of a node come from the joint laws of its layer."""
 
     id: int
     parent: int
     layer: int
-    """1..draft_depth for forest nodes; the layer of their draw for drawn nodes."""
+    """The layer in the iteration: 1..draft_depth for forest nodes; for drawn nodes the layer they were drawn in."""
     token_id: int
     text: str
     """The token's text; U+FFFD stands for bytes that are not UTF-8 on their own (see ``bytes``)."""
     kind: NodeKind
     ends: bool
-    """True for an end-of-sequence token: such a beam leaves as a finished hypothesis."""
+    """True for an end-of-sequence token: the beam is then a finished hypothesis."""
     target_log_prob: float | None
-    """Raw log p(token | parent) under the target, nats; None where it is minus infinity."""
+    """Raw log p(token | parent) under the target, nats; None if it is minus infinity."""
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
-    """P: the target's joint law of the layer at this node; None where the layer was never reached."""
+    """P: the target's joint law of the layer at this node; None if the layer was never reached."""
     draft_prob: Probability | None
     """Q: the draft's joint law of the layer at this node; None for drawn nodes."""
     bytes: str | None = Field(default=None, pattern=_HEX)
@@ -110,7 +110,7 @@ class Node:
 
 @dataclass(frozen=True, config=STRICT)
 class Trial:
-    """One draft put to the test. Duplicates of a node have a trial each.
+    """The test of one draft. Duplicates of a node have a trial each.
 
     With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
     max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
@@ -118,19 +118,19 @@ class Trial:
 
     layer: int
     order: int
-    """Place among the drafts of its layer, from 0, in the order they were drawn."""
+    """Place among the drafts of its layer, from 0, in the order in which they were drawn."""
     node: int
     verdict: Verdict
     reason: str
     draft_prob: Probability
-    """Q_k: the law this very draw came from (without replacement: Q less earlier draws, renormalised)."""
+    """Q_k: the law that this draft was drawn from (without replacement: Q without earlier drafts, renormalised)."""
     residual_prob: Probability | None
-    """P': the target's residual at the node before this trial; None for orphaned and unneeded."""
+    """P': the target's residual at the node before this trial; None if orphaned or unneeded."""
     c: float | None
     S: float | None
     acceptance: Probability | None
     uniform: float | None
-    """The random number; accepted when it is below ``acceptance``. None where none was needed."""
+    """The random number; the draft is accepted if it is below ``acceptance``. None if no random number was needed."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -142,11 +142,11 @@ class Draw:
     kind: DrawKind
     node: int
     landed: bool
-    """True where the drawn pair is a node of the forest."""
+    """True if the drawn pair is a node of the forest."""
     target_prob: Probability
     """P at the pair."""
     draft_prob: Probability
-    """Q at the pair (0 where the draft could not have drawn it, and in a bonus layer)."""
+    """Q at the pair (0 if the draft model could not have drawn it, and in a bonus layer)."""
     c: float
     S: float
     uniform: float
@@ -168,12 +168,12 @@ class Alternative:
 
 @dataclass(frozen=True, config=STRICT)
 class Layer:
-    """What one layer decided."""
+    """One verified layer: its width, trials, draws and beams."""
 
     layer: int
     kind: LayerKind
     alive: Listed[int]
-    """Node ids of the alive beams this layer extends, in the fixed order of its joint law."""
+    """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
     draws_planned: int
     """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus."""
     chain_c: Listed[float]
@@ -192,15 +192,15 @@ class Layer:
     accepted: int
     """How many drafts were accepted."""
     outcome: Outcome
-    """passed: its width was reached by accepted drafts; landed: every drawn beam landed, so verification
+    """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification
     went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more."""
     beams: Listed[InputBeam]
-    """The beams this layer yielded, finished ones included."""
+    """The beams that this layer yielded, finished ones included."""
     finished: Listed[int]
     """Node ids among ``beams`` that ended."""
     alternatives: Listed[Alternative] = Field(default_factory=list)
     forest_mass: Probability | None = None
-    """In a likely forest: P of all its nodes below the alive beams, the chance that a draw lands; else None."""
+    """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -215,15 +215,15 @@ class Phases:
 
 @dataclass(frozen=True, config=STRICT)
 class KeptSlots:
-    """The cache row of the target around the commit."""
+    """The target's cache row before and after the commit."""
 
     prompt_slots: int
     slots_scored: int
-    """Slots in use when the forest had been scored: prompt, live trie and forest."""
+    """Slots in use after the forest was scored: prompt, live trie and forest."""
     slots_kept: int
     """Slots in use after the commit."""
     nodes: Listed[int]
-    """Ids of the nodes of this iteration's forest and input beams whose slots stay."""
+    """Ids of the nodes, of this iteration's forest and input beams, whose slots stay."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -267,7 +267,7 @@ class Result:
 
 
 def path_to(node: int, nodes: dict[int, Node]) -> Iterator[Node]:
-    """The nodes from just below the prompt to ``node``, in reading order."""
+    """Yield the nodes from just below the prompt to ``node``, in reading order."""
     path = []
     while node != ROOT:
         path.append(nodes[node])

@@ -1,4 +1,4 @@
-"""A model's forward on given buffers: it is captured on a GPU and traced on a CPU."""
+"""Runs a model's forward on given buffers; the forward is captured on a GPU and traced on a CPU."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ Masks = dict[str, torch.Tensor]
 
 
 class _BufferLayer(CacheLayerMixin):
-    """A layer of a cache for the length of one forward: writes to ``slots`` and shows the first ``span`` slots."""
+    """A cache layer for one forward: it writes to ``slots`` and shows the first ``span`` slots."""
 
     is_sliding = False
     keys: torch.Tensor
@@ -22,7 +22,7 @@ class _BufferLayer(CacheLayerMixin):
         self.is_initialized = True
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """The buffers are there already."""
+        """Do nothing: the buffers exist already."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
@@ -51,7 +51,7 @@ def forward_on_buffers(
     values: list[torch.Tensor],
     span: int,
 ) -> torch.Tensor:
-    """Logits after each token of one row.
+    """Return the logits after each token of one row.
 
     Args:
         model: a causal language model that takes ``position_ids``.

@@ -1,11 +1,11 @@
-"""Forwards of fixed shape: captured once per bucket of tokens and slots, then replayed.
+"""Runs forwards of fixed shape: captured once per bucket of tokens and slots, then replayed.
 
-An eager forward on a GPU is mostly the cost of launching its operations. Here the cache, the inputs and the logits
-are buffers that stay where they are, and what is launched is recorded as a CUDA graph. Tokens are padded to the
-next bucket, the padding writes to a slot that nobody reads, and every token's mask hides what is not its own, so a
-bucket's forward is the eager one up to rounding.
+Most of the time of an eager forward on a GPU is spent on launching its operations. Here the cache, the inputs and the
+logits are buffers that stay in place, and the launched operations are recorded as a CUDA graph. Tokens are padded to
+the next bucket, the padding writes to a slot that nobody reads, and the mask of a token hides all slots that it must
+not see. So a bucket's forward equals the eager one up to rounding.
 
-The buffers serve one decode at a time. A second one that runs beside it, and one that outgrows them, go on eagerly.
+The buffers serve one decode at a time. A second decode at the same time, and one that needs more slots, run eagerly.
 
 *Source:* docs/algorithm.md, *The engine*.
 """
@@ -22,7 +22,7 @@ from dsbd.models.language_model import LanguageModel
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 LARGEST = 8192
-"""Slots of the buffers at most, for models that were made for longer contexts."""
+"""The most slots of the buffers, for models that were made for longer contexts."""
 ROOM = 1024
 """Slots beyond the context, for forests."""
 WARM_UPS = 2
@@ -35,7 +35,7 @@ class GraphRunner:
     """The buffers of one model and the forwards captured on them.
 
     Args:
-        model: takes ``position_ids`` and one mask per attention window; it is not kept, so that it can be freed.
+        model: takes ``position_ids`` and one mask per attention window; no reference is kept, so that it can be freed.
         capture: makes a forward that can be repeated; None records a CUDA graph.
     """
 
@@ -49,15 +49,15 @@ class GraphRunner:
         self.capacity = next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
         self._cache = model.new_cache(self.capacity)
         for buffer in self.buffers:
-            buffer.zero_()  # what is masked is multiplied by 0, and 0 * NaN is NaN
+            buffer.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
 
     @property
     def buffers(self) -> list[torch.Tensor]:
-        """Of a cache of ``capacity`` slots."""
+        """Return the buffers of a cache of ``capacity`` slots."""
         return self._cache.buffers
 
     def take(self) -> bool:
-        """Claim the buffers for one decode; False where another has them."""
+        """Take the buffers for one decode; return False if another decode has them."""
         free, self._taken = not self._taken, True
         return free
 
@@ -66,11 +66,11 @@ class GraphRunner:
         self._taken = False
 
     def fits(self, tokens: int, slots: int) -> bool:
-        """True where a forward of so many tokens, and so many slots in use after it, has a bucket."""
+        """Return True if a forward of so many tokens, with so many slots in use after it, has a bucket."""
         return tokens <= TOKEN_BUCKETS[-1] and slots < self.capacity
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> torch.Tensor:
-        """Logits [n, vocabulary] of tokens [n] at ``first_slot`` and behind; masks are [1, 1, n, slots]."""
+        """Return logits [n, vocabulary] of tokens [n], written from ``first_slot`` on; masks are [1, 1, n, slots]."""
         count = tokens.numel()
         end = first_slot + count
         shape = _bucket(TOKEN_BUCKETS, count), _bucket(SLOT_BUCKETS, end)
@@ -82,21 +82,21 @@ class GraphRunner:
             self._forwards[shape] = inputs, self._capture(forward_on_buffers, arguments)
         inputs, forward = self._forwards[shape]
         inputs.fill(tokens, positions, masks, first_slot)
-        return forward()[0, :count, : self._vocabulary_limit].clone()  # the next replay writes over it
+        return forward()[0, :count, : self._vocabulary_limit].clone()  # the next replay overwrites it
 
 
 _runners: WeakKeyDictionary[LanguageModel, GraphRunner] = WeakKeyDictionary()
 
 
 def runner_of(model: LanguageModel) -> GraphRunner:
-    """The captured forwards of a model, made when first asked for and freed with the model."""
+    """Return the captured forwards of a model, made at the first call and freed with the model."""
     if model not in _runners:
         _runners[model] = GraphRunner(model)
     return _runners[model]
 
 
 class _Inputs:
-    """Where one bucket's forward reads its inputs."""
+    """The buffers from which one bucket's forward reads its inputs."""
 
     def __init__(
         self, tokens: int, slots: int, *, trash: int, kinds: list[str], device: torch.device, dtype: torch.dtype
@@ -114,7 +114,7 @@ class _Inputs:
         return self.tokens, self.positions, self.masks, self.slots
 
     def fill(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> None:
-        """Padding keeps whatever token and position it had: what it computes goes to the slot nobody reads."""
+        """Write the inputs. Padding keeps any old token and position: its results go to a slot that nobody reads."""
         count = tokens.numel()
         self.tokens[0, :count] = tokens
         self.positions[0, :count] = positions

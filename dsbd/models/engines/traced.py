@@ -1,11 +1,12 @@
-"""A forward without the model's Python: traced once, replayed for any number of tokens and slots.
+"""Runs a forward without the model's Python: traced once, replayed for any number of tokens and slots.
 
-An eager forward of a small model on a CPU is mostly the Python that calls its operations. TorchScript's tracing
-records the operations, sizes included as they are computed, and calls the same ones: the logits are those of the
-eager forward, bit for bit. No compiler is needed and nothing is padded; tracing takes as long as a few forwards.
+An eager forward of a small model on a CPU spends most of its time in the Python that calls its operations.
+TorchScript's tracing records the operations and how sizes are computed, and then calls the same operations: the
+logits equal those of the eager forward, bit for bit. No compiler is needed and nothing is padded; tracing takes as
+long as a few forwards.
 
-A trace knows one way through the model. If the way depends on the data (experts chosen by a router), it is wrong for
-other tokens, so such models are not traced. The check at load compares the trace of every other model.
+A trace knows one way through the model. If the way depends on the data (experts chosen by a router), the trace is
+wrong for other tokens, so such models are not traced. The check at load compares the trace of every other model.
 
 *Source:* ``torch.jit.trace``; docs/decisions/0006.
 """
@@ -27,7 +28,7 @@ _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_exp
 
 
 def routes(config: Any) -> bool:
-    """True where a model's configuration names experts, and its way depends on the tokens."""
+    """Return True if a model's configuration names experts: then its way depends on the tokens."""
     return any((getattr(config, name, None) or 0) > 1 for name in _EXPERTS)
 
 
@@ -54,14 +55,14 @@ class _OnBuffers(torch.nn.Module):
 
 
 class TracedForward:
-    """The traced forward of one model; several decodes may use it at a time, each with its own cache."""
+    """The traced forward of one model; several decodes may use it at the same time, each with its own cache."""
 
     def __init__(self, model: LanguageModel) -> None:
         self._module, self._vocabulary_limit = model.model, model.vocabulary_limit
         self._forward: Any = None
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache) -> torch.Tensor:
-        """Logits [n, vocabulary] of tokens [n], appended to a cache that has room for them; masks [1, 1, n, slots]."""
+        """Return logits [n, vocabulary] of tokens [n], appended to a cache that has room; masks [1, 1, n, slots]."""
         start, end = cache.length, cache.length + tokens.numel()
         slots = torch.arange(start, end, device=tokens.device)
         shown = [buffer[:, :, :, :end] for buffer in cache.buffers]
@@ -72,7 +73,7 @@ class TracedForward:
         return logits[:, : self._vocabulary_limit]
 
     def _trace(self, kinds: list[str], cache: ForestCache, inputs: tuple[Any, ...]) -> Any:
-        """Trace a forward of several tokens; one token runs eagerly, because tracing takes size 1 for a constant."""
+        """Trace a forward of several tokens; one token runs eagerly, because tracing makes size 1 a constant."""
         forward = _OnBuffers(self._module, kinds, cache.layout)
         if inputs[0].numel() == 1:
             return forward
@@ -85,7 +86,7 @@ _forwards: WeakKeyDictionary[LanguageModel, TracedForward] = WeakKeyDictionary()
 
 
 def traced_forward_of(model: LanguageModel) -> TracedForward:
-    """The traced forward of a model, made when first asked for and freed with the model."""
+    """Return the traced forward of a model, made at the first call and freed with the model."""
     if model not in _forwards:
         _forwards[model] = TracedForward(model)
     return _forwards[model]
@@ -93,8 +94,8 @@ def traced_forward_of(model: LanguageModel) -> TracedForward:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Tracing warns of sizes that look like constants (the check at load compares), and reads every property of the
-    model, of which some warn too."""
+    """Hide warnings: tracing warns of sizes that look like constants (the check at load compares), and it reads every
+    property of the model, and some of them warn too."""
     verbosity = transformers_logging.get_verbosity()
     transformers_logging.set_verbosity_error()
     try:
