@@ -14,6 +14,7 @@ from typing import NamedTuple
 import torch
 
 from dsbd.law.beams import Beam
+from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.models.rows import Row
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
@@ -155,7 +156,8 @@ def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Te
         if settings.replacement:
             probs[1:] = 0.0
         return probs
-    probs = torch.softmax(scores, dim=0).nan_to_num_(0.0)
+    probs = torch.softmax(scores, dim=0)
+    probs = torch.where(probs >= LEAST_DRAFT_PROB, probs, 0.0)  # 0 also for the NaN of a law without pairs
     if settings.top_p < 1:
         probs = torch.where(probs.cumsum(0) - probs < settings.top_p, probs, 0.0)
         probs = (probs / probs.sum()).nan_to_num_(0.0)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from scipy import stats
 
 from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
+from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import joint_law
 from dsbd.settings import ResolvedSettings
 from tests.law.layers import layers, near_cut, rows_of, settings_of
@@ -54,6 +55,19 @@ def test_a_frontier_with_nothing_left_gives_no_law() -> None:
             law = joint_draft_law(torch.zeros(2, 4, dtype=torch.float64), dead, torch.zeros_like(dead), chosen)
             assert law.probs.sum() == 0
             assert not law.probs.isnan().any()
+
+
+def test_pairs_below_the_least_probability_are_not_drafted() -> None:
+    """Catches subnormal probabilities in Q: one divided by what is left of Q would be infinite."""
+    logits = torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)  # Q: 1, 2e-300, 3e-301, 4e-322
+    nothing = torch.zeros(1, dtype=torch.float64)
+    for top_p in (1.0, 0.9):
+        chosen = ResolvedSettings(temperature=0.01, top_k=0, top_p=top_p, replacement=False, draft_width=4)
+        law = joint_draft_law(logits, nothing, nothing, chosen)
+        drafted = race(law, chosen, torch.Generator().manual_seed(0))
+        assert (law.probs > 0).tolist() == [True, top_p == 1, False, False]
+        assert law.probs[law.probs > 0].min() >= LEAST_DRAFT_PROB
+        assert law.probs[drafted].tolist() == sorted(law.probs.tolist(), reverse=True)
 
 
 PROBS = torch.tensor([0.45, 0.25, 0.15, 0.1, 0.05, 0.0], dtype=torch.float64)

@@ -11,6 +11,13 @@ import numpy as np
 from dsbd.law.beams import Beam, Node
 from dsbd.law.laws import Floats, Ints, Law, pair_keys
 
+LEAST_DRAFT_PROB = 1e-300
+"""A pair that the draft model finds less likely than this is not in Q: it is never drafted.
+
+The verifier divides by what is left of Q, and above this the quotient stays finite. Any Q gives the target's law, so
+nothing else changes.
+"""
+
 
 @dataclass(frozen=True)
 class DraftLaw:
@@ -20,7 +27,7 @@ class DraftLaw:
     """The nodes that Q extends: the input beams, or drafts of the layer above."""
     parent_places: Ints  # [n] index into ``parents``
     tokens: Ints  # [n]
-    probs: Floats  # [n] positive, sum 1
+    probs: Floats  # [n] at least LEAST_DRAFT_PROB, sum 1; after the first pair 0 where ranked
     ranked: bool = False
     """True for greedy drafts without replacement: the pairs stand in the order they were drawn."""
 

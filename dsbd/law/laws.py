@@ -146,7 +146,8 @@ def joint_law(
         keys, weights = keys[possible], weights[possible]
     if settings.temperature == 0:
         return _greedy_law(keys, weights, settings)
-    scores = (weights - weights.max()) / settings.temperature
+    with np.errstate(over="ignore"):  # below the smallest float a score is minus infinity, and its probability 0
+        scores = (weights - weights.max()) / settings.temperature
     if max(multiplicities) > 1:
         scores = scores + np.log(np.asarray(multiplicities, dtype=np.float64))[keys >> _TOKEN_BITS]
     if 0 < settings.top_k < scores.size:

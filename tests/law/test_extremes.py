@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dsbd.law.choices import Uniforms
+from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import TopTokens, joint_law
 from dsbd.law.verify import verify
 from dsbd.law.width import choose_width
@@ -36,6 +37,14 @@ def test_peaked_laws(rest: float, replacement: bool) -> None:
     assert worst_layer(case, 1)[0] <= EXACT
 
 
+@pytest.mark.parametrize("width", [1, 2])
+def test_drafts_down_to_the_least_probability(width: int) -> None:
+    """Catches a quotient by what is left of Q that loses its digits, or overflows, after likely drafts are rejected."""
+    tables = Fixed([0.1, 0.4, 0.3, 0.2], [1.0, 1e-100, 1e-200, LEAST_DRAFT_PROB])
+    case = Case(tables, settings(draft_depth=1, draft_width=4, width=width, top_k=0, replacement=False))
+    assert worst_layer(case, 1)[0] <= EXACT
+
+
 def test_pairs_whose_probability_underflows_cannot_be_drawn() -> None:
     """Catches a law that counts pairs of probability 0 in its support."""
     chosen = ResolvedSettings(temperature=0.01, top_k=0, replacement=False)
@@ -44,7 +53,7 @@ def test_pairs_whose_probability_underflows_cannot_be_drawn() -> None:
     assert (law.probs > 0).all()
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("depth", [0, 1])
 def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: int) -> None:
     """Catches a width above the number of pairs with positive probability: 0/0, and the same beam again and again."""
@@ -58,7 +67,7 @@ def test_no_beam_is_drawn_twice_without_replacement_at_low_temperature(depth: in
         assert all(beam.multiplicity == 1 for beam in layer.beams)
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("temperature", [100.0, 1e-3, 1e-100, 1e-310])
 def test_every_temperature_settings_allow_gives_a_law(temperature: float) -> None:
     """Catches a temperature so small that all scores become minus infinity and the law not a number."""

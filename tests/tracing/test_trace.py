@@ -89,12 +89,16 @@ def test_the_committed_schema_is_the_one_in_force(trace):
         {"forest": "likely", "draft_width": 9, "temperature": 0.0},
         {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
         {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
+        {"forest": "likely", "draft_width": 2, "width_threshold": 0.0, "temperature": 0.0, "replacement": False},
+        {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
+        {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
         {"width_threshold": 0.0},
         {"width_threshold": 1.0},
         {"length_penalty": 0.0, "max_new_tokens": 24},
     ],
     ids=str,
 )
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_every_honest_trace_follows(settings):
     """The audit was written apart from the decoder: it agrees with every method and mode."""
     report = dsbd.verify_trace(record(**settings))

@@ -8,7 +8,7 @@ digits as a reader needs to see which of two is larger.
 import json
 import math
 from collections.abc import Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import lru_cache
 from importlib import resources
 from typing import Any
@@ -18,7 +18,7 @@ from dsbd.tracing.records import Draw, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_PLAIN_FROM = 5e-4
+_PLAIN_FROM, _PLAIN_TO = 5e-4, 1e9
 _MOST_DIGITS = 12
 
 
@@ -130,13 +130,14 @@ def _at(chances: Sequence[float], count: int) -> float:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Write a number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``1``; negative ones with a true minus."""
-    if value == 0 or abs(value) >= _PLAIN_FROM:
+    """Write a number for a sentence: ``0.42``, ``0.0031``, ``3.1·10⁻⁵``, ``2.0·10⁵²``, ``1``; with a true minus."""
+    if value == 0 or _PLAIN_FROM <= abs(value) < _PLAIN_TO:
         places = digits if value == 0 or abs(value) >= 0.1 else digits - 1 - math.floor(math.log10(abs(value)))
         text = _fixed(value, places)
         text = text.rstrip("0").rstrip(".") if float(text) == round(value) == value else text
     else:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)
+        mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
         text = f"{mantissa}·10{str(int(exponent)).translate(_SUPERSCRIPT)}"
     return text.replace("-", "−")
 

@@ -55,6 +55,7 @@ def test_both_write_numbers_alike(modules):
     """A digit that differs makes two sentences of one."""
     chance = random.Random(7)
     values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
+    values += [999999999.5, 1e9, 1.25e9, -3.5e9, 2.5e60, 1.7e308]
     values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
     pairs = list(itertools.pairwise(values))
     code = """const {number, tellApart} = await load("base/words.js");

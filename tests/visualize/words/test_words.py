@@ -117,7 +117,8 @@ def test_without_settings_the_recorded_reason_stands():
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (1.0, "1"), (0.42, "0.42"), (0.0312, "0.031"), (0.00051, "0.00051"), (3.1e-5, "3.1·10⁻⁵"),
-     (-2.0712, "−2.07"), (0.999, "1.00")],
+     (-2.0712, "−2.07"), (0.999, "1.00"), (999e6, "999000000"), (1.25e9, "1.3·10⁹"),
+     (-2.0e60, "−2.0·10⁶⁰"), (1.7e308, "1.7·10³⁰⁸")],
 )  # fmt: skip
 def test_numbers(value, text):
     assert number(value) == text

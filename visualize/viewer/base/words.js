@@ -4,14 +4,15 @@ import {atLeast, widest} from "../law/chances.js";
 import {STRINGS} from "./languages.js";
 
 const PLAIN_FROM = 5e-4;
+const PLAIN_TO = 1e9;
 const MOST_DIGITS = 12;
 const BONUS_REASONS = {plain: "bonus_plain", all: "bonus_all", most: "bonus"};
 
-/* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 1; negative ones with a true minus. */
+/* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 2.0·10⁵², 1; with a true minus. */
 export function number(value, digits = 2) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (value !== 0 && size < PLAIN_FROM) {
+  if (value !== 0 && (size < PLAIN_FROM || size >= PLAIN_TO)) {
     const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
     return `${mantissa}·10${[...String(Number(exponent))].map(raised).join("")}`.replace("-", "−");
   }
