@@ -1,6 +1,6 @@
-"""Start the page as a user would, open it in Debian's chromium, and see that the forest is drawn.
+"""Start the page as a user would, open it in Debian's chromium, and check that the forest is drawn.
 
-Arguments: the command that starts it; none is ``app.py`` of this clone.
+Arguments: the command that starts the page; without one, ``app.py`` of this clone.
 """
 
 import os
@@ -21,7 +21,7 @@ PATIENCE_SECONDS = 120
 
 
 def main() -> None:
-    """Raises where the page does not come up or shows no forest."""
+    """Raise an error if the page does not open or shows no forest."""
     with served(sys.argv[1:]) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=QUIET)
         page = browser.new_page()
@@ -36,7 +36,7 @@ def main() -> None:
 
 @contextmanager
 def served(command: Sequence[str] = ()) -> Iterator[str]:
-    """The address of the page, started by a command on a free port, stopped at the end."""
+    """Start the page by a command on a free port; yield its address; stop it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def layers(pair: dsbd.Pair, prompts: list[str], changes: dict[str, Any]) -> dict[str, float]:
-    """Mean over the prompts, and its standard error."""
+    """Return the mean over the prompts, and its standard error."""
     settings = dsbd.DecodingSettings(min_width=WIDTH, max_width=WIDTH, max_new_tokens=NEW_TOKENS, **changes)
     found = [dsbd.decode(pair, prompt, settings).stats.layers_per_iteration for prompt in prompts]
     return {"mean": statistics.mean(found), "standard_error": statistics.stdev(found) / len(found) ** 0.5}

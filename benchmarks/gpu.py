@@ -1,11 +1,11 @@
-"""A twin of a real model's size, measured: forwards against their floor, every method, widths and depths 2 to 8.
+"""Measures a twin of a real model's size: forwards against their floor, every method, widths and depths 2 to 8.
 
     python -m benchmarks.gpu --size 8B --draft 68M
     python -m benchmarks.gpu --size 0.3B --device cpu --max-new-tokens 32 --limit 2 --seeds 1
 
-Runs on whatever device there is; energy and peak memory are "not measured" where the device does not tell. Writes
-``<size>-<device>.jsonl`` (one line a run; a stopped measurement goes on there) and ``<size>-<device>.json`` (the
-summaries of the parts) under ``--results``, and the tables to stdout.
+Runs on any device; energy and peak memory are "not measured" if the device has no counter for them. Writes
+``<size>-<device>.jsonl`` (one line per run; a stopped measurement continues there) and ``<size>-<device>.json`` (the
+summaries of the parts) in the folder ``--results``, and the tables to stdout.
 """
 
 import argparse
@@ -54,13 +54,13 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--max-new-tokens", type=int, default=128)
     parser.add_argument("--limit", type=int, help="only the first N prompts")
     parser.add_argument("--seeds", type=int, default=2, help="runs of each prompt (2)")
-    parser.add_argument("--twins", type=Path, help="folder to keep the twins in (else they are built anew)")
+    parser.add_argument("--twins", type=Path, help="folder to keep the twins in (without it they are built each time)")
     parser.add_argument("--results", type=Path, default=RESULTS)
     return parser
 
 
 def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
-    """The twin of the target, beside the bundled draft or its twin."""
+    """Load the twin of the target, with the bundled draft or its twin."""
     target = build_twin("target", asked.size, folder / f"target-{asked.size}", asked.device)
     draft = dsbd.assets.asset_path("models/draft")
     if asked.draft != BUNDLED:
@@ -69,7 +69,7 @@ def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
 
 
 def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
-    """Run the parts and write what they say."""
+    """Run the parts and write their results."""
     asked.results.mkdir(parents=True, exist_ok=True)
     name = f"{asked.size}-{pair.device.type}" + ("" if asked.engine == "auto" else f"-{asked.engine}")
     prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
@@ -88,7 +88,7 @@ def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
 
 
 def contents(part: str, asked: argparse.Namespace) -> tuple[list[str], list[str], dict[str, list[Any]]]:
-    """Methods, points and swept settings of a part."""
+    """Return the methods, points and swept settings of a part."""
     tokens = {"max_new_tokens": [asked.max_new_tokens]}
     if part == "methods":
         return [*METHODS, *OPPONENTS], names(asked.points), tokens

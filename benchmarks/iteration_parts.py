@@ -1,9 +1,9 @@
-"""Where an iteration goes: seconds of each part of a decode, itself without the parts called from it.
+"""Measures where the time of an iteration goes: seconds of each part of a decode, without the parts it calls.
 
     python -m benchmarks.iteration_parts --output benchmarks/results/iteration_parts.json
 
-Functions are wrapped by a clock for as long as the script runs, at 1 microsecond a call. The bundled pair, three
-prompts, two seeds; the settings are the defaults and the same law, each with sampled and likely forests.
+While the script runs, a clock wraps the functions; it costs 1 microsecond per call. It uses the bundled pair, three
+prompts and two seeds; the settings are the defaults and the same law, each with sampled and likely forests.
 """
 
 import argparse
@@ -50,7 +50,7 @@ PARTS: list[tuple[object, str, str]] = [
 
 
 class Clock:
-    """Adds up what each label took, nested calls taken out."""
+    """Adds up the seconds of each label, without those of nested calls."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
@@ -91,10 +91,10 @@ def main() -> None:
 
 
 def parts(pair: dsbd.Pair, clock: Clock, changes: dict[str, Any]) -> dict[str, float]:
-    """Milliseconds per iteration of each part, and of the whole."""
+    """Return the milliseconds per iteration of each part, and of the whole."""
     iterations, seconds = 0, 0.0
     for seed in (-1, *range(SEEDS)):
-        if seed == 0:  # the turn before was a warm-up
+        if seed == 0:  # the run before this one was a warm-up
             clock.seconds.clear()
             iterations, seconds = 0, 0.0
         for prompt in PROMPTS:

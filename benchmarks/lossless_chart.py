@@ -1,19 +1,19 @@
-"""The chart of ``lossless_lab.py``: expected counts with their spread, observed counts on top, as SVG."""
+"""Draws the chart of ``lossless_lab.py`` as SVG: expected counts with their spread, observed counts on top."""
 
 import math
 
 LEFT, WIDTH, ROW, TOP = 236, 560, 26, 52
-"""Pixels: names, bars, one outcome, the legend."""
+"""Pixels of the names, the bars, one outcome and the legend."""
 SPREAD, TICK = "#98a1ac", "#5b6470"
 MARKS = {
     "dsbd": ("DSBD", "#00704f", "#00704f", "M-5,0A5,5,0,1,1,5,0A5,5,0,1,1,-5,0Z"),
     "accept_all": ("every draft accepted", "#a8430a", "none", "M-5,-5L5,5M-5,5L5,-5"),
 }
-"""Label, stroke, fill and shape of each decoder."""
+"""The label, stroke, fill and shape of each decoder."""
 
 
 def chart(rows: list[dict], runs: int) -> str:
-    """One row per outcome: a band of two standard deviations, a tick at the expected count, a mark per decoder."""
+    """Draw a row per outcome: a band of two standard deviations, a tick at the expected count, a mark per decoder."""
     scale = WIDTH / max(row[name] for row in rows for name in ("expected", *MARKS))
     parts = list(_legend())
     for at, row in enumerate(rows):

@@ -1,8 +1,8 @@
-"""What lossless means, measured: many decodes of a tiny pair against the exact law, with the chi-square.
+"""Measures what lossless means: compares many decodes of a tiny pair with the exact law, by the chi-square.
 
-The pair knows three words, so the law of what beam sampling of width two ends with after three layers can be added
-up in full. Decodes by DSBD must follow it. Two wrong decoders show that the test would notice: one that accepts every
-draft, and one that asks the draft model alone.
+The pair knows three words. So one can add up the exact law of the beams that beam sampling of width two has after
+three layers. Decodes by DSBD must follow it. Two wrong decoders show that the test would notice an error: one accepts
+every draft, and one uses the draft model alone.
 
 Writes ``assets/lessons/lossless.json``, ``lossless.svg`` and a trace for the fifth lesson.
 
@@ -39,14 +39,14 @@ Beams = tuple[tuple[Path_, int], ...]
 
 
 def tiny(seed: int, wobble: float) -> LanguageModel:
-    """A model of three words: random weights, the same for both seeds up to ``wobble``."""
+    """Make a model of three words with random weights; models of two seeds differ by ``wobble``."""
     torch.manual_seed(4)
     model = scattered(tiny_llama(len(WORDS), None), 0.35, seed, wobble)
     return LanguageModel(model, f"three words, {'target' if not wobble else 'draft'}")
 
 
 def tokenizer() -> PreTrainedTokenizerFast:
-    """One token per word, its space in front."""
+    """Make a tokenizer with one token per word, the space in front."""
     words = Tokenizer(models.WordLevel({f"Ġ{word}": at for at, word in enumerate(WORDS)}, unk_token=f"Ġ{WORDS[0]}"))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     words.decoder = decoders.ByteLevel()
@@ -55,13 +55,13 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 @torch.inference_mode()
 def next_word(model: LanguageModel, path: Path_) -> list[float]:
-    """The model's law of the next word, from a forward of its own."""
+    """Return the model's law of the next word, from a separate forward."""
     ids = [WORDS.index(PROMPT), *path]
     return model.model(torch.tensor([ids])).logits[0, -1].softmax(0).tolist()
 
 
 def exact_law(model: LanguageModel) -> dict[Beams, float]:
-    """Every multiset of beams that beam sampling can end with, and its probability."""
+    """Return every multiset of beams that beam sampling can end with, and its probability."""
     law: dict[Beams, float] = {(((), 1),): 1.0}
     weights: dict[Path_, float] = {(): 0.0}
     for _ in range(LAYERS):
@@ -83,7 +83,7 @@ def exact_law(model: LanguageModel) -> dict[Beams, float]:
 
 
 def decoded(pair: Pair, **changes: object) -> Counter[Beams]:
-    """What ``RUNS`` decodes end with; seeds 0, 1, 2, ..."""
+    """Count the final beams of ``RUNS`` decodes with seeds 0, 1, 2, ..."""
     found: Counter[Beams] = Counter()
     for seed in range(RUNS):
         result = dsbd.decode(pair, PROMPT, dsbd.DecodingSettings(**{**SETTINGS, "seed": seed, **changes}))
@@ -92,7 +92,7 @@ def decoded(pair: Pair, **changes: object) -> Counter[Beams]:
 
 
 def compared(law: dict[Beams, float], found: Counter[Beams]) -> dict[str, float]:
-    """Pearson's chi-square; outcomes expected fewer than five times share one bin."""
+    """Compute Pearson's chi-square; outcomes expected fewer than five times share one bin."""
     assert not found.keys() - law.keys()
     bins = [(found[ends], chance * RUNS) for ends, chance in law.items() if chance * RUNS >= LEAST]
     rest = RUNS - sum(expected for _, expected in bins)

@@ -1,10 +1,10 @@
-"""What an iteration costs outside the two models, on synthetic logits of any vocabulary.
+"""Measures what an iteration costs outside the two models, on synthetic logits of any vocabulary.
 
     python -m benchmarks.overhead --output benchmarks/results/overhead.json
 
-The shipped draft, score and verify run on rows whose forward hands out logits that are there already, so that what
-is timed is everything but the models. The logits of a slot are those of the draft model plus noise, so that drafts
-are accepted about as often as with a real pair.
+The package's own draft, score and verify run on rows whose forward returns logits that were made before. So the clock
+measures everything except the models. The target's logits of a slot are those of the draft model plus noise, so that
+drafts are accepted about as often as with a real pair.
 """
 
 import argparse
@@ -32,7 +32,7 @@ NOISE = 0.7
 
 
 class GivenRow:
-    """A row whose forwards are free: logits from a table, whatever is fed."""
+    """A row whose forwards take no time: they return logits from a table, whatever is fed."""
 
     def __init__(self, logits: torch.Tensor) -> None:
         self._logits = logits
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -> dict[str, float]:
-    """Median milliseconds of each phase of an iteration from four beams."""
+    """Return the median milliseconds of each phase of an iteration from four beams."""
     generator = torch.Generator(device).manual_seed(0)
     slots = 4 + settings.draft_depth * (settings.draft_width + settings.cover_width)
     draft = 4.0 * torch.randn(slots, vocabulary, device=device, generator=generator)

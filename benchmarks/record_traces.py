@@ -1,4 +1,4 @@
-"""Record the traces that come along in ``assets/traces``: the page opens on the first.
+"""Record the traces of ``assets/traces``; the page opens with the first.
 
 python -m benchmarks.record_traces
 """

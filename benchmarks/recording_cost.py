@@ -1,4 +1,4 @@
-"""What recording a trace costs: wall clock of ``decode`` with and without ``record=True``, interleaved.
+"""Measures what recording a trace costs: seconds of ``decode`` with and without ``record=True``, interleaved.
 
 python -m benchmarks.recording_cost
 """

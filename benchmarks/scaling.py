@@ -1,10 +1,10 @@
-"""How the cost of a token grows: with the prompt, with the width, with the depth, with the new tokens.
+"""Measures how the cost of a token grows with the prompt, the width, the depth and the new tokens.
 
     python -m benchmarks.scaling --output benchmarks/results/scaling.json --report scaling.html
 
-Each axis is swept alone. Beside each measured time stands the limit: the forwards of an iteration, timed at that
-context and of that many tokens, over the layers the iteration yielded. The measured cost may grow no faster: the last
-column, measured over limit, stays level.
+Each axis is swept alone. Beside each measured time stands the limit: the time of an iteration's forwards, measured at
+that context and with that many tokens, divided by the layers that the iteration yielded. The measured cost should
+grow no faster: the last column, measured over limit, should stay level.
 """
 
 import argparse
@@ -33,12 +33,12 @@ STORY = "Once upon a time, there was a little fox who lived near the old mill. E
 
 
 class Axis(NamedTuple):
-    """What is swept: a contest whose contenders or prompts are the places, all interleaved."""
+    """One sweep: a contest whose contenders or prompts are the places on the axis, all interleaved."""
 
     name: str
     contest: Contest
     places: dict[str, int]
-    """The value of a place by its contender's name, on the axis of the prompt by the prompt."""
+    """The value at each place; the key is the name of its contender, or the prompt on the axis of prompts."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def axis_of(pair: dsbd.Pair, name: str, asked: argparse.Namespace) -> Axis:
-    """The places on an axis that fit the context."""
+    """Return the places on an axis that fit the context."""
     base = dsbd.DecodingSettings(max_new_tokens=asked.max_new_tokens)
     if name == "prompt_tokens":
         room = min((pair.target.context_size or 10**9) - asked.max_new_tokens, asked.largest)
@@ -86,7 +86,7 @@ def axis_of(pair: dsbd.Pair, name: str, asked: argparse.Namespace) -> Axis:
 
 
 def contenders(settings: dsbd.DecodingSettings, label: str) -> tuple[Contender, ...]:
-    """Beam sampling, and DSBD at its law and at its defaults."""
+    """Return beam sampling, DSBD with the same law, and DSBD with its defaults."""
     beams = settings.num_beams
     fixed = replace(settings, min_width=beams, max_width=beams)
     return (
@@ -97,13 +97,13 @@ def contenders(settings: dsbd.DecodingSettings, label: str) -> tuple[Contender, 
 
 
 def prompt_of(pair: dsbd.Pair, size: int) -> str:
-    """A text of so many tokens, or one or two off where its end is read otherwise."""
+    """Return a text of so many tokens, give or take two: its end may be tokenised in another way."""
     ids = pair.encode(STORY * (2 + size // STORY.count(" ")))
     return pair.decode(ids[:size])
 
 
 def measured(pair: dsbd.Pair, axis: Axis) -> list[dict[str, Any]]:
-    """One row per contender and place, by rising value."""
+    """Return one row per contender and place, in ascending order of the value."""
     results = ResultsFile()
     for _ in measure(pair, axis.contest, results):
         pass
@@ -116,7 +116,7 @@ def measured(pair: dsbd.Pair, axis: Axis) -> list[dict[str, Any]]:
 
 
 def row(pair: dsbd.Pair, axis: Axis, contender: Contender, runs: list[Run]) -> dict[str, Any]:
-    """Medians, and the limit at this context and size of forest."""
+    """Return the medians, and the limit at this context and size of forest."""
     context = runs[0].prompt_tokens + runs[0].layers // 2
     layers = sum(run.layers for run in runs) / sum(run.iterations or 0 for run in runs)
     steps = sum((run.draft_calls or 1) - 1 for run in runs) / sum(run.iterations or 0 for run in runs)
@@ -148,7 +148,7 @@ def row(pair: dsbd.Pair, axis: Axis, contender: Contender, runs: list[Run]) -> d
 
 
 def show(rows: list[dict[str, Any]]) -> None:
-    """A Markdown table."""
+    """Print a Markdown table."""
     heads = ["axis", "value", "contender", "ms/token", "prefill ms", "layers/iteration", "limit ms/token",
              "measured / limit"]  # fmt: skip
     names = ("milliseconds_per_token", "prefill_milliseconds", "layers_per_iteration", "limit_milliseconds_per_token",

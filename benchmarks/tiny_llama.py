@@ -1,11 +1,11 @@
-"""Llamas so small that the law of what a decode ends with can be added up in full."""
+"""Makes Llamas so small that the exact law of a decode's final beams can be added up."""
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 
 def tiny_llama(words: int, end: int | None) -> LlamaForCausalLM:
-    """A float64 model of ``words`` tokens; ``end`` is its end-of-sequence token."""
+    """Make a float64 model of ``words`` tokens; ``end`` is its end-of-sequence token."""
     config = LlamaConfig(
         vocab_size=words, hidden_size=16, intermediate_size=16, num_hidden_layers=2, num_attention_heads=2,
         max_position_embeddings=64, bos_token_id=None, eos_token_id=end,
@@ -14,9 +14,9 @@ def tiny_llama(words: int, end: int | None) -> LlamaForCausalLM:
 
 
 def scattered(model: LlamaForCausalLM, spread: float, seed: int, wobble: float) -> LlamaForCausalLM:
-    """The model with random weights: those of the seed in force, moved by ``wobble`` of those of ``seed``.
+    """Give the model random weights: those of torch's present seed, plus ``wobble`` times those of ``seed``.
 
-    ``spread`` sets how peaked the next-token laws are, ``wobble`` how far models of several seeds are apart.
+    ``spread`` sets how peaked the next-token laws are, ``wobble`` how much models of different seeds differ.
     """
     weights = [weight for weight in model.parameters() if weight.dim() > 1]
     with torch.no_grad():

@@ -1,16 +1,16 @@
-"""Twins at scale: Llamas of a larger model's shape and cost whose function is that of a small one.
+"""Builds twins: Llamas with the shape and cost of a larger model that compute the function of a small one.
 
-A twin computes the small model's logits, to rounding, through weights of another size, so that decoding it costs
-what a real model of that size costs while drafts are accepted as often as they really are. Nothing is downloaded.
+A twin computes the small model's logits, up to rounding, with weights of another size. So decoding it costs as much as
+a real model of that size, and drafts are accepted as often as with the small pair. Nothing is downloaded.
 
-How the function stays (d, d' are the hidden sizes):
-- the residual stream is padded with zeros, so its mean square is d/d' of what it was: norm weights become
+Why the function stays the same (d, d' are the hidden sizes):
+- the residual stream is padded with zeros, so its mean square is d/d' of the original: norm weights become
   weight * sqrt(d/d') and the epsilon eps * d/d';
-- further heads (of the same size: rotation and scale depend on it), further units of the feed-forward part and further
-  layers have random weights, but what they write to the residual stream is multiplied by zero;
-- where the twin has fewer queries to a key than the original, keys and values are repeated.
-The vocabulary stays as it is: zero rows in the head would take probability. It is small, so a twin's head and its
-sampling cost less than a real model's of that size.
+- additional heads (of the same size, because rotation and scale depend on it), feed-forward units and layers have
+  random weights, but what they write to the residual stream is multiplied by zero;
+- if the twin has fewer queries per key than the original, keys and values are repeated.
+The vocabulary stays as it is, because zero rows in the head would take probability. It is small, so a twin's head and
+its sampling cost less than those of a real model of that size.
 """
 
 import copy
@@ -30,7 +30,7 @@ SPREAD = 0.02
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a Llama, its heads being of the original's size."""
+    """The sizes of a Llama whose heads have the original's size."""
 
     hidden_size: int
     intermediate_size: int
@@ -48,14 +48,15 @@ SHAPES = {
     "8B": Shape(4096, 14336, 32, 64, 16),
     "13B": Shape(5120, 13824, 40, 80, 80),
 }
-"""Heads are of 64: where the real model has heads of 128 (8B, 13B), twice as many, so keys and values take as much."""
+"""Heads have size 64. If the real model has heads of 128 (8B, 13B), the twin has twice as many, so that keys and
+values take as many bytes."""
 
 
 def twin_config(original: LlamaConfig, shape: Shape) -> LlamaConfig:
-    """The configuration of a twin.
+    """Return the configuration of a twin.
 
     Raises:
-        ValueError: the shape is smaller than the original somewhere, or does not hold its heads.
+        ValueError: the shape is smaller than the original somewhere, or has no place for its heads.
     """
     heads, key_value_heads, size = _heads(original)
     needed = key_value_heads * math.ceil(heads // key_value_heads / (shape.heads // shape.key_value_heads))
@@ -85,17 +86,17 @@ def make_twin(
     device: torch.device | str = "cpu",
     seed: int = 0,
 ) -> LlamaForCausalLM:
-    """A Llama of this shape that computes the original's logits.
+    """Build a Llama of this shape that computes the original's logits.
 
     Args:
         original: a Llama without biases.
         shape: at least as large everywhere.
         dtype: of the twin; None is the original's. Its weights are rounded to it once.
         device: where it is built.
-        seed: of the weights that play no part.
+        seed: of the weights that have no effect.
 
     Raises:
-        ValueError: the shape does not hold the original.
+        ValueError: the shape is too small for the original.
     """
     config = twin_config(original.config, shape)
     with torch.device("meta"):
@@ -112,7 +113,7 @@ def make_twin(
 
 
 def _fill(twin: LlamaForCausalLM, generator: torch.Generator) -> None:
-    """Random weights everywhere, zeros where something would reach the residual stream."""
+    """Set random weights everywhere, and zeros where something would be written to the residual stream."""
     for name, weight in twin.named_parameters():
         if name.endswith(("o_proj.weight", "down_proj.weight", "embed_tokens.weight", "lm_head.weight")):
             weight.zero_()
@@ -123,7 +124,7 @@ def _fill(twin: LlamaForCausalLM, generator: torch.Generator) -> None:
 
 
 def _place(twin: LlamaForCausalLM, original: LlamaForCausalLM) -> None:
-    """The original's weights, in the first places of the twin's."""
+    """Copy the original's weights into the first places of the twin's."""
     width, wide = original.config.hidden_size, twin.config.hidden_size
     shrink = math.sqrt(width / wide)
     _corner(twin.model.embed_tokens.weight, original.model.embed_tokens.weight)
@@ -148,7 +149,7 @@ def _place(twin: LlamaForCausalLM, original: LlamaForCausalLM) -> None:
 
 
 def _head_places(original: LlamaConfig, twin: LlamaConfig) -> tuple[list[int], dict[int, int]]:
-    """Where each of the original's query heads goes, and which key-value head each of the twin's (in use) holds."""
+    """Return the place of each original query head, and the original key-value head of each one used in the twin."""
     heads, key_value_heads, _ = _heads(original)
     wide_heads, wide_key_value_heads, _ = _heads(twin)
     group, wide = heads // key_value_heads, wide_heads // wide_key_value_heads
@@ -167,7 +168,7 @@ def _corner(weight: torch.Tensor, source: torch.Tensor) -> None:
 
 
 def _heads(config: LlamaConfig) -> tuple[int, int, int]:
-    """Query heads, key-value heads, and their size."""
+    """Return the number of query heads and of key-value heads, and their size."""
     heads = int(config.num_attention_heads)
     return heads, int(config.num_key_value_heads or heads), int(config.head_dim or config.hidden_size // heads)
 

@@ -1,4 +1,4 @@
-"""Checkpoints that are never half written."""
+"""Writes checkpoints that are never incomplete."""
 
 from pathlib import Path
 

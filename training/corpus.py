@@ -101,7 +101,7 @@ def load_encoded(
 ) -> dict[str, tuple[EncodedDocuments, ...]]:
     """Return {part: (training, held-out)}, encoded once and kept under `work/tokens`.
 
-    `tokenizer` may be None where everything is already encoded.
+    `tokenizer` may be None if everything is already encoded.
     """
     folder = work / "tokens"
     folder.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,7 @@ class DocumentStream:
 
     @property
     def state(self) -> dict[str, int]:
-        """Where the next token comes from: {"epoch", "cursor"}."""
+        """Return the place of the next token: {"epoch", "cursor"}."""
         return {"epoch": self._epoch, "cursor": self._cursor}
 
     def restore(self, state: dict[str, int]) -> None:
@@ -185,7 +185,7 @@ class MixedBatches:
 
     @property
     def state(self) -> dict:
-        """Everything that decides the next batches."""
+        """Return everything that decides the next batches."""
         streams = {name: stream.state for name, stream in self._streams.items()}
         return {"streams": streams, "random": self._random.bit_generator.state}
 

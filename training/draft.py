@@ -45,7 +45,7 @@ def new_draft(target: LlamaForCausalLM, seed: int) -> LlamaForCausalLM:
 
 @dataclass(frozen=True)
 class Pool:
-    """Windows and what the target made of them.
+    """Windows of tokens, with the target's hidden states for them.
 
     `ids`: (windows, length) int64. `hidden`: (windows, length, size), the target's final
     normed hidden states. `head`: (vocabulary, size), the target's.
@@ -96,7 +96,7 @@ class PoolBatches:
 
     @property
     def state(self) -> dict[str, int]:
-        """Where the next batch comes from: {"epoch", "cursor"}."""
+        """Return the place of the next batch: {"epoch", "cursor"}."""
         return {"epoch": self._epoch, "cursor": self._cursor}
 
     def restore(self, state: dict[str, int]) -> None:

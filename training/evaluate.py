@@ -18,7 +18,7 @@ CACHED_TOKENS = 128
 
 @dataclass(frozen=True)
 class TextLoss:
-    """How well a model predicts documents; BOS is given and EOS is not scored."""
+    """How well a model predicts documents; BOS is given, and EOS is not scored."""
 
     documents: int
     tokens: int

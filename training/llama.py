@@ -44,7 +44,7 @@ def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:
 
 
 class PositionTables(NamedTuple):
-    """What depends on positions only.
+    """Tables that depend on positions only.
 
     `cosines`, `sines`: (1, length, head_dim). `mask`: (length, length), added to scores: 0 up
     to the diagonal, the type's minimum above. (A mask computed inside the compiled forward
@@ -73,7 +73,7 @@ def hidden_states(
 ) -> torch.Tensor:
     """Return the final normed hidden states, (rows, length, hidden), of ids (rows, length).
 
-    `layer_function` stands in for `layer_states`: compiled once, it serves every layer.
+    `layer_function` is used instead of `layer_states`: compiled once, it serves every layer.
     """
     epsilon = model.config.rms_norm_eps
     hidden = functional.embedding(ids, model.model.embed_tokens.weight)

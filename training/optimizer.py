@@ -41,7 +41,7 @@ def _gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
 
 
 class MuonAdam:
-    """Steps a model whose weights may be bfloat16; the float32 masters live here."""
+    """Steps a model whose weights may be bfloat16; it keeps the float32 master weights."""
 
     def __init__(self, model: torch.nn.Module, settings: OptimizerSettings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Texts the target itself writes, so that the draft learns where it will be used."""
+"""Samples texts from the target itself, so that the draft learns on the texts it will be used for."""
 
 from collections.abc import Callable
 from typing import Any

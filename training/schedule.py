@@ -1,4 +1,4 @@
-"""How far a run has come, and the learning-rate factor and sequence length that follow."""
+"""The progress of a run, and the learning-rate factor and sequence length that follow from it."""
 
 import math
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The stages of the command line, wired together; each reads what earlier ones left."""
+"""The stages of the command line; each reads the results of earlier stages."""
 
 import argparse
 import json
@@ -44,7 +44,7 @@ HELD_OUT_POOL_WINDOWS = 32
 
 
 def check(options: argparse.Namespace) -> None:
-    """Raise ValueError, with the remedy, where a stage lacks what it reads."""
+    """Raise ValueError, with the remedy, if the files that a stage reads are missing."""
     for file in PART_FILES.values():
         if not (options.data / file).is_file():
             raise ValueError(f"--data {options.data} holds no {file}")
@@ -63,7 +63,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def result_path(work: Path, stage: str) -> Path:
-    """Where a stage leaves its result."""
+    """Return the path of a stage's result."""
     return work / ("tokenizer" if stage == "tokenizer" else f"{stage}.pt")
 
 

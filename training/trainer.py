@@ -1,4 +1,4 @@
-"""The loop both trainings share: step, count, save, resume, report."""
+"""The loop that both trainings share: step, count, save, resume, report."""
 
 import time
 from abc import ABC, abstractmethod
@@ -19,7 +19,7 @@ SMOOTHING = 0.95
 
 
 class Batches(Protocol):
-    """Where training data comes from; `state` decides all that follows."""
+    """A source of training data; `state` decides all later batches."""
 
     def batch(self, rows: int, length: int) -> Any:
         """Return the next batch."""
@@ -69,7 +69,7 @@ class Trainer(ABC):
 
     @property
     def progress(self) -> float:
-        """The spent share of the budget, 0 to 1."""
+        """Return the spent share of the budget, 0 to 1."""
         return self.budget.progress(self.tokens, self.seconds)
 
     def advance(self) -> float:

@@ -1,4 +1,4 @@
-"""Fails where a built page takes a script, style, font or picture from another address, or misses one of its own."""
+"""Fails if a built page loads a script, style, font or picture from another address, or one that does not exist."""
 
 import re
 import sys
@@ -8,19 +8,19 @@ from urllib.parse import unquote, urlparse
 
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
 NOT_FETCHED = {"canonical", "next", "prev", "alternate"}
-"""Relations of a link element that name an address and fetch nothing."""
+"""Relations of a link element that name an address but load nothing."""
 IN_STYLES = re.compile(r"""url\(\s*['"]?((?:https?:)?//[^)'"]+)|@import\s+['"]((?:https?:)?//[^'"]+)""")
 
 
 class Addresses(HTMLParser):
-    """Every address that a page fetches by itself."""
+    """Collects every address that a page loads by itself."""
 
     def __init__(self) -> None:
         super().__init__()
         self.found: list[str] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Remembers the address of one element."""
+        """Remember the address of one element."""
         values = dict(attributes)
         address = values.get(FETCHED.get(tag, ""))
         if address and not (tag == "link" and values.get("rel") in NOT_FETCHED):
@@ -28,7 +28,7 @@ class Addresses(HTMLParser):
 
 
 def main(site: Path) -> int:
-    """Prints what is wrong. Returns the exit code."""
+    """Print what is wrong; return the exit code."""
     wrong = []
     pages = sorted(site.rglob("*.html"))
     for page in pages:
@@ -43,7 +43,7 @@ def main(site: Path) -> int:
 
 
 def _is_own(address: str, page: Path) -> bool:
-    """True for data and for a file of the site that is there; 404.html names files from the root."""
+    """Return True for data addresses and files of the site that exist; 404.html names files from the root."""
     parts = urlparse(address)
     if parts.scheme == "data":
         return True

@@ -1,4 +1,4 @@
-"""The pictures of the README and of the documentation site: ``python .ci/docs/pictures.py``, from the root.
+"""Makes the pictures of the README and the documentation site: ``python .ci/docs/pictures.py``, from the root.
 
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in headless Chromium (needs playwright and ``chromium``).
 - ``docs/images/forest.svg``: a verified forest of a recorded decode.
@@ -23,17 +23,17 @@ IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT, SCALE = 1600, 1000, 0.8
 """The window of the screenshot; the picture has 1280 times 800 pixels."""
 SCROLLED = 150
-"""CSS pixels: the masthead makes room for the forest."""
+"""CSS pixels that the page is scrolled down, so that the forest is seen instead of the masthead."""
 SENTENCE_ROOM = 44
-"""Height below the forest for the sentence of the step, in SVG units."""
+"""Height below the forest for the step's sentence, in SVG units."""
 LETTERS = 135
 """Letters in a line of the sentence."""
 SECONDS = {"draft": 1.0, "score": 1.6, "width": 1.4, "trial": 0.5, "draw": 0.5, "layer": 1.0, "commit": 4.0}
-"""How long a step stays in sight, by its phase."""
+"""How long a step is shown, by its phase."""
 
 
 def main() -> None:
-    """Write all three."""
+    """Write all three pictures."""
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "verification.svg").write_text(verification(), encoding="utf-8")
     visualize.export_svg(TRACE, IMAGES / "forest.svg")
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def verification() -> str:
-    """An animated SVG: every part of every frame once, shown while it is so. Still where motion is not wanted."""
+    """Return an animated SVG with each part once, shown in the frames that have it; still for reduced motion."""
     steps = visualize.scene(TRACE).iterations[0].steps
     frames = [visualize.forest_svg(TRACE, 0, step=step).splitlines() for step in range(len(steps))]
     width, height = (int(size) for size in re.search(r'width="(\d+)" height="(\d+)"', frames[0][0]).groups())
@@ -73,7 +73,7 @@ def verification() -> str:
 
 
 def _groups(frame: list[str]) -> list[str]:
-    """The parts of a frame between its background and its end: a line each, or a group of lines."""
+    """Return the parts of a frame between its background and its end: lines or groups of lines."""
     parts, open_group = [], []
     for line in frame[4:-2]:
         open_group.append(line)
@@ -85,7 +85,7 @@ def _groups(frame: list[str]) -> list[str]:
 
 
 def _parts(frames: list[list[str]]) -> list[tuple[list[int], str]]:
-    """Every distinct part with the frames it is in, in drawing order: edges stay below the nodes."""
+    """Return every distinct part with its frames, in drawing order: edges below nodes."""
     found: dict[tuple[int, str], list[int]] = {}
     for number, frame in enumerate(frames):
         for part in frame:
@@ -94,12 +94,12 @@ def _parts(frames: list[list[str]]) -> list[tuple[list[int], str]]:
 
 
 def _floor(part: str) -> int:
-    """0 for layers, 1 for edges, 2 for nodes and the legend."""
+    """Return the drawing order of a part: 0 for layers, 1 for edges, 2 for nodes and the legend."""
     return 0 if "<rect" in part else 1 if part.startswith("<path") and "transform" not in part else 2
 
 
 def _runs(shown: list[int]) -> list[tuple[int, int]]:
-    """The stretches of frames without a gap, as first and last."""
+    """Return the ranges of consecutive frames, as first and last."""
     runs: list[tuple[int, int]] = []
     for number in shown:
         if runs and runs[-1][1] == number - 1:
@@ -110,7 +110,7 @@ def _runs(shown: list[int]) -> list[tuple[int, int]]:
 
 
 def _rule(first: int, last: int, times: list[float], end: float, rules: dict[str, str]) -> str:
-    """The name of the animation that shows a part from one frame to another; its rule is added once."""
+    """Return the name of the animation that shows a part from one frame to another; add its rule once."""
     name = f"s{first}_{last}"
     if name not in rules:
         start = 100 * times[first] / end
@@ -123,7 +123,7 @@ def _rule(first: int, last: int, times: list[float], end: float, rules: dict[str
 
 
 def _sentence(sentence: str, height: int) -> str:
-    """The sentence of a step below the forest, in two lines where one is too short."""
+    """Return the step's sentence below the forest, in two lines if one is too short."""
     lines = "".join(
         f'<tspan x="24" y="{height + 18 + 19 * row}">{escape(line)}</tspan>'
         for row, line in enumerate(textwrap.wrap(sentence, LETTERS))
@@ -132,7 +132,7 @@ def _sentence(sentence: str, height: int) -> str:
 
 
 def page() -> bytes:
-    """The page in the middle of a recorded iteration, as WebP."""
+    """Take a picture of the page in the middle of a recorded iteration, as WebP."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 

@@ -1,4 +1,4 @@
-"""The cross-references of docstrings, such as ``:func:`dsbd.stream```, as links of the documentation site."""
+"""Turns the cross-references of docstrings, such as ``:func:`dsbd.stream```, into links of the site."""
 
 import re
 from typing import Any
@@ -13,12 +13,12 @@ class Roles(Extension):
     """Replaces every role of every docstring before the pages are written."""
 
     def on_instance(self, *, obj: Object, **_: Any) -> None:
-        """Rewrites one docstring."""
+        """Rewrite one docstring."""
         if obj.docstring is not None:
             obj.docstring.value = ROLE.sub(lambda role: _link(role[1], obj), obj.docstring.value)
 
 
 def _link(name: str, obj: Object) -> str:
-    """A link where the name stands on a page, plain code where it does not."""
+    """Return a link if the name stands on a page, else plain code."""
     full = name if name.startswith(PUBLIC) else f"{obj.path.split('.')[0]}.{name}"
     return f'<autoref identifier="{full}" optional><code>{name.rsplit(".", 1)[-1]}</code></autoref>'

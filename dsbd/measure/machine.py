@@ -1,4 +1,4 @@
-"""What a measurement depends on: machine, versions, models. Runs compare only where all of it is the same."""
+"""What a measurement depends on: machine, versions, models. Runs can be compared only if all of it is equal."""
 
 import hashlib
 import os

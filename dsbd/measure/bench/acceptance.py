@@ -1,4 +1,4 @@
-"""How probable it was that draft layers pass, and how many tokens the target forwards had; seen while decoding."""
+"""Watches decodes: how probable it was that draft layers pass, and how many tokens the target forwards had."""
 
 from statistics import fmean
 

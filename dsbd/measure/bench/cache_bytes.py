@@ -1,4 +1,4 @@
-"""Memory of a contender: what was measured, and beside it what other designs of the cache would need."""
+"""The memory of a contender: as measured, and what other designs of the cache would need."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""The order of the runs: warmed up, the contenders interleaved in random order, what is there already left out."""
+"""Orders the runs: first a warm-up, then the contenders interleaved in random order, without those done already."""
 
 import random
 from collections.abc import Callable, Iterator, Mapping
