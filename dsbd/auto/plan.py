@@ -208,11 +208,11 @@ def _seconds(baseline: MeasuredForest, trial: MeasuredForest, depth: int) -> flo
 def _sentence(baseline: MeasuredForest, best: MeasuredForest, depth: int, rate: float) -> str:
     alone = 1.0 / baseline.seconds
     if depth == 0:
-        return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest more."
+        return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest is faster."
     nodes = f"{best.draft_width} drafts" if best.forest == "sampled" else f"the {best.draft_width} likeliest nodes"
     cover = f" and {best.cover_width} cover nodes" if best.cover_width else ""
     return (
-        f"A {best.forest} forest of {nodes}{cover} a layer, {depth} layers deep: {rate:.0f} layers/s expected where "
-        f"beam sampling makes {alone:.0f}, for a layer lets verification go on {best.continuation:.0%} of the time "
+        f"A {best.forest} forest of {nodes}{cover} a layer, {depth} layers deep: {rate:.0f} layers/s expected, while "
+        f"beam sampling makes {alone:.0f}. A layer lets verification go on {best.continuation:.0%} of the time "
         f"and an iteration costs {_seconds(baseline, best, depth) / baseline.seconds:.2f} x one of beam sampling."
     )
