@@ -33,6 +33,7 @@ def test_the_notebook_cell_is_the_one_that_is_tested(tmp_path, monkeypatch):
     assert visualize.embed_snippet("fox.json.gz", "jupyter") == SNIPPETS["jupyter-trace"]
 
 
+@pytest.mark.slow
 def test_the_slide_steps_a_site(browser, tmp_path):
     """Catches a script that the site does not have, and attributes that it does not read."""
     visualize.export_site(asset_path("traces"), tmp_path)

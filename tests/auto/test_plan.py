@@ -82,6 +82,7 @@ def test_trimmed_iterations_do_not_lower_the_cost():
 @pytest.mark.parametrize(
     "changes", [{}, {"min_width": 3, "max_width": 3, "replacement": False}, {"method": "speculative"}]
 )
+@pytest.mark.slow
 def test_auto_is_measured_once_and_replays_exactly(changes):
     """Catches a plan that is not returned, is measured at every decode, or depends on the clock once resolved."""
     pair, asked = unplanned(), replace(ALL, **changes)
@@ -98,6 +99,7 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     assert other.settings.depth_costs == result.settings.depth_costs
 
 
+@pytest.mark.slow
 def test_planning_tells_where_it_stands_and_can_be_cancelled():
     """Catches trials that nobody can stop, a plan left half made, and one that is measured again."""
     pair = unplanned()
@@ -133,6 +135,7 @@ def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
     assert plan.values["cover_width"] == 8
 
 
+@pytest.mark.slow
 def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
     """Catches trials as short as the first decode, too short to draft in, that are remembered."""
     pair = unplanned()

@@ -47,6 +47,7 @@ def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
     assert (tmp_path / "tiny-cpu.jsonl").read_text().splitlines() == lines
 
 
+@pytest.mark.slow
 def test_the_gpu_script_loads_a_twin(tmp_path):
     """The bundled target, as a twin of another shape, still forms a pair with the bundled draft."""
     gpu = script("gpu")

@@ -21,6 +21,7 @@ def short(pair_flags, tmp_path):
     return [*pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
 
 
+@pytest.mark.slow
 def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     output, report = tmp_path / "runs.jsonl", tmp_path / "report.html"
     flags = [*short, "--output", str(output), "--report", str(report), "--draft-depth", "1,2", "--json"]
@@ -41,12 +42,14 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert json.loads(again) == summary
 
 
+@pytest.mark.slow
 def test_the_table_is_for_people(capsys, short):
     code, out, _ = bench(capsys, *short, "--methods", "dsbd,beam_sampling", "--points", "same-law")
     assert code == 0
     assert "| dsbd same-law / beam_sampling " in out
 
 
+@pytest.mark.slow
 def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
     """A stop that loses the runs, or that looks like success, would cost an hour or mislead a script."""
     output, real = tmp_path / "runs.jsonl", bench_module.measure

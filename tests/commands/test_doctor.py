@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from tests.command_line import run
 
 
+@pytest.mark.slow
 def test_doctor(capsys, pair_flags):
     code, out, _ = run(capsys, "doctor", "--json", *pair_flags)
     assert code == 0

@@ -57,6 +57,7 @@ def text_of(process, address: str) -> str:
     raise TimeoutError(address)
 
 
+@pytest.mark.slow
 def test_an_installed_package_opens_the_page_from_any_folder(installed, tmp_path, pair_flags):
     """Catches a file of the page that is found in a clone only: an import of ``ui``, a style sheet, a script."""
     flags = pair_flags[2:] + pair_flags[:2]

@@ -128,13 +128,22 @@ FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2
     "changes",
     [
         {},
-        {"landing": False},
-        {"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+        pytest.param({"landing": False}, marks=pytest.mark.slow),
+        pytest.param({"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2}, marks=pytest.mark.slow),
         {"replacement": False},
-        {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
-        {"forest": "likely", "draft_width": 4, "replacement": False},
-        {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
-        {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2},
+        pytest.param(
+            {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param({"forest": "likely", "draft_width": 4, "replacement": False}, marks=pytest.mark.slow),
+        pytest.param(
+            {"replacement": False, "cover_width": 2, "top_k": 0, "top_p": 0.7, "max_new_tokens": 2},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"draft_width": 3, "min_width": 3, "max_width": 3, "top_k": 3, "temperature": 1.4, "max_new_tokens": 2},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=lambda changes: ", ".join(f"{name} {value}" for name, value in changes.items()) or "plain",
 )
@@ -145,12 +154,14 @@ def test_fixed_width_decodes_as_beam_sampling(changes: dict, pair: Pair) -> None
 
 
 @pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.slow
 def test_beam_sampling(replacement: bool, eager_pair: Pair) -> None:
     """Catches a baseline whose law is not the one it stands for."""
     chosen = {"method": "beam_sampling", "num_beams": 2, "top_k": 4, "max_new_tokens": 3}
     assert _p_value(eager_pair, dsbd.DecodingSettings(**chosen, replacement=replacement), 2) > FALSE_ALARM
 
 
+@pytest.mark.slow
 def test_speculative_decodes_as_sampling(pair: Pair) -> None:
     """Catches speculative sampling that leans towards the draft model."""
     chosen = {"method": "speculative", "draft_depth": 2, "top_k": 3, "max_new_tokens": 3}
@@ -169,6 +180,7 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
     assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
 
 
+@pytest.mark.slow
 def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a chi-square too weak to see that every draft is accepted."""
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
@@ -271,6 +283,7 @@ def test_same_seed_same_output(changes: dict, pair: Pair) -> None:
 
 @pytest.mark.parametrize("changes", ANY, ids=str)
 @pytest.mark.parametrize("prompt", ["3", "352"])
+@pytest.mark.slow
 def test_paths_and_forest_decode_alike(changes: dict, prompt: str, pair: Pair) -> None:
     """Catches a cache row that, over many iterations, drifts from every path computed anew."""
     slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))

@@ -7,6 +7,8 @@ import pytest
 from tests.visualize.toy import toy_trace
 from tests.watched import Watched
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 20_000
 
 

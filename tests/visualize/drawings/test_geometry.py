@@ -50,6 +50,7 @@ def edge_numbers(found: re.Match[str]) -> list[float]:
     return [float(found[place]) for place in range(1, 6)]
 
 
+@pytest.mark.slow
 def test_both_draw_the_same_marks_and_dashes(browser, exported):
     """Catches a mark of another size and an edge of another dash."""
     scene = visualize.scene(TRACES["toy"])

@@ -30,6 +30,7 @@ def notebook_page(bundles: list[dict], tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
     """Catches cells that need a kernel, a second Plotly that is not found, and hostile tokens that run."""
     shown = [
@@ -50,6 +51,7 @@ def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_without_frames_and_scripts_the_picture_remains(browser, tmp_path):
     """Catches a code host that strips frames, scripts and styles and shows nothing."""
     source = visualize.show(nasty_trace())._repr_html_()

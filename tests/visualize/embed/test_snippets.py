@@ -49,6 +49,7 @@ def as_page(kind: str, snippet: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter", "myst", "quarto", "moodle", "wordpress"])
+@pytest.mark.slow
 def test_an_address_opens_in_its_place(browser, folder, kind):
     """Catches a snippet that its place cannot read, or that opens elsewhere than asked."""
     snippet = visualize.embed_snippet("viewer.html", kind, iteration=1, step=2, title='A "forest" <b>')
@@ -62,6 +63,7 @@ def test_an_address_opens_in_its_place(browser, folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["iframe", "moodle", "wordpress"])
+@pytest.mark.slow
 def test_a_trace_is_carried_whole(browser, tmp_path, kind):
     """Catches hostile tokens that leave the frame's attribute."""
     page = tmp_path / "carried.html"
@@ -83,6 +85,7 @@ def test_places_that_run_code_read_the_trace_file(folder, kind, monkeypatch):
     assert made["shown"] == visualize.show(TRACE, iteration=2)
 
 
+@pytest.mark.slow
 def test_slides_step_the_viewer(browser, folder):
     """Catches a viewer that does not follow the presenter, or loses its place when the slide was hidden."""
     page = folder / "deck.html"

@@ -35,6 +35,7 @@ def write_host(tmp_path, made):
     (tmp_path / "host.html").write_text(HOST.format(css=made._css, state=state, esm="./widget.js"), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_python_and_reader_step_together(browser, tmp_path):
     """Catches a widget that does not draw, does not follow, or does not tell."""
     pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")

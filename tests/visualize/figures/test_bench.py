@@ -150,6 +150,7 @@ def test_bad_arguments_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("width", [420, 1200])
+@pytest.mark.slow
 def test_the_page_opens_without_an_error(browser, tmp_path, width):
     visualize.export_bench(summary(), tmp_path / "bench.html")
     with visit(browser, tmp_path / "bench.html", viewport={"width": width, "height": 900}) as seen:

@@ -136,6 +136,7 @@ def test_a_place_is_the_step_it_says(place, phase, layer):
     assert (step.phase, step.layer) == (phase, layer)
 
 
+@pytest.mark.slow
 def test_the_verdict_is_hidden_until_answered(browser, lesson):
     """Catches a verdict in sight, a student who steps past a question, and markup that runs."""
     steps = visualize.scene(nasty_trace()).iterations[0].steps
@@ -177,6 +178,7 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_teacher_mode_hides_nothing(browser, lesson):
     verdict = step_of(SCENE, Position(0, 1, TRIED))
     steps = visualize.scene(nasty_trace()).iterations[0].steps
@@ -194,6 +196,7 @@ def test_teacher_mode_hides_nothing(browser, lesson):
 
 
 @pytest.mark.parametrize("teacher", [False, True])
+@pytest.mark.slow
 def test_the_hand_out_has_every_card_and_no_answer_but_for_the_teacher(browser, lesson, teacher):
     with visit(browser, lesson / "lesson.html", "#teacher=1" if teacher else "") as seen:
         seen.drawn()
@@ -209,6 +212,7 @@ def test_the_hand_out_has_every_card_and_no_answer_but_for_the_teacher(browser, 
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_without_scripts_all_cards_stand_below_each_other(browser, lesson):
     with visit(browser, lesson / "lesson.html", java_script_enabled=False) as seen:
         assert seen.page.locator("article:visible").count() == 4
@@ -221,6 +225,7 @@ def test_five_lessons_come_along():
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+@pytest.mark.slow
 def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
     """Catches a lesson whose trace was recorded anew, and an answer that the trace contradicts."""
     lesson = read_lesson(path)

@@ -45,6 +45,7 @@ def test_different_prompts_are_refused():
         diff_scene(TRACE, other)
 
 
+@pytest.mark.slow
 def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
     diff = diff_scene(TRACE, toy_trace("wide"))
     path = tmp_path / "diff.html"

@@ -6,6 +6,8 @@ import pytest
 
 from tests.visualize.homes import viewer
 
+pytestmark = pytest.mark.slow
+
 axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
 VIEWS = ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result")
 

@@ -5,12 +5,16 @@ import io
 import re
 import xml.etree.ElementTree as ElementTree
 
+import pytest
+
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED, TRACES
 from tests.visualize.viewer.test_audit import tampered
+
+pytestmark = pytest.mark.slow
 
 TRACE = toy_trace()
 SCENE = visualize.build_scene(TRACE)

@@ -91,6 +91,7 @@ def test_the_figures_speak_the_language(language):
         visualize.width_figure(TRACE, language="xx")
 
 
+@pytest.mark.slow
 def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
     path = tmp_path / "viewer.html"
     visualize.export_html(TRACE, path, language="de")
