@@ -1,10 +1,10 @@
-"""Calling ``python -m dsbd`` from a test, in this process."""
+"""Calls ``python -m dsbd`` from a test, in this process."""
 
 from dsbd.__main__ import main
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
-    """Exit code, stdout and stderr."""
+    """Return exit code, stdout and stderr."""
     try:
         code = main(list(arguments))
     except SystemExit as stop:

@@ -1,7 +1,7 @@
-"""For tests of every folder: one browser (two of Playwright's synchronous sessions cannot share a process), the toy
-pair as folders, one thread.
+"""Fixtures for tests of every folder: one browser (two of Playwright's synchronous sessions cannot share a process),
+the toy pair as folders, one thread.
 
-Models this small are slower on two threads than on one, and much slower where two test processes share two cores. So
+Models this small are slower on two threads than on one, and much slower if two test processes share two cores. So
 torch gets one thread, unless OMP_NUM_THREADS says otherwise.
 """
 
@@ -17,7 +17,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 
 
 def pytest_collection_modifyitems(items) -> None:
-    """Every test that opens a browser has the marker ``browser``."""
+    """Give every test that opens a browser the marker ``browser``."""
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(items) -> None:
 
 @pytest.fixture(scope="session")
 def browser():
-    """Headless chromium; its tests run wherever chromium and playwright are installed."""
+    """Start headless chromium; tests that need it are skipped if chromium or playwright is missing."""
     if CHROMIUM is None:
         pytest.skip("runs wherever chromium is installed")
     sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
@@ -37,7 +37,7 @@ def browser():
 
 @pytest.fixture(scope="session")
 def toy_folders(tmp_path_factory) -> dict[str, str]:
-    """Folders of a random target and draft model, by role."""
+    """Return folders of a random target and draft model, by role."""
     from tests.toy_pair import toy_model, toy_tokenizer  # the tests that only draw need no torch
 
     found = {}
@@ -51,5 +51,5 @@ def toy_folders(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def pair_flags(toy_folders) -> list[str]:
-    """The flags that name the toy pair."""
+    """Return the flags that name the toy pair."""
     return ["--dtype", "float32", "--target", toy_folders["target"], "--draft", toy_folders["draft"]]

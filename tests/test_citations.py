@@ -13,7 +13,7 @@ CITATION = re.compile(re.escape(PAGE) + r"((?:(?:, | and )\*[^*]+\*)+)")
 
 
 def _texts() -> dict[Path, str]:
-    """The text of every source file, with line breaks and the stars of JavaScript comments taken out."""
+    """Return the text of every source file, without line breaks and the stars of JavaScript comments."""
     files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("*") if file.suffix in SUFFIXES]
     inside = [file for file in files if "node_modules" not in file.parts]
     return {file: re.sub(r"(\n\s*(\* )?|\\n)\s*", " ", file.read_text(encoding="utf-8")) for file in inside}

@@ -19,7 +19,7 @@ def decode(**settings):
 @pytest.mark.parametrize("method", dsbd.METHODS)
 @pytest.mark.parametrize("new_tokens", [1, 2, 3, 7, 16])
 def test_the_limit_is_exact(method, new_tokens):
-    """A forest at the end of the budget must not overshoot it, nor stop short of it with beams alive."""
+    """Catches a last forest that exceeds the limit, and a decode that stops below it with beams alive."""
     result = decode(method=method, max_new_tokens=new_tokens)
     assert all(len(beam.token_ids) <= new_tokens for beam in result.beams)
     assert all(len(beam.token_ids) == new_tokens for beam in result.beams if not beam.finished)
@@ -47,7 +47,7 @@ def test_same_seed_same_output_and_no_global_randomness(method):
     ids=str,
 )
 def test_beams_carry_their_true_log_weight(settings):
-    """The log-weight of each beam is the sum of the target's raw log-probabilities, computed afresh."""
+    """Catches a log-weight that is not the sum of the target's raw log-probabilities, computed again."""
     from dsbd.measure.quality import log_likelihood
 
     pair = toy_pair()
@@ -62,7 +62,7 @@ def test_beams_carry_their_true_log_weight(settings):
 
 @pytest.mark.parametrize("replacement", [True, False])
 def test_temperature_zero_is_the_argmax_whatever_is_drafted(replacement):
-    """At temperature 0 the forest may only change the speed."""
+    """Catches a forest that changes the text at temperature 0."""
     plain = decode(method="beam_sampling", temperature=0.0, num_beams=3, replacement=replacement, max_new_tokens=12)
     for cover in (0, 6):
         speculative = decode(
@@ -76,7 +76,7 @@ def test_temperature_zero_is_the_argmax_whatever_is_drafted(replacement):
 
 
 def test_draft_equal_to_target_accepts_every_draft():
-    """With one law on both sides nothing is ever rejected."""
+    """Catches a rejection although draft and target have the same law."""
     pair = toy_pair()
     twins = make_pair(pair.target, pair.target, pair.tokenizer)
     settings = dsbd.DecodingSettings(max_new_tokens=15, draft_depth=4, draft_width=4, min_width=4, max_width=4)
@@ -86,7 +86,7 @@ def test_draft_equal_to_target_accepts_every_draft():
 
 
 def test_stream_settles_monotonically_and_ends_with_the_result():
-    """Settled text is a promise: it only grows, and the result begins with it."""
+    """Catches settled text that shrinks, or that the result does not begin with."""
     settled = ""
     updates = list(dsbd.stream(toy_pair(), PROMPT, dsbd.DecodingSettings(max_new_tokens=24, seed=3)))
     for update in updates[:-1]:
@@ -100,7 +100,7 @@ def test_stream_settles_monotonically_and_ends_with_the_result():
 
 
 def test_closing_the_stream_cancels():
-    """After closing, no observer hears of another iteration."""
+    """Catches an iteration after the stream was closed."""
     heard = []
 
     class Listener(dsbd.Observer):
@@ -127,7 +127,7 @@ def test_recording_changes_nothing_but_the_trace():
 
 
 def test_one_target_forward_per_iteration():
-    """A second forward would be a hidden cost."""
+    """Catches a second forward per iteration, which would be a hidden cost."""
     for method in dsbd.METHODS:
         stats = decode(method=method, max_new_tokens=12).stats
         assert stats.target_calls == stats.iterations + 1  # and the prompt's
@@ -163,13 +163,13 @@ def test_a_method_that_drafts_needs_a_draft_model():
 
 
 def test_input_beams_one_keeps_one():
-    """The paper's memory variant starts each iteration from the best beam alone."""
+    """Catches an iteration that does not start from the best beam alone: the paper's memory variant."""
     settings = dsbd.DecodingSettings(max_new_tokens=12, input_beams=1, min_width=3)
     trace = dsbd.decode(toy_pair(), PROMPT, settings, record=True).trace
     assert {len(iteration.input_beams) for iteration in trace.iterations} == {1}
 
 
 def test_errors_surface_before_the_first_update():
-    """A stream with a bad prompt fails when it is made, not when it is read."""
+    """Catches a stream with a bad prompt that fails only when it is read."""
     with pytest.raises(PromptError):
         dsbd.stream(toy_pair(), "a" * 200)

@@ -14,7 +14,7 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": str
 
 
 def run(folder, name, *arguments):
-    """What an example prints when it runs in a folder of its own."""
+    """Run an example in a folder of its own; return what it prints."""
     done = subprocess.run(
         [sys.executable, "-m", f"examples.{name}", *arguments],
         cwd=folder,
@@ -70,7 +70,7 @@ def test_the_lesson_becomes_a_page_with_its_question(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_to_their_end(path, tmp_path, monkeypatch):
-    """Catches a cell that uses a name which is gone."""
+    """Catches a cell that uses a name that no longer exists."""
     import nbformat
     from nbclient import NotebookClient
 

@@ -30,7 +30,7 @@ NEVER = {
 
 
 def floors() -> list[list[str]]:
-    """Rooms and modules of each line of the drawing, from the top down, as dotted names."""
+    """Return the rooms and modules of each line of the drawing, from the top down, as dotted names."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     drawing = re.search(r"<!-- house -->\s*```\w*\n(.*?)```", text, re.S)
     assert drawing, "README.md has no drawing of the house"
@@ -56,7 +56,7 @@ MODULES = {module_of(path): path for path in FILES}
 
 
 def imports_of(module: str) -> set[str]:
-    """Modules that a module imports when it runs, late imports included; imports for type checkers are left out."""
+    """Return the modules that a module imports when it runs, late imports too; not those for type checkers."""
     tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
     guarded = {
         id(inner)
@@ -84,7 +84,7 @@ IMPORTS = {module: imports_of(module) for module in MODULES}
 
 
 def room_of(module: str) -> tuple[int, str] | None:
-    """Height above the ground and name of the room that a module stands in."""
+    """Return the height above the ground and the name of the room that a module stands in."""
     rooms = [(name, -height) for height, names in enumerate(floors()) for name in names]
     found = [(name, height) for name, height in rooms if module == name or module.startswith(f"{name}.")]
     if not found:
@@ -94,7 +94,7 @@ def room_of(module: str) -> tuple[int, str] | None:
 
 
 def test_every_module_stands_on_a_floor_of_the_drawing():
-    """A new module must say where it stands, and the drawing must not name what is gone."""
+    """Catches a module that is not in the drawing, and a drawing that names a module that no longer exists."""
     assert [module for module in MODULES if room_of(module) is None] == []
     rooms = {name for names in floors() for name in names}
     folders = {module_of(path / "x").rpartition(".")[0] for path in ROOT.rglob("*") if path.is_dir()}
@@ -102,7 +102,7 @@ def test_every_module_stands_on_a_floor_of_the_drawing():
 
 
 def test_import_arrows_run_down():
-    """An arrow that runs upwards makes two rooms one."""
+    """Catches an import of a room above."""
     wrong = []
     for module, imported in IMPORTS.items():
         height, room = room_of(module)
@@ -114,21 +114,21 @@ def test_import_arrows_run_down():
 
 
 def test_nothing_imports_in_a_circle():
-    """Modules of one room may import each other, in one direction."""
+    """Catches modules of one room that import each other in both directions."""
     graph = networkx.DiGraph([(module, name) for module, found in IMPORTS.items() for name in found & set(MODULES)])
     assert list(networkx.simple_cycles(graph)) == []
 
 
 @pytest.mark.parametrize("room", NEVER)
 def test_nothing_heavy_is_imported(room):
-    """A teacher who opens a trace, or a reader of the law, needs no model library."""
+    """Catches an import of torch or gradio where a teacher who opens a trace does not have it."""
     for module, imported in IMPORTS.items():
         if (module == room or module.startswith(f"{room}.")) and not module.startswith("dsbd.commands"):
             assert not {name.split(".")[0] for name in imported} & NEVER[room], module
 
 
 def test_reading_and_drawing_a_trace_loads_no_model_library():
-    """Every public drawing, and the audit, in a fresh process."""
+    """Catches a drawing, or the audit, that loads a model library: each runs in a new process."""
     names = [f"visualize.{name}" for name in visualize.__all__ if name != "widget"]
     code = (
         f"import sys, dsbd, visualize; {'; '.join(names)}; dsbd.Trace; dsbd.verify_trace;"
@@ -147,7 +147,7 @@ def test_every_exported_name_is_there(package):
 
 
 def test_the_wheel_has_every_package():
-    """The list in pyproject.toml is written by hand, because assets/ is installed under another name."""
+    """Catches a package that is missing in the list of pyproject.toml, which is written by hand."""
     table = re.search(r"^packages = \[(.*?)\]", (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.M | re.S)
     listed = set(re.findall(r'"([\w.]+)"', table[1]))
     folders = {module_of(path) for path in FILES if path.name == "__init__.py"}
@@ -157,7 +157,7 @@ def test_the_wheel_has_every_package():
 
 
 def test_sharded_weights_fit_a_plain_push():
-    """A Space refuses plain files over 10 MB; the pair as a whole stays under 40 MB."""
+    """Catches a file over 10 MB, which a Space refuses, and a pair of more than 40 MB."""
     files = [path for path in (ROOT / "assets").rglob("*") if path.is_file()]
     assert all(path.stat().st_size < 9_000_000 for path in files)
     assert sum(path.stat().st_size for path in (ROOT / "assets" / "models").rglob("*") if path.is_file()) < 40_000_000

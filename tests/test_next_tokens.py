@@ -1,4 +1,4 @@
-"""What the target says comes next: rows of the likeliest tokens."""
+"""The rows of the likeliest next tokens under the target."""
 
 import numpy as np
 import pytest

@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def named_for_type_checkers(package: str) -> dict[str, tuple[str, str]]:
-    """Public name to (module, name there), as imported below ``if TYPE_CHECKING``."""
+    """Return {public name: (module, name there)}, as imported below ``if TYPE_CHECKING``."""
     tree = ast.parse((ROOT / package / "__init__.py").read_text(encoding="utf-8"))
     guarded = [node for node in tree.body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)]
     imports = [entry for node in guarded for entry in node.body if isinstance(entry, ast.ImportFrom)]

@@ -1,4 +1,4 @@
-"""From drafted slots to a forest on the host: what is fed, what is copied, which slots are nodes."""
+"""Drafted slots become a forest on the host: what is fed, what is copied, which slots are nodes."""
 
 import math
 
@@ -33,7 +33,7 @@ class SpokenRow:
 
 
 def drafted(pairs: list[tuple[int, int]], probs: list[float], chosen: list[int]) -> DraftedLayer:
-    """A layer whose law has these (parent, token) pairs; the raw draft probability of the n-th is 1 / (n + 2)."""
+    """Make a layer whose law has these (parent, token) pairs; the raw draft probability of the n-th is 1 / (n + 2)."""
     law = DeviceLaw(
         torch.tensor([parent * VOCABULARY + token for parent, token in pairs]),
         torch.tensor(probs, dtype=torch.float64).log(),

@@ -1,4 +1,4 @@
-"""The state between iterations: what is counted, what a reader of the stream is promised, what room is made."""
+"""The state between iterations: counts, candidates that a stream shows, room for slots."""
 
 from types import SimpleNamespace
 
@@ -26,7 +26,7 @@ def settings(**changes) -> dsbd.DecodingSettings:
 
 @pytest.fixture
 def sessions(monkeypatch) -> list[Session]:
-    """Every session that a decode of this test makes."""
+    """Return every session that a decode of this test makes."""
     made: list[Session] = []
 
     class Noted(Session):
@@ -101,7 +101,7 @@ def test_figures_follow_from_the_iterations(changes):
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_the_room_made_at_the_start_is_enough(changes, sessions):
-    """Catches buffers that grow in the middle of an ordinary decode, old and new being held at once."""
+    """Catches buffers that grow in the middle of an ordinary decode: the old and the new exist together."""
     result = dsbd.decode(toy_pair(), PROMPT, settings(**changes))
     (session,) = sessions
     rows = [session.target_row] if session.drafter is None else [session.target_row, session.drafter.row]
@@ -112,7 +112,7 @@ def test_the_room_made_at_the_start_is_enough(changes, sessions):
 
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_the_draft_row_keeps_no_more_than_the_beams_stand_on(changes, sessions):
-    """Catches slots of the draft model that are never freed, which no result shows."""
+    """Catches slots of the draft model that are never freed; no result shows them."""
 
     class Slots(dsbd.Observer):
         def on_iteration(self, iteration) -> None:
@@ -132,7 +132,7 @@ def test_the_draft_row_keeps_no_more_than_the_beams_stand_on(changes, sessions):
 
 
 def test_only_the_best_input_beams_are_kept():
-    """Catches the newest beams, or the first, being kept in place of the best."""
+    """Catches a decode that keeps the newest or the first beams instead of the best."""
     watch = Iterations()
     dsbd.decode(toy_pair(), PROMPT, settings(input_beams=2, min_width=5, draft_width=6, seed=1), observers=[watch])
     kept = [iteration.output_beams for iteration in watch.seen[:-1]]

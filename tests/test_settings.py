@@ -13,7 +13,7 @@ from tests.toy_pair import toy_pair
 
 
 def test_defaults_are_the_public_ones():
-    """A changed default is a changed API."""
+    """Catches a changed default, which is a changed API."""
     assert DecodingSettings() == DecodingSettings(
         method="dsbd",
         max_new_tokens=64,
@@ -66,7 +66,7 @@ def test_defaults_are_the_public_ones():
     ],
 )
 def test_bad_values_are_named(name, value):
-    """A bad value is refused in one line that names the setting and the value."""
+    """Catches a bad value that is accepted, or refused without naming the setting and the value in one line."""
     with pytest.raises(SettingsError) as error:
         DecodingSettings(**{name: value})
     message = str(error.value)
@@ -86,7 +86,7 @@ def test_unknown_field_is_refused():
 
 
 def test_every_method_resolves_to_itself_again():
-    """A resolved plan replays exactly: resolving it changes nothing."""
+    """Catches resolved settings that change when they are resolved again: a replay would differ."""
     for method in METHODS:
         plan = resolve(DecodingSettings(method=method, num_beams=3, draft_width=5, min_width=2))
         assert resolve(plan) == plan
@@ -101,7 +101,7 @@ def test_the_table_of_fields_names_real_fields():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_fields_outside_the_table_do_not_change_the_plan(method):
-    """A field that a method claims not to read must not change what it does."""
+    """Catches a field that changes a method although the table says that it does not read it."""
     other = {
         "draft_depth": 2,
         "draft_width": 3,
@@ -124,7 +124,7 @@ def test_fields_outside_the_table_do_not_change_the_plan(method):
 
 
 def test_what_is_resolved_has_a_width():
-    """Catches a decode whose largest width is left to whoever reads the settings."""
+    """Catches resolved settings without a largest width."""
     assert resolve(DecodingSettings(draft_width=5, min_width=2)).max_width == 5
     assert resolve(DecodingSettings(draft_width=5, min_width=7)).max_width == 7
     assert resolve(DecodingSettings(draft_width=9, forest="likely", num_beams=3)).max_width == 3

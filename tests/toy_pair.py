@@ -1,4 +1,4 @@
-"""A tiny random pair that needs no files: what tests decode with when the words do not matter."""
+"""Makes a tiny random pair without files, for tests in which the words do not matter."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -18,7 +18,7 @@ EOS = 256
 
 
 def toy_tokenizer() -> PreTrainedTokenizerFast:
-    """One token per byte."""
+    """Make a tokenizer with one token per byte."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     words = {character: place for place, character in enumerate(alphabet)}
     tokenizer = Tokenizer(models.BPE(vocab=words, merges=[]))
@@ -30,7 +30,7 @@ def toy_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:
-    """A random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
+    """Make a random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=VOCABULARY,
@@ -50,7 +50,7 @@ def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:
 
 @lru_cache(maxsize=1)
 def toy_pair() -> Pair:
-    """Target and draft share nothing but the vocabulary; the draft accepts some of the time."""
+    """Make a pair of models that share only the vocabulary; some drafts are accepted."""
     target = toy_model(1, 2)
     draft = toy_model(1, 2)
     with torch.no_grad():
@@ -60,14 +60,14 @@ def toy_pair() -> Pair:
 
 
 def toy_pair_on(engine: str) -> Pair:
-    """The toy pair, its models copied, on another engine."""
+    """Copy the toy pair and give it another engine."""
     pair = toy_pair()
     target, draft = (replace(one, model=deepcopy(one.model)) for one in (pair.target, pair.draft))
     return make_pair(target, draft, pair.tokenizer, engine)
 
 
 def toy_beams(pair: Pair, forest: str) -> Iterator[dsbd.DecodedBeam]:
-    """What four decodes end with, two of them from nothing."""
+    """Yield the beams of four decodes, two of them with an empty prompt."""
     for seed in range(4):
         settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
         yield from dsbd.decode(pair, "One day" if seed % 2 else "", settings).beams

@@ -1,4 +1,4 @@
-"""What ``auto`` resolves to, from trials that are given or made on a small pair."""
+"""``auto`` resolves from trials that are given or made on a small pair."""
 
 from dataclasses import asdict, replace
 
@@ -69,7 +69,7 @@ def test_given_fields_are_left_alone():
 
 
 def test_trimmed_iterations_do_not_lower_the_cost():
-    """Catches the cost of a deep forest read off the shallow iterations near the end of a trial."""
+    """Catches a cost of a deep forest that is taken from the shallow iterations near the end of a trial."""
 
     def run(settings):
         deep = 0.010 + 0.002 * settings.draft_depth
@@ -118,7 +118,7 @@ def test_planning_tells_where_it_stands_and_can_be_cancelled():
 
 
 def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
-    """Catches trials that repeat what the first one told, and time spent on forests that are out of the race."""
+    """Catches trials that repeat the first one, and time spent on forests that cannot be chosen any more."""
     runs = []
 
     def run(settings):

@@ -1,4 +1,4 @@
-"""The scripts of ``benchmarks/``, small: what runs on a GPU runs here on two models of nothing."""
+"""The scripts of ``benchmarks/`` run at a small size: the script for a GPU runs here on two tiny models."""
 
 import argparse
 import importlib.util
@@ -14,7 +14,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 
 def script(name):
-    """A script as a module, found by its path as its user finds it."""
+    """Load a script as a module by its path, as its user does."""
     spec = importlib.util.spec_from_file_location(name, BENCHMARKS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -28,7 +28,7 @@ def small_pair(toy_folders):
 
 @pytest.mark.slow
 def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
-    """A script that is first run on the borrowed machine fails there."""
+    """Catches a mistake in the script that would be found only on a GPU machine."""
     gpu = script("gpu")
     asked = gpu.flags().parse_args(
         ["--size", "tiny", "--max-new-tokens", "3", "--limit", "1", "--seeds", "1", "--results", str(tmp_path)]
@@ -43,13 +43,13 @@ def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
     assert report["methods"]["forwards"]["target"]["milliseconds"]["1"] > 0
     assert "Energy: not measured." in capsys.readouterr().out
     lines = (tmp_path / "tiny-cpu.jsonl").read_text().splitlines()
-    gpu.measure(small_pair, asked)  # gone on with: nothing is run twice
+    gpu.measure(small_pair, asked)  # continues the file: nothing is run twice
     assert (tmp_path / "tiny-cpu.jsonl").read_text().splitlines() == lines
 
 
 @pytest.mark.slow
 def test_the_gpu_script_loads_a_twin(tmp_path):
-    """The bundled target, as a twin of another shape, still forms a pair with the bundled draft."""
+    """Catches a twin of the bundled target that does not form a pair with the bundled draft."""
     gpu = script("gpu")
     asked = argparse.Namespace(size="tiny", draft="bundled", device="cpu", dtype="bfloat16", engine="eager")
     pair = gpu.load(asked, tmp_path)

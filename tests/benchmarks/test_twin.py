@@ -9,7 +9,7 @@ from dsbd.assets import asset_path
 
 
 def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
-    """A random Llama whose epsilon matters."""
+    """Make a random Llama whose epsilon matters."""
     torch.manual_seed(3)
     config = LlamaConfig(
         vocab_size=37, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=heads,
@@ -32,9 +32,9 @@ def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
     ids=["wider", "four queries a key", "keys repeated", "three queries a key"],
 )
 def test_logits_are_equal_in_float64(shape, tied):
-    """Norms scaled the wrong way, an epsilon left as it is, or heads paired with another key all show here.
+    """Catches norms scaled the wrong way, an epsilon that is not scaled, and heads paired with another key.
 
-    Llama's norm computes in float32 whatever the weights are: that sets the tolerance.
+    Llama's norm computes in float32 even if the weights are float64: that sets the tolerance.
     """
     model, ids = small(tied=tied), torch.randint(0, 37, (2, 19))
     with torch.inference_mode():
@@ -50,7 +50,7 @@ def test_float32_is_equal_to_rounding():
 
 
 def test_what_is_added_is_random_but_for_what_it_writes():
-    """Layers of zeros throughout might be cheaper than real ones."""
+    """Catches layers of zeros, which might be cheaper than real ones."""
     twin = make_twin(small(), Shape(96, 64, 3, 8, 4))
     added = twin.model.layers[2]
     assert not added.self_attn.o_proj.weight.any()
@@ -61,7 +61,7 @@ def test_what_is_added_is_random_but_for_what_it_writes():
 
 
 def test_a_saved_twin_is_the_same_model(tmp_path):
-    """A configuration that does not say what the weights are would load as another function."""
+    """Catches a configuration that does not fit the weights: it would load as another function."""
     model, ids = small(), torch.randint(0, 37, (1, 11))
     make_twin(model, Shape(96, 64, 3, 8, 4)).save_pretrained(tmp_path)
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
@@ -86,7 +86,7 @@ def test_a_shape_that_holds_less_is_refused(shape, named):
 
 @pytest.mark.parametrize("size", SHAPES)
 def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
-    """Shapes alone: the parameters of a preset are those its name promises, to a fifth."""
+    """Catches a preset whose number of parameters is more than a fifth off its name; only shapes are built."""
     promised = {"68M": 68e6, "0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9, "13B": 12.7e9}
     for role in ("target", "draft"):
         original = LlamaConfig.from_pretrained(asset_path(f"models/{role}"))

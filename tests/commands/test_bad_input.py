@@ -16,7 +16,7 @@ NOT_PATHS = ["", "  ", "x\x00y", LONG, "/dev/zero"]
 
 
 def start(text: str) -> str:
-    """The name of a case."""
+    """Return the name of a case."""
     return repr(text[:9])
 
 
@@ -29,7 +29,7 @@ READERS = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder to write in, with a file that holds every byte."""
+    """Make a folder to write in, with a file that contains every byte."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "binary").write_bytes(bytes(range(256)))
     (tmp_path / "deep.json").write_text("[" * 100_000)
@@ -61,7 +61,7 @@ def test_files_to_read(capsys, folder, command, path):
     ids=lambda arguments: f"{arguments[0]} {arguments[-1]}",
 )
 def test_files_to_write(capsys, folder, arguments, path):
-    """Catches work that is done before it turns out that its result cannot be kept."""
+    """Catches work that is done before the path of its result is checked."""
     assert len(refused(capsys, *arguments, path)) < 500
 
 

@@ -15,7 +15,7 @@ def bench(capsys, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.fixture
 def short(pair_flags, tmp_path):
-    """Flags of a bench that takes a second."""
+    """Return the flags of a bench that takes a second."""
     prompts = tmp_path / "prompts.txt"
     prompts.write_text("Once\n\nThe fox\nOnce\n", encoding="utf-8")
     return [*pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
@@ -51,7 +51,7 @@ def test_the_table_is_for_people(capsys, short):
 
 @pytest.mark.slow
 def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
-    """A stop that loses the runs, or that looks like success, would cost an hour or mislead a script."""
+    """Catches a stop that loses the runs, and one that looks like success to a script."""
     output, real = tmp_path / "runs.jsonl", bench_module.measure
 
     def stopped_after_five(*arguments):
@@ -106,7 +106,7 @@ def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path
 
 @pytest.mark.slow
 def test_another_model_is_refused(capsys, short, tmp_path):
-    """Figures of two models in one file would be averaged."""
+    """Catches figures of two models in one file: they would be averaged."""
     output = str(tmp_path / "runs.jsonl")
     assert bench(capsys, *short, "--output", output, "--methods", "beam_sampling")[0] == 0
     swapped = [*short, "--target", short[short.index("--draft") + 1]]

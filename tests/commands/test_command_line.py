@@ -42,7 +42,7 @@ def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
 
 
 def test_help_is_quick_to_load():
-    """Help and bad settings must not wait for torch."""
+    """Catches help and messages about bad settings that wait for torch."""
     code = "import sys; from dsbd.__main__ import parser; parser(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert done.stdout.strip() == "False"

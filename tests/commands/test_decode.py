@@ -26,7 +26,7 @@ def test_decode_prints_one_object(capsys, pair_flags, method):
 
 
 def test_every_setting_is_a_flag(capsys, pair_flags):
-    """A field added to DecodingSettings is a flag by itself; each value arrives."""
+    """Catches a field of DecodingSettings without a flag, and a value that does not arrive."""
     values = {
         "method": "dsbd", "max_new_tokens": 4, "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_width": 5,
         "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,

@@ -21,7 +21,7 @@ LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory) -> Path:
-    """A folder with the packages as the wheel lays them out."""
+    """Make a folder with the packages as the wheel installs them."""
     folder = tmp_path_factory.mktemp("site")
     for source, name in (("dsbd", "dsbd"), ("visualize", "visualize"), ("ui", "dsbd_page")):
         shutil.copytree(ROOT / source, folder / name, ignore=LEFT_OUT)
@@ -31,7 +31,7 @@ def installed(tmp_path_factory) -> Path:
 
 @contextmanager
 def served(site: Path, cwd: Path, flags: list[str]):
-    """The page's process and its address."""
+    """Start the page; yield its process and its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

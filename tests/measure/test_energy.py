@@ -17,7 +17,7 @@ from dsbd.measure.energy import (
 
 
 class NVMLError(Exception):
-    """What the library raises."""
+    """The error that the library raises."""
 
 
 class FakeTime:
@@ -41,7 +41,7 @@ def clock(monkeypatch):
 
 
 def fake_nvml(clock, *, counter=True, mig=False, processes=1):
-    """A GPU that uses 100 W, with a counter of millijoules or without."""
+    """Make a GPU that uses 100 W, with or without a counter of millijoules."""
 
     def refuse(*_):
         raise NVMLError

@@ -6,7 +6,7 @@ from tests.toy_pair import toy_model, toy_pair
 
 
 def test_bytes_come_from_the_shapes():
-    """Counting untied input embeddings as streamed, or forgetting the values, moves every floor."""
+    """Catches untied input embeddings that count as read, and values that are forgotten: every floor would change."""
     model = toy_model(1, 2)
     own = sum(weight.numel() for weight in model.parameters()) - 260 * 32
     assert weight_bytes(LanguageModel(model, "toy")) == 8 * own

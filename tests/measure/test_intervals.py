@@ -1,4 +1,4 @@
-"""Statistics against naive twins and known values."""
+"""Statistics agree with simple twins and known values."""
 
 import random
 import statistics
@@ -19,7 +19,7 @@ def test_estimate_is_the_normal_interval():
 
 @pytest.mark.parametrize(("above", "below"), [(5, 0), (0, 5), (7, 3), (6, 6), (1, 0)])
 def test_sign_test_is_the_binomial_test(above, below):
-    """A one-sided p, or one that counts ties, would halve or inflate every claim."""
+    """Catches a one-sided p-value, and one that counts ties."""
     differences = [1.0] * above + [-2.0] * below + [0.0] * 3
     assert sign_test(differences) == pytest.approx(stats.binomtest(above, above + below).pvalue)
 
@@ -29,7 +29,7 @@ def test_sign_test_without_a_difference_says_nothing():
 
 
 def test_median_interval_resamples_whole_prompts():
-    """Resampling runs as if independent would be sure of 2, whichever prompts it had met."""
+    """Catches runs that are resampled as if they were independent: the interval would be too narrow."""
     groups = [[1.0] * 50, [2.0] * 50, [3.0] * 50]
     assert median_interval(groups) == Interval(2.0, 1.0, 3.0)
 

@@ -1,4 +1,4 @@
-"""A row that a test drives through random forests, beside every path computed alone."""
+"""Drives a row through random forests, and computes every path alone to compare with."""
 
 import random
 
@@ -10,8 +10,8 @@ from dsbd.models.rows import PathRows, Row, new_row
 from tests.models.tiny import VOCABULARY, WINDOW
 
 CLOSE = 1e-5
-"""Largest difference of a logit. Rounding in float64 models stays below 1e-6, for norms and eager attention
-compute in float32 inside; a token too many or too few in a mask moves logits by more than 1e-2."""
+"""Largest difference of a logit. Rounding in float64 models stays below 1e-6, because norms and eager attention
+compute in float32 inside; one token too many or too few in a mask changes logits by more than 1e-2."""
 
 
 class Driver:
@@ -23,7 +23,7 @@ class Driver:
         self.root = Node(None, -1, 0)
         self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
         self.beams = [self.root]
-        self.fed: set[Node] = set()  # nodes in the row beside the prompt's
+        self.fed: set[Node] = set()  # nodes in the row, without those of the prompt
         self.extra = 0  # slots that are no node
         self.worst = 0.0
         with torch.inference_mode():
@@ -36,7 +36,7 @@ class Driver:
 
     @torch.inference_mode()
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
-        """One iteration; ``layerwise`` feeds as drafting does, and new beams stand ``gap`` tokens below the forest."""
+        """Run one iteration; ``layerwise`` feeds as drafting does, and beams end ``gap`` tokens below the forest."""
         for row in self.rows:
             row.open(self.beams, depth * width)
         self.fed |= {node for beam in self.beams for node in _path(beam)}
@@ -55,7 +55,7 @@ class Driver:
         self._commit(known, keep, gap, deepest)
 
     def _forest(self, depth: int, width: int):
-        """Random drafts, layer by layer; now and then a slot is no node, and nothing stands on it."""
+        """Make random drafts, layer by layer; some slots are no node, and have no children."""
         above = [(beam, place) for place, beam in enumerate(self.beams)]
         tokens, parents, nodes = [], [], []
         content: set[tuple[Node, int]] = set()
@@ -110,7 +110,7 @@ class Driver:
 
 
 def wandered(model: LanguageModel, seed: int) -> Driver:
-    """A driver after seven iterations of random sizes."""
+    """Return a driver after seven iterations of random sizes."""
     source = random.Random(seed)
     driver = Driver(model, seed, source.choice([1, 2, WINDOW, WINDOW + 9]))
     for _ in range(7):

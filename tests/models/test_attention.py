@@ -9,7 +9,7 @@ from tests.models.tiny import VOCABULARY, tiny_model
 
 
 class Layer(torch.nn.Module):
-    """What the stock path asks of an attention layer."""
+    """An attention layer with the attributes that the stock path reads."""
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ def inputs(heads: int, groups: int, count: int, slots: int) -> list[torch.Tensor
 
 
 def mask_of(count: int, slots: int, kind: torch.dtype) -> torch.Tensor:
-    """A random mask [2, 1, count, slots] that lets each query see its own slot at least."""
+    """Make a random mask [2, 1, count, slots] that lets each query see at least its own slot."""
     seen = torch.rand(2, 1, count, slots, generator=torch.Generator().manual_seed(5)) < 0.5
     seen[..., -1] = True
     return seen if kind == torch.bool else torch.zeros(seen.shape, dtype=kind).masked_fill(~seen, torch.finfo(kind).min)

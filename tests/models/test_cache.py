@@ -9,7 +9,7 @@ from dsbd.models.cache import GROWTH_SLOTS, ForestCache, LayerShape
 
 
 def _states(first: int, count: int) -> torch.Tensor:
-    """States [1, 2 heads, count, 3] that tell which slot they are: slot + 0.1 head + 0.01 place."""
+    """Make states [1, 2 heads, count, 3] that contain the number of their slot: slot + 0.1 head + 0.01 place."""
     slots = torch.arange(first, first + count, dtype=torch.float64)[:, None]
     heads = torch.arange(2, dtype=torch.float64)[:, None, None]
     return (slots + 0.1 * heads + 0.01 * torch.arange(3, dtype=torch.float64))[None]
@@ -27,7 +27,7 @@ def _append(cache: ForestCache, first: int, count: int) -> tuple[torch.Tensor, t
 
 
 def _held(cache: ForestCache) -> list[int]:
-    """Which slots are in use, read back from every layer, head and component."""
+    """Return the slots in use, read back from every layer, head and component."""
     held = cache.layers[0].keys[0, 0, : cache.length, 0].round().int().tolist()
     for number, layer in enumerate(cache.layers):
         expected = torch.cat([_states(slot, 1) for slot in held], dim=2) if held else _states(0, 0)
@@ -59,8 +59,8 @@ def test_move_keeps_the_named_slots_in_order(seed: int) -> None:
 
 
 def test_buffer_grows_and_is_written_in_place() -> None:
-    """Catches growth that drops what is held, a copy of the whole buffer at every append, and a peak that forgets
-    that old and new buffers are held while one is copied into the other."""
+    """Catches growth that loses slots in use, a copy of the whole buffer at every append, and a peak that forgets
+    that the old and the new buffer exist together while one is copied into the other."""
     cache = _cache(1, 5)
     slot = 2 * 2 * 3 * 8  # keys and values, heads, size, bytes
     _append(cache, 0, 5)
@@ -92,7 +92,7 @@ def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
 
 
 def test_slot_bytes_and_mask_sizes() -> None:
-    """Catches figures of one of keys and values only, and a mask as long as the buffer."""
+    """Catches figures of the keys only or the values only, and a mask as long as the buffer."""
     cache = _cache(2, 9)
     cache.move(0, [])
     _append(cache, 0, 4)

@@ -18,7 +18,7 @@ SETTINGS = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 
 
 class Spoiled(torch.nn.Module):
-    """The last layer of a model, broken from its ``good + 1``-th call on."""
+    """The last layer of a model, which gives wrong results after ``good`` calls."""
 
     def __init__(self, layer: torch.nn.Module, good: int, spoil) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ def no_memory(logits: torch.Tensor) -> torch.Tensor:
 
 
 def spoiled_pair(role: str, good: int, spoil) -> Pair:
-    """The toy pair, one of its models broken after ``good`` calls."""
+    """Make the toy pair, with one of its models broken after ``good`` calls."""
     model = toy_model(1, 2)
     model.lm_head = Spoiled(model.lm_head, good, spoil)
     return replace(toy_pair(), **{role: LanguageModel(model, f"toy/{role}")})

@@ -1,4 +1,4 @@
-"""What load_pair refuses, in one line that names the value and the remedy; and what it falls back to."""
+"""``load_pair`` refuses bad models in one line that names the value and the remedy, and falls back if it can."""
 
 import io
 import os
@@ -49,7 +49,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _refused(*names: str, **arguments: object) -> str:
-    """The message of the PairError, which must be one line naming all of ``names``."""
+    """Return the message of the PairError, which must be one line that names all of ``names``."""
     with pytest.raises(PairError) as caught:
         load_pair(**arguments)
     message = str(caught.value)

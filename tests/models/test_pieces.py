@@ -11,7 +11,7 @@ TEXTS = ["Once upon a time", "é🙂漢字", "\x00\x01\x7f", "a\n\tb  c", "\u202
 
 
 def fallback_tokenizer() -> PreTrainedTokenizerFast:
-    """Words that start with a mark for the space, and single bytes for everything else."""
+    """Make a tokenizer of words that start with a mark for the space, and of single bytes for everything else."""
     words = ["<unk>", "<s>", "▁a", "▁fox", "x", *(f"<0x{byte:02X}>" for byte in range(256))]
     backend = Tokenizer(models.BPE({word: place for place, word in enumerate(words)}, [], byte_fallback=True))
     backend.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()])

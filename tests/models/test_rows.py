@@ -1,4 +1,4 @@
-"""One cache row for all beams against every path alone, over several iterations of random forests."""
+"""One cache row for all beams gives the logits of every path alone, over several iterations of random forests."""
 
 import random
 
@@ -36,7 +36,7 @@ def test_forest_row_sees_what_each_path_sees(family: str, seed: int, models: dic
 
 @pytest.mark.parametrize("seed", range(12))
 def test_many_random_decodes(seed: int, models: dict[str, LanguageModel]) -> None:
-    """Catches what rare shapes of the trie break: settling with gaps, beams that part at the root, one beam."""
+    """Catches errors in rare shapes of the trie: settling with gaps, beams that part at the root, one beam."""
     source = random.Random(100 + seed)
     driver = Driver(_model(models, source.choice(["llama", "mistral windows", "gpt2"])), seed, source.randint(1, 12))
     for _ in range(9):
@@ -51,7 +51,7 @@ def test_long_decode_grows_the_buffer(models: dict[str, LanguageModel]) -> None:
         driver.iterate(depth=6, width=3, keep=2, layerwise=False, gap=0, deepest=True)
     row = driver.rows[0]
     assert driver.worst < CLOSE
-    assert row.slots > 1 + GROWTH_SLOTS  # what the first growth made
+    assert row.slots > 1 + GROWTH_SLOTS  # the room after the first growth
     assert row.cache.layers[0].keys.shape[2] >= row.slots
     assert row.peak_slots >= row.slots
     assert row.cache.slot_bytes == 2 * 2 * 2 * 4 * 8  # layers, keys and values, heads, size, bytes

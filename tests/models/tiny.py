@@ -1,4 +1,4 @@
-"""Tiny models of several families, built from their configurations with random weights."""
+"""Makes tiny models of several families from their configurations, with random weights."""
 
 from typing import Any
 
@@ -59,7 +59,7 @@ FORESTS = [name for name in CONFIGS if name != "bloom"]
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> LanguageModel:
-    """A language model with weights large enough that its next-token laws differ."""
+    """Make a language model with weights large enough that its next-token laws differ."""
     config = CONFIGS[family]()
     attention = "eager" if family.startswith("gemma2") else "sdpa"
     torch.manual_seed(seed)

@@ -11,7 +11,7 @@ from tests.toy_pair import toy_pair
 
 @pytest.fixture(scope="package")
 def measured():
-    """Every method on two prompts, one run each."""
+    """Measure every method on two prompts, one run each."""
     contest, results = contest_of(ALL, rounds=1), ResultsFile()
     list(learn_acceptance(toy_pair(), contest, results))
     list(measure(toy_pair(), contest, results))

@@ -1,11 +1,11 @@
-"""Runs and summaries that nobody measured."""
+"""Makes runs and summaries with given figures."""
 
 from dsbd.measure.bench.records import ContenderSummary, ModelCosts, Run
 from dsbd.settings import DecodingSettings
 
 
 def made_up_run(speed: int, perplexity: float = 2.0, weight: float = -1.0, **changes) -> Run:
-    """A run of one second and ``speed`` tokens."""
+    """Make a run of one second and ``speed`` tokens."""
     figures = {
         "contender": "x", "prompt": "p", "prompt_tokens": 1, "seed": 0, "text": "", "seconds": 1.0,
         "prefill_seconds": 0.0, "layers": speed, "new_tokens": speed, "perplexity": perplexity,
@@ -15,7 +15,7 @@ def made_up_run(speed: int, perplexity: float = 2.0, weight: float = -1.0, **cha
 
 
 def made_up_summary(name: str, milliseconds: float, **changes) -> ContenderSummary:
-    """A contender that takes so many milliseconds per token."""
+    """Make a contender that takes so many milliseconds per token."""
     figures = {
         "contender": name, "method": name.split(" ")[0], "settings": DecodingSettings(), "runs": 1,
         "tokens_per_second": 1000 / milliseconds, "milliseconds_per_token": milliseconds,
@@ -31,7 +31,7 @@ def made_up_summary(name: str, milliseconds: float, **changes) -> ContenderSumma
 
 
 def made_up_costs(weight_bytes: int, milliseconds: float) -> ModelCosts:
-    """A model whose forwards take the same time at every size, on a machine of 1 GB/s."""
+    """Make the costs of a model whose forwards take the same time at every size, on a machine of 1 GB/s."""
     return ModelCosts(
         weight_bytes=weight_bytes, slot_bytes=0, bandwidth_bytes_per_second=1e9,
         milliseconds={1: milliseconds, 64: milliseconds},

@@ -14,7 +14,7 @@ def watched(**settings) -> Acceptance:
 
 
 def test_a_wider_minimum_is_less_probable():
-    """Catches a probability of any acceptance taken for that of ``min_width`` beams."""
+    """Catches the probability of one acceptance used in place of that of ``min_width`` acceptances."""
     narrow, wide = watched(min_width=1), watched(min_width=5)
     assert 0 <= wide.beta < narrow.beta <= 1
     assert narrow.forward_tokens > 4

@@ -11,7 +11,7 @@ def names(found):
 
 
 def test_a_sweep_multiplies_only_the_methods_that_read_the_setting():
-    """Running beam sampling once per draft depth would waste the time and split its runs."""
+    """Catches beam sampling run once per draft depth: it wastes time and splits its runs."""
     found = contenders(["dsbd", "beam_sampling", "hf_assisted"], ["defaults"], {"draft_depth": [2, 4]})
     assert names(found) == ["dsbd defaults draft_depth=2", "dsbd defaults draft_depth=4", "beam_sampling",
                             "hf_assisted"]  # fmt: skip
@@ -19,7 +19,7 @@ def test_a_sweep_multiplies_only_the_methods_that_read_the_setting():
 
 
 def test_same_law_follows_num_beams():
-    """A point with a fixed width of 4 would not be the law of beam sampling with another number of beams."""
+    """Catches a point with a fixed width of 4: it does not follow beam sampling with another number of beams."""
     found = contenders(["dsbd", "beam_sampling"], ["same-law"], {"num_beams": [2, 8]})
     widths = [(one.settings.min_width, one.settings.max_width, one.settings.num_beams) for one in found[:2]]
     assert widths == [(2, 2, 2), (8, 8, 8)]

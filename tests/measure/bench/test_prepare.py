@@ -18,7 +18,7 @@ from tests.toy_pair import toy_pair
 
 @pytest.mark.slow
 def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
-    """Planned again, it could come out otherwise: two settings under one name, or a plan made on the clock."""
+    """Catches a second plan, which may differ: two settings would have one name."""
     pair = replace(toy_pair())
     contest = Contest(contenders(["dsbd"], ["auto"], {"max_new_tokens": [5]}), ("Once",), 1)
     path = tmp_path / "runs.jsonl"

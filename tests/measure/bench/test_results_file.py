@@ -1,4 +1,4 @@
-"""The file of a bench: gone on with, or refused."""
+"""The results file of a bench is continued, or refused."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,7 @@ from tests.toy_pair import toy_pair
 
 
 def test_a_file_is_gone_on_with(tmp_path):
-    """Running again what is there would mix two orders; losing it would waste an hour."""
+    """Catches runs that are repeated, and runs that are lost, when a bench continues its file."""
     path, contest = tmp_path / "runs.jsonl", contest_of()
     steps = measure(toy_pair(), contest, ResultsFile(path, CONDITIONS))
     for _ in range(len(contest.contenders) + 3):
@@ -34,7 +34,7 @@ def test_a_file_is_gone_on_with(tmp_path):
 
 
 def test_other_settings_are_other_runs(tmp_path):
-    """A key without the settings would take runs of 5 tokens for runs of 6."""
+    """Catches a key without the settings, which takes runs of 5 tokens for runs of 6."""
     path, contest = tmp_path / "runs.jsonl", contest_of(rounds=1)
     list(measure(toy_pair(), contest, ResultsFile(path, CONDITIONS)))
     other = ResultsFile(path, CONDITIONS)

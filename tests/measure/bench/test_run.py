@@ -1,4 +1,4 @@
-"""One measured run: its figures, and that it is the decode that was asked for."""
+"""A measured run has the right figures, and is the decode that was asked for."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from tests.toy_pair import toy_pair
 
 @pytest.mark.parametrize("method", ALL)
 def test_figures_of_every_method(measured, method):
-    """An opponent that overshoots the limit, or whose prompt counts as text, would look faster or better."""
+    """Catches an opponent that exceeds the limit, or whose prompt counts as text: it looks faster or better."""
     contest, results = measured
     contender = next(one for one in contest.contenders if one.method == method)
     run = results.find(contender, "Once", 0)
@@ -24,7 +24,7 @@ def test_figures_of_every_method(measured, method):
     assert 0 <= run.prefill_seconds <= run.seconds
     assert run.perplexity > 1
     assert run.best_log_weight < 0
-    # Equal up to a rounding where the likeliest text is as long as the run; a prompt counted along is off by nats.
+    # Equal up to rounding if the likeliest text is as long as the run; if the prompt counts, it is off by nats.
     assert run.best_log_weight >= run.best_log_weight_per_token * run.layers - 1e-6
     assert run.target_calls >= 1
     assert (run.phase_seconds is None) == method.startswith("hf_")
@@ -32,7 +32,7 @@ def test_figures_of_every_method(measured, method):
 
 
 def test_opponents_run_as_they_are_shipped(toy_folders):
-    """Beaten with our own attention inside, ``transformers`` would not have been beaten."""
+    """Catches ``transformers`` measured with our attention instead of its own."""
     pair, seen = load_pair(toy_folders["target"], toy_folders["draft"], "cpu", "float32"), []
     pair.target.model.register_forward_hook(lambda model, *_: seen.append(model.config._attn_implementation))
     ours, theirs = contest_of(("beam_sampling", "hf_beam_sampling"), rounds=1).contenders
@@ -45,7 +45,7 @@ def test_opponents_run_as_they_are_shipped(toy_folders):
 
 
 def test_a_run_is_the_decode_with_its_seed():
-    """With one seed for all turns, repeating a prompt would measure the same decode again."""
+    """Catches one seed for all rounds: a repeated prompt would be the same decode again."""
     contest, results = contest_of(("dsbd", "hf_sampling"), rounds=2), ResultsFile()
     list(measure(toy_pair(), contest, results))
     ours, theirs = contest.contenders

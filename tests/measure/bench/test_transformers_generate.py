@@ -10,7 +10,7 @@ from tests.toy_pair import EOS, toy_pair
 
 
 def test_transformers_text_is_what_it_generates():
-    """The same call by hand: seed, warp and number of beams are passed on."""
+    """Catches a seed, a temperature, a top-k or a number of beams that is not passed on: the same call by hand."""
     contest, results = contest_of(("hf_beam_sampling",), rounds=1, temperature=0.8, top_k=7), ResultsFile()
     list(measure(toy_pair(), contest, results))
     ids = torch.tensor([toy_pair().encode("Once")])
@@ -23,6 +23,6 @@ def test_transformers_text_is_what_it_generates():
 
 
 def test_padding_after_the_end_is_no_text():
-    """Padding counted as text would make a beam that ended early look long, and its perplexity odd."""
+    """Catches padding that counts as text: a beam that ended early looks long, and its perplexity is wrong."""
     assert _trimmed([5, EOS, EOS, 7], toy_pair()) == [5, EOS]
     assert _trimmed([5, 6], toy_pair()) == [5, 6]

@@ -1,5 +1,5 @@
-"""Forwards of fixed shape on static buffers against eager ones. What a device captures is replaced by a plain call,
-so that buckets, padding, slots and masks are tested where there is no GPU."""
+"""Forwards of fixed shape on static buffers give the logits of eager ones. A plain call replaces the captured graph, so
+that buckets, padding, slots and masks are tested without a GPU."""
 
 import gc
 import weakref

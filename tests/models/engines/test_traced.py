@@ -1,4 +1,4 @@
-"""Traced forwards against eager ones: the same operations, so the same logits, for any number of tokens and slots."""
+"""Traced forwards run the operations of eager ones: the logits are equal for any number of tokens and slots."""
 
 import warnings
 from dataclasses import replace
@@ -68,7 +68,7 @@ def test_check_sees_a_wrong_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_tracing_says_nothing(capfd: pytest.CaptureFixture) -> None:
-    """Catches lines on every start that tell a user nothing."""
+    """Catches warnings at every start that do not help a user."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert check_engine(traced_model("llama", torch.float32)).passed
@@ -76,7 +76,7 @@ def test_tracing_says_nothing(capfd: pytest.CaptureFixture) -> None:
 
 
 def test_routed_models_run_eagerly() -> None:
-    """Catches experts that are those of the tokens traced."""
+    """Catches a trace that always takes the experts of the tokens it was traced with."""
     torch.manual_seed(0)
     config = MixtralConfig(
         vocab_size=VOCABULARY, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
