@@ -23,7 +23,7 @@ SNIPPETS = {
 
 @pytest.mark.parametrize("kind", ["iframe", "jupyter", "quarto", "myst", "moodle", "wordpress"])
 def test_snippets_are_those_that_are_tested(kind):
-    """Catches a page that teaches an older snippet; tests/visualize/test_snippets.py opens each."""
+    """Catches a page that teaches an older snippet; tests/visualize/embed/test_snippets.py opens each."""
     assert visualize.embed_snippet(PAGE, kind) == SNIPPETS[kind]
 
 

@@ -1,4 +1,4 @@
-"""A page of a browser that is listened to."""
+"""Watches a page of a browser."""
 
 
 class Watched:

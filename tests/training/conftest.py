@@ -47,7 +47,7 @@ def corpus_folder(tmp_path: Path) -> Path:
 
 
 def make_tiny_model(*, layers: int, seed: int):
-    """A float32 model of 320 entries whose layers do something from the start."""
+    """Make a float32 model of 320 entries whose layers have an effect from the start."""
     config = model_config(
         layers,
         vocab_size=320,

@@ -1,4 +1,4 @@
-"""The split must not depend on order, and a stream must be resumable anywhere."""
+"""The split does not depend on the order, and a stream can be resumed anywhere."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What is shipped must load with plain transformers and keep every file small."""
+"""The exported pair loads with plain transformers, and every file is small."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The tokenizer must give back any text, and put BOS, never EOS, around a prompt."""
+"""The tokenizer gives back any text, and puts BOS, never EOS, before a prompt."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The toy's exported page in a browser, and the viewer's source files as the ES modules they are."""
+"""Fixtures: the toy's exported page in a browser, and the viewer's source files as ES modules."""
 
 import shutil
 
@@ -12,7 +12,7 @@ from tests.visualize.toy import toy_trace
 
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory):
-    """The stand-alone page of the toy trace."""
+    """Write the stand-alone page of the toy trace."""
     path = tmp_path_factory.mktemp("page") / "viewer.html"
     visualize.export_html(toy_trace(), path)
     return path
@@ -20,7 +20,7 @@ def exported(tmp_path_factory):
 
 @pytest.fixture
 def page(browser, exported):
-    """The toy's page at a step of its second iteration, its audit done; nothing may go wrong in it."""
+    """Open the toy's page at a step of its second iteration, with its audit done; fail if anything goes wrong in it."""
     with viewer(browser, exported, "#it=1&step=8") as seen:
         seen.page.wait_for_selector(".dsbd-badge svg")
         yield seen.page
@@ -39,7 +39,7 @@ if shutil.which("node"):
 
     @pytest.fixture(scope="session")
     def modules():
-        """Runs code against the viewer's source files, under node."""
+        """Run code against the viewer's source files, under node."""
         modules = UnderNode()
         yield modules
         modules.close()
@@ -48,5 +48,5 @@ else:
 
     @pytest.fixture(scope="session")
     def modules(modules_in_browser):
-        """Runs code against the viewer's source files, in the browser: this machine has no node."""
+        """Run code against the viewer's source files, in the browser: this machine has no node."""
         return modules_in_browser

@@ -1,4 +1,4 @@
-"""Opening a page of any home, with what it asked for and what went wrong in it."""
+"""Opens a page, and notes the addresses that it asks for and its errors."""
 
 import functools
 import http.server
@@ -14,16 +14,16 @@ class Visit(Watched):
 
     @property
     def sentence(self) -> str:
-        """The sentence of the step that is shown."""
+        """Return the sentence of the step that is shown."""
         return self.page.inner_text(".dsbd-sentence")
 
     @property
     def outside(self) -> list[str]:
-        """Requests that left the machine's files."""
+        """Return the requests for anything but files of this machine."""
         return [url for url in self.asked if not url.startswith(("file:", "data:", "blob:", "about:"))]
 
     def drawn(self, count: int = 1):
-        """The frames that hold a viewer with its drawing, once there are ``count``."""
+        """Wait until ``count`` frames have a viewer with its drawing; return these frames."""
         for _ in range(300):
             frames = [
                 frame for frame in self.page.frames if frame.query_selector(".dsbd-forest .dsbd-node:not([hidden])")
@@ -34,7 +34,7 @@ class Visit(Watched):
         raise AssertionError(f"{len(frames)} of {count} viewers drawn; errors: {self.errors}")
 
     def quiet(self) -> None:
-        """Nothing executed, nothing failed, nothing asked for from outside."""
+        """Check that no token ran as code, nothing failed, and nothing was loaded from outside."""
         assert self.errors == []
         assert self.outside == []
 
@@ -53,7 +53,7 @@ def visit(browser, path: Path | str, fragment: str = "", **context):
 
 @contextmanager
 def viewer(browser, path: Path | str, fragment: str = "", **context):
-    """Open the page of one viewer, and wait for its drawing."""
+    """Open the page of one viewer and wait for its drawing."""
     with visit(browser, path, fragment, **context) as seen:
         seen.page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])")
         yield seen
@@ -61,7 +61,7 @@ def viewer(browser, path: Path | str, fragment: str = "", **context):
 
 @contextmanager
 def served(folder: Path):
-    """The address of a folder behind the plainest of servers."""
+    """Serve a folder with the simplest server; yield its address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
@@ -77,7 +77,7 @@ def served(folder: Path):
 
 
 def hostile_marks(frame) -> int:
-    """Elements below a viewer that only a token's text could have made."""
+    """Count elements below a viewer that only a token's text could have made."""
     return frame.evaluate(
         "() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href^=javascript], .dsbd b b').length"
     )

@@ -23,7 +23,7 @@ class UnderNode:
         )
 
     def run(self, code: str, given: object = None) -> object:
-        """The value that the code returns. Raises: AssertionError with the stack where it throws."""
+        """Return the value of the code. Raises: AssertionError with the stack if it throws."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps({"code": code, "given": given}) + "\n")
@@ -52,7 +52,7 @@ class InBrowser:
         route.fulfill(body=body, content_type=TYPES[name.rsplit(".", 1)[-1]])
 
     def run(self, code: str, given: object = None) -> object:
-        """The value that the code returns."""
+        """Return the value of the code."""
         load = "const load = (name) => import(`/viewer/${name}`);"
         return self.page.evaluate(
             f"async (text) => {{ const given = JSON.parse(text); {load} {code} }}", json.dumps(given)

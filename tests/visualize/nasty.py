@@ -1,4 +1,4 @@
-"""The worst token texts there are, for every drawing that must show text as text."""
+"""Token texts that are hard to draw safely, for every drawing that must show text as text."""
 
 from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
@@ -23,7 +23,7 @@ NASTY = [
 
 
 def nasty_trace() -> Trace:
-    """The toy trace with the texts of its nodes and prompt replaced by the worst there are."""
+    """Return the toy trace with such texts in its nodes and prompt."""
     trace, iterations = toy_trace(), []
     for iteration in trace.iterations:
         nodes = [Node(**{**vars(node), "text": NASTY[node.id % len(NASTY)], "bytes": None}) for node in iteration.nodes]

@@ -1,4 +1,4 @@
-"""A pair whose laws are tables of word pairs: the traces in this folder are recorded from it.
+"""Makes a pair whose laws are tables of word pairs; the traces in this folder are recorded from it.
 
 Both models are real Llamas of one layer that adds nothing, so the next word depends on the last word alone. The target
 follows the story closely, the draft less closely. The words are awkward on purpose: markup, quotes, right-to-left text,
@@ -27,13 +27,13 @@ STORY = (
 )  # fmt: skip
 END = "<end>"
 SIZE = 64
-"""Of the hidden states: a place for each word, and some to spare."""
+"""Size of the hidden states: a place for each word, and some more."""
 TARGET_SMOOTHING, DRAFT_SMOOTHING = 0.1, 0.5
-"""Share of a law that is the frequency of the words, whatever word came before."""
+"""Share of a law that is the frequency of the words, independent of the word before."""
 
 
 def story_tokens() -> list[str]:
-    """The story as tokens, each in the stand-in characters of byte-level vocabularies."""
+    """Return the story as tokens, written in the characters of byte-level vocabularies."""
     tokens = []
     for word in STORY.split():
         text = word if word == "." else f" {word}"
@@ -48,7 +48,7 @@ VOCABULARY = {token: place for place, token in enumerate(dict.fromkeys(["Ā", *T
 
 
 def story_tokenizer() -> PreTrainedTokenizerFast:
-    """One token for each word of the story."""
+    """Make a tokenizer with one token for each word of the story."""
     tokenizer = Tokenizer(models.WordLevel(VOCABULARY, unk_token="."))
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -58,7 +58,7 @@ def story_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def table(smoothing: float) -> torch.Tensor:
-    """Log-probabilities, one row for each last word."""
+    """Return log-probabilities, one row for each last word."""
     ids = [VOCABULARY[token] for token in TOKENS]
     alone, pairs = Counter(ids), Counter(itertools.pairwise(ids))
     before = Counter(ids[:-1])
@@ -72,7 +72,7 @@ def table(smoothing: float) -> torch.Tensor:
 
 
 def story_model(smoothing: float) -> LlamaForCausalLM:
-    """A Llama in float64 whose next-word law is a row of the table: embedding in, table out, nothing between."""
+    """Make a Llama in float64 whose next-word law is a row of the table: embedding, then table, nothing between."""
     size = len(VOCABULARY)
     config = LlamaConfig(
         vocab_size=size,
@@ -99,7 +99,7 @@ def story_model(smoothing: float) -> LlamaForCausalLM:
 
 
 def story_pair() -> Pair:
-    """Target and draft of the story."""
+    """Make the pair of the story."""
     target, draft = story_model(TARGET_SMOOTHING), story_model(DRAFT_SMOOTHING)
     return make_pair(LanguageModel(target, "toy-target"), LanguageModel(draft, "toy-draft"), story_tokenizer())
 
@@ -117,17 +117,17 @@ RECORDINGS: dict[str, dict[str, object]] = {
     "likely": {"seed": 5, "forest": "likely", "draft_width": 7, "num_beams": 3, "width_threshold": 0.6,
                "cover_width": 0, "min_width": 1, "max_new_tokens": 12},
 }  # fmt: skip
-"""Settings of each trace in ``traces/``, beside the common ones."""
+"""Settings of each trace in ``traces/``, in addition to the common ones."""
 
 
 def record(name: str) -> Trace:
-    """Decode what is recorded under this name."""
+    """Decode the recording of this name again."""
     settings = dsbd.DecodingSettings(**{**COMMON, **RECORDINGS[name]})
     trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
     assert trace is not None
     return trace
 
 
-if __name__ == "__main__":  # python -m tests.visualize.story_pair writes all recordings anew
+if __name__ == "__main__":  # python -m tests.visualize.story_pair writes all recordings again
     for each in RECORDINGS:
         record(each).save(Path(__file__).parent / "traces" / f"{each}.json.gz")

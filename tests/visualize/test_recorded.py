@@ -1,4 +1,4 @@
-"""The recorded traces: every one can be drawn, and the small ones are what the story pair decodes."""
+"""Every recorded trace can be drawn, and the story pair decodes the small ones again."""
 
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_a_recorded_trace_can_be_drawn(path):
 
 
 def bare(data):
-    """Plain data of a trace, numbers rounded, without what a second run does not repeat: times, software, digest."""
+    """Return a trace as plain data, numbers rounded, without times, software and digest, which change in every run."""
     if isinstance(data, dict):
         gone = {"phases", "stats", "software", "digest", "device"}
         return {name: bare(value) for name, value in data.items() if name not in gone}
@@ -41,7 +41,7 @@ def bare(data):
 
 
 def differences(one, other, place=""):
-    """Where two plain values differ; comparing them whole would print for minutes."""
+    """Return where two plain values differ; an assertion on the whole values would print for minutes."""
     if isinstance(one, dict) and isinstance(other, dict) and one.keys() == other.keys():
         return [found for key in one for found in differences(one[key], other[key], f"{place}.{key}")]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
@@ -52,7 +52,7 @@ def differences(one, other, place=""):
 
 @pytest.mark.parametrize("name", sorted(path.name.removesuffix(".json.gz") for path in TOYS.glob("*")))
 def test_the_story_pair_decodes_what_is_recorded(name):
-    """Catches a recording that no decode gives any more, so that the drawings are tested on what never happens."""
+    """Catches a recording that no decode gives any more: the drawings would be tested on what cannot happen."""
     from tests.visualize.story_pair import RECORDINGS, record  # the tests that only draw need no torch
 
     assert name in RECORDINGS

@@ -5,9 +5,9 @@ from pathlib import Path
 from dsbd.tracing.trace import Trace
 
 FOLDER = Path(__file__).with_name("traces")
-"""Of the recordings."""
+"""The folder of the recordings."""
 
 
 def toy_trace(name: str = "toy") -> Trace:
-    """A recorded trace by its name in ``story_pair.RECORDINGS``."""
+    """Load a recorded trace by its name in ``story_pair.RECORDINGS``."""
     return Trace.load(FOLDER / f"{name}.json.gz")

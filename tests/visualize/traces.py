@@ -1,4 +1,4 @@
-"""Traces that both authors of the viewer, Python and its modules, are asked about."""
+"""Traces on which tests compare Python with the viewer's JavaScript."""
 
 from pathlib import Path
 

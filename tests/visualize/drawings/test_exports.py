@@ -1,4 +1,4 @@
-"""Text, SVG and HTML: whole, well-formed, and nothing of a token escapes into them."""
+"""Text, SVG and HTML are complete and well-formed, and no token becomes markup in them."""
 
 import json
 import re

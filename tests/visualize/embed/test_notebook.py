@@ -14,7 +14,7 @@ TRACE = toy_trace()
 
 
 def notebook_page(bundles: list[dict], tmp_path):
-    """A saved notebook whose cells gave these bundles, converted without running it."""
+    """Write a saved notebook whose cells gave these bundles, and convert it without running it."""
     nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
     nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
     v4 = nbformat.v4
@@ -22,7 +22,7 @@ def notebook_page(bundles: list[dict], tmp_path):
         v4.new_code_cell("visualize.show(trace)", outputs=[v4.new_output("execute_result", bundle, execution_count=1)])
         for bundle in bundles
     ]
-    saved = nbformat.writes(v4.new_notebook(cells=cells))  # what is on disk is JSON: lone surrogates would fail here
+    saved = nbformat.writes(v4.new_notebook(cells=cells))  # the file is JSON: a lone surrogate would fail here
     exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
     body, _ = exporter.from_notebook_node(nbformat.reads(saved.encode().decode(), as_version=4))
     path = tmp_path / "notebook.html"

@@ -1,4 +1,4 @@
-"""Snippets: each is pasted where it belongs, as far as static HTML can stand for that place, and opened."""
+"""Each snippet is pasted into a static imitation of the place it is for, and opened."""
 
 import html
 import re
@@ -23,7 +23,7 @@ globalThis.press = (by) => {{
   fragment.classList.toggle("visible");
   Reveal.heard[by > 0 ? "fragmentshown" : "fragmenthidden"]({{fragment}});
 }};</script>"""
-"""A deck that gives the events of reveal.js, without its looks."""
+"""A deck that sends the events of reveal.js, without its style."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 
 def as_page(kind: str, snippet: str) -> str:
-    """What the place makes of the snippet."""
+    """Return the page that the place makes of the snippet."""
     if kind == "quarto":
         return re.fullmatch(r"```\{=html\}\n(.*)\n```\n", snippet, re.S)[1]
     if kind == "myst":

@@ -1,4 +1,4 @@
-"""The notebook widget: the same viewer, stepped from both sides, and a clear word where anywidget is absent."""
+"""The notebook widget: the same viewer, stepped from both sides, and a clear error if anywidget is missing."""
 
 import json
 import sys
@@ -25,11 +25,11 @@ window.model = {{
 }};
 window.end = await widget.render({{model, el: document.getElementById("el")}});
 </script>"""
-"""What a notebook front end does with a widget, as far as this one needs it."""
+"""The part of a notebook front end that the widget needs."""
 
 
 def write_host(tmp_path, made):
-    """The widget in a page of its own."""
+    """Write a page with the widget."""
     (tmp_path / "widget.js").write_text(made._esm if isinstance(made._esm, str) else str(made._esm), encoding="utf-8")
     state = json.dumps({"scene": made.scene, "it": made.it, "step": made.step}).replace("<", "\\u003c")
     (tmp_path / "host.html").write_text(HOST.format(css=made._css, state=state, esm="./widget.js"), encoding="utf-8")
@@ -37,7 +37,7 @@ def write_host(tmp_path, made):
 
 @pytest.mark.slow
 def test_python_and_reader_step_together(browser, tmp_path):
-    """Catches a widget that does not draw, does not follow, or does not tell."""
+    """Catches a widget that does not draw, does not follow Python, or does not report the reader's steps."""
     pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")
     made = visualize.widget(TRACE, it=1, step=2)
     sent = []

@@ -21,13 +21,13 @@ EVIL = "</script><script>alert(1)</script>"
 
 
 def row(name, milliseconds, **figures):
-    """A contender of a summary that nobody measured, as plain data."""
+    """Make a contender of a summary, as plain data."""
     depth = int(name.partition("=")[2] or 4)
     return to_plain(made_up_summary(name, milliseconds, settings=DecodingSettings(draft_depth=depth))) | figures
 
 
 def summary():
-    """A summary as ``bench --json`` prints it."""
+    """Make a summary as ``bench --json`` prints it."""
     memory = {"kv_peak_bytes": 3_000_000, "peak_allocated_bytes": None,
               "computed": {"one_sequence_bytes": 2_000_000, "cache_per_beam_bytes": 8_000_000}}  # fmt: skip
     verdict = {"perplexity": {"mean": 0.0, "half_width": 0.1},
@@ -78,7 +78,7 @@ def test_infos_hold_the_numbers_of_the_summary():
 
 
 def test_energy_is_shown_only_where_measured():
-    """A bar of height 0 would claim that decoding is free."""
+    """Catches a bar of height 0 where nothing was measured: it claims that decoding is free."""
     assert energy_info(summary()).names == ()
     data = summary()
     taken = {"state": "counter", "joules_per_token": 2.0, "above_idle_joules_per_token": 1.5}
@@ -100,7 +100,7 @@ def test_nothing_measured_draws_titled_empty_figures():
 def test_figures_draw(theme):
     assert visualize.speed_figure(summary(), theme=theme).data[0].text == ("2.00 ×", "1.70 ×")
     symbols = {trace.name: trace.marker.symbol for trace in visualize.quality_figure(summary(), theme=theme).data}
-    assert len(set(symbols.values())) == 3  # the verdicts differ by more than colour
+    assert len(set(symbols.values())) == 3  # the verdicts differ in more than their colour
     (info,) = sweep_infos(summary())
     assert plot_sweep(info, theme).data[0].text == ("2.0", "3.0")
 

@@ -33,7 +33,7 @@ DATA = {
 
 
 def texts_of(figure):
-    """Every string of the figure that Plotly would read as its pseudo-HTML."""
+    """Return every string of the figure that Plotly reads as its pseudo-HTML."""
     plain = json.loads(figure.to_json())
     plain["layout"].pop("template", None)
     found, waiting = [], [plain["data"], plain["layout"]]

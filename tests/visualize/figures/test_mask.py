@@ -1,4 +1,4 @@
-"""The attention mask: every token sees the prompt, its ancestors and itself, and nobody else."""
+"""The attention mask: every token sees the prompt, its ancestors and itself, and no other token."""
 
 import json
 

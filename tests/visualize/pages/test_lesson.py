@@ -138,7 +138,7 @@ def test_a_place_is_the_step_it_says(place, phase, layer):
 
 @pytest.mark.slow
 def test_the_verdict_is_hidden_until_answered(browser, lesson):
-    """Catches a verdict in sight, a student who steps past a question, and markup that runs."""
+    """Catches a verdict that is visible, a student who steps past a question, and markup that runs."""
     steps = visualize.scene(nasty_trace()).iterations[0].steps
     verdict = step_of(SCENE, Position(0, 1, TRIED))
     with visit(browser, lesson / "lesson.html") as seen:
@@ -149,7 +149,7 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read anew each time
         assert says() == steps[verdict - 1].sentence
         assert not page.is_visible(".answer")
-        assert not page.is_visible(".dsbd-views")  # a table would tell
+        assert not page.is_visible(".dsbd-views")  # a table would show the verdict
         assert not page.is_visible(".dsbd-csv")
         page.focus(".dsbd")
         for key in ("ArrowRight", "End", "PageDown"):
@@ -227,7 +227,7 @@ def test_five_lessons_come_along():
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 @pytest.mark.slow
 def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
-    """Catches a lesson whose trace was recorded anew, and an answer that the trace contradicts."""
+    """Catches a lesson whose trace was recorded again, and an answer that the trace contradicts."""
     lesson = read_lesson(path)
     assert verify_trace(Trace.load(lesson.trace)).passed
     scene = visualize.scene(lesson.trace)

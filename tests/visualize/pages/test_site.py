@@ -1,4 +1,4 @@
-"""The static site: whole, served from a folder or by any server of files, silent towards everyone else."""
+"""The static site is complete, works from a folder or any file server, and loads nothing from elsewhere."""
 
 import json
 import re
@@ -18,7 +18,7 @@ TRACE = toy_trace()
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """A site of two traces, one of them with hostile tokens and a hostile file name."""
+    """Write a site of two traces, one of them with hostile tokens and a hostile file name."""
     folder = tmp_path_factory.mktemp("traces")
     TRACE.save(folder / "1-toy fox.json.gz")
     (folder / "<b>&'Nasty'.json").write_text(json.dumps(nasty_trace().to_dict()))
@@ -70,7 +70,7 @@ def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, site, sandbox):
 
 
 def test_the_text_to_embed_is_a_frame_of_the_page(browser, site):
-    """Catches a text that shows nothing where it is pasted, and a title that becomes markup there."""
+    """Catches a snippet that shows nothing where it is pasted, and a title that becomes markup there."""
     with visit(browser, site / "forests" / "b-nasty.html") as seen:
         text = seen.page.input_value("textarea")
     assert text.startswith('<iframe src="b-nasty.html" title="&lt;b&gt;')

@@ -23,7 +23,7 @@ STRANGER = """() => {
   script.textContent = "parent.frames[0].postMessage({dsbd: 'last'}, '*')";
   other.body.append(script);
 }"""
-"""A frame beside the viewer, of somebody else, that tries to step it."""
+"""A foreign frame beside the viewer that tries to step it."""
 
 
 class Result:
@@ -34,7 +34,7 @@ class Result:
 
 
 def test_the_page_names_nothing_outside():
-    """Catches token text that ends its element, and an address that would be asked at display time."""
+    """Catches token text that ends its element, and an address that the page would load from."""
     page = html_page(visualize.build_scene(nasty_trace()))
     assert "alert(1)</script>" not in page
     assert page.count("</script>") == page.count("<script")
@@ -86,7 +86,7 @@ def test_a_scene_comes_from_a_trace_a_file_a_result_or_an_iteration(tmp_path):
 
 @pytest.mark.parametrize("plotly", ["beside", "inline"])
 def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
-    """Catches viewers that fight over the address, and hostile tokens that run in a packed page."""
+    """Catches viewers that overwrite each other's place in the address, and hostile tokens that run."""
     path = tmp_path / "several.html"
     visualize.export_html([TRACE, nasty_trace(), TRACE], path, plotly=plotly)
     with visit(browser, path, "#it=1&step=2") as seen:
@@ -103,7 +103,7 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
 
 
 def test_the_page_around_a_frame_steps_the_viewer(browser, tmp_path):
-    """Catches a slide that cannot step, is told the wrong place, or is heard from where it should not be."""
+    """Catches a slide that cannot step or gets the wrong place, and messages that are taken from another sender."""
     visualize.export_html(TRACE, tmp_path / "viewer.html")
     host = tmp_path / "host.html"
     host.write_text(

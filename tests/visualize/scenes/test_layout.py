@@ -19,7 +19,7 @@ CLOSE = 1e-9
 
 @st.composite
 def forests(draw):
-    """A forest as (graph, roots): each node but the roots hangs below an earlier one."""
+    """Draw a forest as (graph, roots): each node except the roots hangs below an earlier one."""
     count = draw(st.integers(1, 60))
     roots = list(range(draw(st.integers(1, min(4, count)))))
     graph = nx.DiGraph()
@@ -101,7 +101,7 @@ def test_a_node_below_no_input_beam_is_refused():
 
 
 def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
-    """In a likely forest all nodes are cover nodes; the rings of the landed ones lay over their neighbours."""
+    """Catches rings of landed nodes that cover their neighbours: in a likely forest all nodes are cover nodes."""
     iteration = RECORDED["likely"].iterations[0]
     heights = forest_graph(iteration).nodes.data("height")
     landed = {draw.node for draw in iteration.draws if draw.landed}

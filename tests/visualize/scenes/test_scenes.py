@@ -1,4 +1,4 @@
-"""The scene of the toy decode: what it says is what the trace holds."""
+"""The scene of the toy decode says what the trace says."""
 
 import json
 import re
@@ -138,7 +138,7 @@ def test_an_iteration_whose_past_is_missing_says_so():
 
 
 def table(packed):
-    """Rows of a packed table as dicts; what a row leaves out at its end is None."""
+    """Return the rows of a packed table as dicts; values that a row leaves out at its end are None."""
     return [dict.fromkeys(packed["fields"]) | dict(zip(packed["fields"], row, strict=False)) for row in packed["rows"]]
 
 

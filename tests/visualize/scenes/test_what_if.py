@@ -1,4 +1,4 @@
-"""What-if: the browser and Python answer alike, and both follow the law of the residual."""
+"""What-if: the browser and Python give equal answers, and both follow the law of the residual."""
 
 import random
 from dataclasses import replace
@@ -11,7 +11,7 @@ from visualize import build_scene, scene_json, what_if
 
 
 def questions(trace: Trace, iteration: int, count: int) -> list[dict]:
-    """Random changes of the settings and of up to three random numbers."""
+    """Make random changes of the settings and of up to three random numbers."""
     chance = random.Random(iteration)
     trials = trace.iterations[iteration].trials
     asked = [{"width_threshold": trace.settings.width_threshold}]
@@ -56,7 +56,7 @@ def test_both_answer_what_if_alike(modules, name):
 
 @pytest.mark.parametrize("name", TRACES)
 def test_without_a_change_everything_follows(name):
-    """Were the recorded numbers to give other verdicts, answers to other numbers would mean nothing."""
+    """Catches other verdicts for the recorded numbers: then answers for other numbers mean nothing."""
     trace = TRACES[name]
     for iteration in trace.iterations:
         answer = what_if(iteration, trace.settings)
@@ -68,7 +68,7 @@ def test_without_a_change_everything_follows(name):
 
 @pytest.mark.parametrize("name", [name for name, trace in TRACES.items() if trace.settings.replacement])
 def test_what_if_recomputes_the_acceptance_the_trace_recorded(name):
-    """The residual walked from the chain is the recorded one; a wrong c or S would change verdicts unseen."""
+    """Catches a wrong c or S: the residual computed from the chain must be the recorded one."""
     trace = TRACES[name]
     for iteration in trace.iterations:
         bare = replace(iteration, trials=[
@@ -81,7 +81,7 @@ def test_what_if_recomputes_the_acceptance_the_trace_recorded(name):
 
 
 def test_what_if_by_hand():
-    """Lower threshold: a wider layer; the draft that was not needed has no random number."""
+    """Catches a lower threshold that does not widen the layer; the unneeded draft has no random number."""
     trace = TRACES["toy"]
     iteration = trace.iterations[0]
     trial = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)

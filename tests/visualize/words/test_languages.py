@@ -1,4 +1,4 @@
-"""Seven languages: each table is whole, fits its placeholders, and is spoken by the figures and the viewer."""
+"""Seven languages: each table is complete, has all placeholders, and is used by the figures and the viewer."""
 
 import json
 import string
@@ -29,7 +29,7 @@ def test_there_are_seven():
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_table_has_every_string_with_its_placeholders(language):
-    """A missing string shows its key to the reader; a missing placeholder hides a number."""
+    """Catches a missing string, which shows its key to the reader, and a missing placeholder, which hides a number."""
     table, english = (without_counts(TABLES[code]) for code in (language, "en"))
     assert list(table) == list(english)
     for key, text in table.items():
@@ -38,7 +38,7 @@ def test_every_table_has_every_string_with_its_placeholders(language):
 
 
 def without_counts(table: dict[str, str]) -> dict[str, str]:
-    """The table without its counted nouns: languages differ in how many forms a noun has."""
+    """Return the table without its counted nouns: languages differ in how many forms a noun has."""
     return {key: text for key, text in table.items() if not key.startswith("count.")}
 
 
@@ -71,7 +71,7 @@ def test_a_table_is_a_translation_and_not_a_copy(language):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_key_is_listed_twice(language):
-    """JSON keeps the last of two; the first would be dead text."""
+    """Catches a key that stands twice: JSON keeps the second only."""
     pairs = json.loads(source(f"words/{language}.json"), object_pairs_hook=list)
     assert len(pairs) == len({key for key, _ in pairs})
 

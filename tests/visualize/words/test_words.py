@@ -1,4 +1,4 @@
-"""Sentences say the numbers they are about, with digits enough to see which is larger."""
+"""Sentences contain their numbers, with enough digits to see which is larger."""
 
 import json
 import re
