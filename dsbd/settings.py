@@ -1,6 +1,6 @@
 """The settings of a decode, checked once when they are made."""
 
-import math
+import sys
 from dataclasses import dataclass, fields
 from types import EllipsisType
 from typing import Any, Literal
@@ -12,6 +12,8 @@ FORESTS = ("sampled", "likely")
 AUTO: Literal["auto"] = "auto"
 AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
 """Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
+WIDEST = 64
+"""Beams that a layer yields at most."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class DecodingSettings:
     """The least number of beams that a layer yields. 1 to 64."""
     max_width: int | None = None
     """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
-    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``."""
+    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``; 64 at most. 1 to 64."""
     width_threshold: float = 0.7
     """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
     P(K draws all land). 0 to 1."""
@@ -80,11 +82,11 @@ class DecodingSettings:
         self._integer("max_new_tokens", 1, 32768)
         self._integer("draft_depth", 0, 32, also=AUTO)
         self._integer("draft_width", 1, 256, also=AUTO)
-        self._integer("min_width", 1, 64)
-        self._integer("max_width", 1, 64, also=None)
-        self._integer("input_beams", 1, 64, also=None)
+        self._integer("min_width", 1, WIDEST)
+        self._integer("max_width", 1, WIDEST, also=None)
+        self._integer("input_beams", 1, WIDEST, also=None)
         self._integer("cover_width", 0, 256, also=AUTO)
-        self._integer("num_beams", 1, 64)
+        self._integer("num_beams", 1, WIDEST)
         self._integer("top_k", 0, 1_000_000)
         self._integer("seed", 0, 2**63 - 1)
         self._number("width_threshold", 0.0, 1.0)
@@ -106,7 +108,7 @@ class DecodingSettings:
         if self.max_width is not None:
             return self.max_width
         drafts = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
-        return max(drafts, self.min_width)
+        return min(max(drafts, self.min_width), WIDEST)
 
     @property
     def is_auto(self) -> bool:
@@ -132,7 +134,7 @@ class DecodingSettings:
 
     def _number(self, name: str, low: float, high: float, above: bool = False) -> None:
         value = getattr(self, name)
-        real = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        real = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not real or not low <= value <= high or (above and value == low):
             start = f"above {low:g}, at most" if above else f"from {low:g} to"
             raise SettingsError(f"{name} is {value!r}; allowed are numbers {start} {high:g}")
@@ -147,7 +149,7 @@ class DecodingSettings:
         if costs is None:
             return
         usable = isinstance(costs, (tuple, list)) and all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and math.isfinite(cost) and cost > 0
+            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost <= sys.float_info.max
             for cost in costs
         )
         if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:

@@ -143,3 +143,18 @@ def test_a_trace_that_leaves_the_width_to_its_default_is_filled_in():
     data["settings"]["min_width"] = "wide"
     with pytest.raises(dsbd.TraceError, match="min_width"):
         dsbd.Trace.from_dict(data)
+
+
+@pytest.mark.parametrize("width", [1, 64, 65, 256])
+def test_a_wide_forest_needs_no_max_width(width):
+    """Catches a refusal that speaks of ``max_width``, which nobody set."""
+    settings = DecodingSettings(draft_width=width)
+    assert resolve(settings).max_width == settings.widest == min(width, 64)
+
+
+@pytest.mark.parametrize("name", ["temperature", "continuation", "length_penalty", "depth_costs"])
+def test_numbers_beyond_every_float_are_refused(name):
+    """Catches an OverflowError where a message belongs."""
+    value = (10**400,) * 5 if name == "depth_costs" else 10**400
+    with pytest.raises(SettingsError, match=name):
+        DecodingSettings(**{name: value})

@@ -1,38 +1,41 @@
-"""What every request passes on its way to Gradio: headers, sizes, upload quotas, and the notice that a visitor left.
+"""What every request passes on its way to Gradio: headers, checks, quotas, and the notice that a visitor left.
 
 A plain ASGI middleware.
 """
 
 import errno
-import json
 import logging
 import re
-import time
-from collections import deque
 from urllib.parse import parse_qs
 
+from gradio.route_utils import FnIndexInferError
+from httpx import URL, InvalidURL
 from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .calls import MAX_BYTES, CallError, check_call
 from .limits import Limits
+from .quota import UploadQuota
 from .visitors import Visitors
 
-HOUR = 3600.0
 UPLOAD = "/gradio_api/upload"
 NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
 """Where a visitor listens to its run; who stops listening has left."""
-MAX_ADDRESSES = 10_000
-MAX_CALL_BYTES = 1024 * 1024
-"""Bytes of a call's JSON; the largest prompt, form and settings need a tenth of it."""
-_IN_WORDS = (
-    b'{"error": null',
-    b'{"error": "The call cannot be answered: it has too few or too many values, or one of a kind that the endpoint '
-    b'does not take. GET /gradio_api/info lists what it takes."',
+MAX_DRAINED_BYTES = 64 * 1024 * 1024
+"""A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
+ADDRESSES = (b"host", b"x-forwarded-host", b"x-gradio-server")
+"""Headers that Gradio makes addresses of, only after a run has begun, which nobody would then hear of."""
+CLOSED = (
+    "/gradio_api/deep_link",
+    "/gradio_api/dev",
+    "/gradio_api/process_recording",
+    "/gradio_api/vibe",
+    "/monitoring",
 )
-"""What Gradio sends where it refuses the values of a call itself, and what a program reads instead."""
-_HALF_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
-"""How JSON writes half of a surrogate pair; two of them are a character."""
+"""What Gradio offers its developers, or writes to the disk for, and this page does not use."""
+FAULT = "The call could not be answered, by a fault of the server."
+NOT_HERE = "The call names something that is not here, or gives it what it does not take; /gradio_api/info lists all."
 
 
 def content_security_policy(frame_ancestors: str) -> str:
@@ -52,32 +55,6 @@ def content_security_policy(frame_ancestors: str) -> str:
         "frame-ancestors": re.sub(r"(?<!')\b(self|none)\b(?!')", r"'\1'", frame_ancestors),
     }
     return "; ".join(f"{name} {value}" for name, value in rules.items())
-
-
-class UploadQuota:
-    """Files and bytes that each address has uploaded in the last hour."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._seen: dict[str, deque[tuple[float, int]]] = {}
-
-    def refuse(self, address: str, size: int) -> str | None:
-        """Count an upload of so many bytes. Returns: why it is refused, or None."""
-        now = time.monotonic()
-        seen = self._seen.setdefault(address, deque())
-        while seen and seen[0][0] < now - HOUR:
-            seen.popleft()
-        if len(seen) >= self.limits.uploads_per_hour:
-            return f"This address has uploaded {len(seen)} files in the last hour, which is as many as this page takes."
-        if sum(bytes_ for _, bytes_ in seen) + size > self.limits.upload_bytes_per_hour:
-            return "This address has uploaded as much in the last hour as this page takes."
-        seen.append((now, size))
-        self._forget(now)
-        return None
-
-    def _forget(self, now: float) -> None:
-        if len(self._seen) > MAX_ADDRESSES:
-            self._seen = {one: seen for one, seen in self._seen.items() if seen and seen[-1][0] >= now - HOUR}
 
 
 class Gate:
@@ -104,52 +81,45 @@ class Gate:
             await self.app(scope, receive, send)
             return
         send, path = self._with_headers(send), scope["path"].rstrip("/")
-        if path == UPLOAD:
+        if not _has_addresses(scope):
+            await _refuse(400, "A header that names an address is no address.", scope, receive, send)
+        elif path.startswith(CLOSED):
+            await _refuse(404, "There is no such address here.", scope, receive, send)
+        elif path == UPLOAD:
             await self._upload(scope, receive, send)
         elif scope["method"] == "POST":
             await self._call(scope, receive, send)
-        elif session := _session_of(scope, path):
-            await self._listen(session, scope, receive, send)
         else:
-            await self.app(scope, receive, send)
+            await self._pass_on(scope, receive, send, _session_of(scope, path))
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An uploaded file, if its address has not sent too many."""
-        answered = False
-
-        async def sent(message: Message) -> None:
-            nonlocal answered
-            answered = True
-            await send(message)
-
         if words := self._refusal(scope):
+            await _drain(receive)
             await PlainTextResponse(words, 429, {"retry-after": "600"})(scope, receive, send)
             return
-        try:
-            await self.app(scope, receive, sent)
-        except OSError as error:
-            if answered:
-                raise
-            logging.exception("an upload could not be kept")
-            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-            words = "The disk of this page is full; try again later." if full else "The upload could not be kept."
-            await PlainTextResponse(words, 507)(scope, receive, send)
+        await self._pass_on(scope, receive, send)
 
     async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A call of a handler: its JSON is read here, so that one that no handler could answer is refused in words."""
+        kind = _headers(scope).get(b"content-type", b"").split(b";")[0].strip().lower()
+        if kind != b"application/json":
+            await _refuse(415, "Send JSON, with the content type application/json.", scope, receive, send)
+            return
         body, more = b"", True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
             body, more = body + message.get("body", b""), message.get("more_body", False)
-            if len(body) > MAX_CALL_BYTES:
-                words = f"A call may have {MAX_CALL_BYTES:,} bytes; this one has more."
-                await JSONResponse({"detail": words, "error": words}, 413)(scope, receive, send)
+            if len(body) > MAX_BYTES:
+                words = f"A call may have {MAX_BYTES:,} bytes; this one has more."
+                await _refuse(413, words, scope, receive, send, more=more)
                 return
-        if not _is_text(body):
-            words = "The call holds half of a surrogate pair, which is no character; send whole characters."
-            await JSONResponse({"detail": words, "error": words}, 400)(scope, receive, send)
+        try:
+            check_call(body, {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None})
+        except CallError as error:
+            await _refuse(400, str(error), scope, receive, send, more=False)
             return
         read = False
 
@@ -160,26 +130,36 @@ class Gate:
             read = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self.app(scope, received, send)
+        await self._pass_on(scope, received, send)
 
-    async def _listen(self, session: str, scope: Scope, receive: Receive, send: Send) -> None:
-        """The news of a run. When its visitor hangs up before the last of them, the run is stopped."""
-        whole = False
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, session: str | None = None) -> None:
+        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end.
+
+        ``session``: whose news these are; when that visitor hangs up before the last of them, the run is stopped.
+        """
+        began = whole = False
+
+        async def sent(message: Message) -> None:
+            nonlocal began, whole
+            began = True
+            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
 
         async def received() -> Message:
             message = await receive()
-            if message["type"] == "http.disconnect" and not whole:
+            if message["type"] == "http.disconnect" and session is not None and not whole:
                 self.visitors.stop(session)
             return message
 
-        async def sent(message: Message) -> None:
-            nonlocal whole
-            if message["type"] == "http.response.body":
-                whole = whole or not message.get("more_body", False)
-                message["body"] = message.get("body", b"").replace(*_IN_WORDS)
-            await send(message)
-
-        await self.app(scope, received, sent)
+        try:
+            await self.app(scope, received, sent)
+        except Exception as error:
+            logging.exception("a request could not be answered")
+            if not began:
+                status, words = _broken(error)
+                await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
+            elif not whole:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     def _with_headers(self, send: Send) -> Send:
         async def sent(message: Message) -> None:
@@ -194,24 +174,49 @@ class Gate:
         return sent
 
     def _refusal(self, scope: Scope) -> str | None:
-        headers = {name.lower(): value for name, value in scope["headers"]}
-        size = headers.get(b"content-length", b"")
+        size = _headers(scope).get(b"content-length", b"")
         if not size.isdigit():
             return "An upload must say how long it is."
         address = scope["client"][0] if scope.get("client") else ""
         return self.quota.refuse(address, int(size))
 
 
-def _is_text(body: bytes) -> bool:
-    """False where a text of this JSON could not be written again as UTF-8."""
-    if not _HALF_PAIR.search(body):
-        return True
-    try:
-        json.dumps(json.loads(body), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    except (ValueError, RecursionError):
-        return True  # no JSON at all: Gradio says so
+async def _refuse(status: int, words: str, scope: Scope, receive: Receive, send: Send, *, more: bool = True) -> None:
+    """Answer with a sentence, once the body has been read; ``more``: some of it is still to come."""
+    if more and scope["method"] == "POST":
+        await _drain(receive)
+    await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
+
+
+async def _drain(receive: Receive) -> None:
+    size, more = 0, True
+    while more and size < MAX_DRAINED_BYTES:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+
+
+def _broken(error: Exception) -> tuple[int, str]:
+    """Status and sentence."""
+    if isinstance(error, (LookupError, TypeError, FnIndexInferError)):
+        return 404, NOT_HERE
+    if not isinstance(error, OSError):
+        return 500, FAULT
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return 507, "The disk of this page is full; try again later." if full else "The upload could not be kept."
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    return {name.lower(): value for name, value in scope["headers"]}
+
+
+def _has_addresses(scope: Scope) -> bool:
+    given = _headers(scope)
+    for name in ADDRESSES:
+        value = given.get(name, b"").decode("latin-1").split(",")[0].strip()
+        try:
+            URL(value if "://" in value else f"http://{value}")
+        except InvalidURL:
+            return False
     return True
 
 

@@ -1,5 +1,9 @@
 """The page: a masthead and three tabs."""
 
+import inspect
+import os
+from typing import Any
+
 import gradio as gr
 
 from .compare_tab import build_compare_tab
@@ -10,6 +14,31 @@ from .serving import read
 
 TITLE = "DSBD: speculative beams, made visible"
 CLEAN_EVERY_SECONDS = 600
+EVENTS_KEPT = "100"
+
+
+class Page(gr.Blocks):
+    """Blocks that say in a sentence which values they cannot take. Gradio itself would answer ``{"error": null}``."""
+
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *given: Any, **named: Any) -> Any:
+        """The values of a call, as its handler takes them. Raises: gr.Error."""
+        wanted, is_offered = len(block_fn.inputs), block_fn.api_visibility == "public"
+        if len(inputs) < wanted or (is_offered and len(inputs) > wanted):
+            names = f" ({', '.join(_parameters(block_fn.fn))})" if is_offered else ""
+            words = f"The call has {len(inputs)} values and needs {wanted}{names}."
+            raise gr.Error(words, print_exception=False)
+        try:
+            return await super().preprocess_data(block_fn, inputs, *given, **named)
+        except gr.Error as error:
+            error.print_exception = False
+            raise
+        except Exception:
+            words = "A value of the call is of a kind that its field does not take; reload the page and try again."
+            raise gr.Error(words, print_exception=False) from None
+
+
+def _parameters(handler: Any) -> list[str]:
+    return [name for name in inspect.signature(handler).parameters if name != "request"]
 
 
 def build_page(engine: Engine) -> gr.Blocks:
@@ -18,8 +47,9 @@ def build_page(engine: Engine) -> gr.Blocks:
     Args:
         engine: shared by all visitors; one decode runs at a time.
     """
+    os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", EVENTS_KEPT)  # Gradio counts them all again at every error
     kept = engine.limits.file_seconds
-    with gr.Blocks(
+    with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
         gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")

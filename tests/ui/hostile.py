@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dsbd.settings import METHODS, DecodingSettings
 from tests.visualize.toy import toy_trace
+from ui.form import FIELDS, shown_value
 
 PATIENCE_SECONDS = 60
 ALLOWED = {200, 400, 403, 404, 405, 413, 415, 422, 429, 503}
@@ -21,37 +22,87 @@ scalars = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
-    st.sampled_from([10**400, -(10**30), 1e308, -1e308, 0.1, -1]),
-    st.floats(),
+    st.sampled_from([10**400, -(10**30), 1e308, -1e308, 0.1, -1, float("inf"), float("nan")]),
+    st.floats(allow_nan=False, allow_infinity=False),
     st.text(max_size=20),
     st.sampled_from(["\ud800", "\u202e", "<script>alert(1)</script>", "\x00", "../../etc/passwd", "auto", *METHODS]),
 )
 anything = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
 )
+NAMED = ["data", "prompt", "methods", "settings", "runs", "session_hash", "event_data", "other"]
 names = st.sampled_from([field.name for field in fields(DecodingSettings)])
-settings = st.one_of(anything, st.dictionaries(names, st.one_of(scalars, st.integers(0, 40)), max_size=5))
-prompts = st.one_of(anything, st.text(max_size=40))
+settings = st.one_of(
+    st.just({"max_new_tokens": 4}), anything, st.dictionaries(names, st.one_of(scalars, st.integers(0, 40)), max_size=5)
+)
+prompts = st.one_of(anything, st.text(max_size=40), st.just("Once upon"))
+FORM = [8 if field.name == "max_new_tokens" else shown_value(field) for field in FIELDS]
+
+
+NUMBERS = st.integers(0, 30)
+"""Numbers of the page's own handlers, and some beyond."""
+ADDRESSES = [
+    "file=/etc/passwd",
+    "file=../../../etc/passwd",
+    "file=..%2f..%2fapp.py",
+    "file=http://127.0.0.1:1/",
+    "file/etc/passwd",
+    "proxy=http://127.0.0.1:1/",
+    "call/decode/0123abc",
+    "queue/data?session_hash=nobody",
+    "queue/status",
+    "stream/a/b/1/playlist.m3u8",
+    "custom_component/1/client/component/x.js",
+    "upload_progress?upload_id=x",
+    "deep_link?session_hash=x",
+    "dev/reload",
+    "info",
+    "openapi.json",
+]
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request: where to, and what."""
+    """One request: where to, and what. ``body`` None: only asked for; bytes: sent as they are."""
 
     path: str
     body: Any
+    kind: str = "application/json"
 
 
 @st.composite
 def calls(draw) -> Call:
-    """A call of an endpoint for programs."""
-    way = draw(st.sampled_from(["decode", "compare", "cancel"]))
+    """A call of any endpoint: those for programs, the page's handlers by number, files, and whatever Gradio adds."""
+    session = draw(st.sampled_from(["x", "", "../x", 5, None, "y" * 500]))
+    way = draw(st.sampled_from(["decode", "compare", "named", "join", "run", "cancel", "server", "raw", "address"]))
     if way == "decode":
         return Call("call/decode", {"data": [*draw(st.lists(prompts, max_size=1)), draw(settings)]})
     if way == "compare":
         methods = draw(st.one_of(anything, st.lists(st.sampled_from(METHODS), max_size=2)))
         return Call("call/compare", {"data": [draw(prompts), methods, draw(scalars), draw(settings)]})
-    return Call("cancel", {"session_hash": "x", "fn_index": draw(st.integers(0, 50)), "event_id": draw(scalars)})
+    if way == "named":
+        name = draw(st.sampled_from(["decode", "compare", "run", "nothing", "v2/decode", "v2/nothing"]))
+        return Call(f"call/{name}", draw(st.one_of(st.dictionaries(st.sampled_from(NAMED), anything), anything)))
+    if way == "join":
+        body = {"fn_index": draw(st.one_of(NUMBERS, scalars)), "session_hash": f"s{draw(NUMBERS)}"}
+        body["data"] = draw(st.one_of(st.lists(anything, max_size=4), st.lists(scalars, min_size=19, max_size=23)))
+        return Call(
+            "queue/join", body | draw(st.dictionaries(st.sampled_from(["session_hash", "trigger_id"]), scalars))
+        )
+    if way == "run":
+        name = draw(
+            st.sampled_from(["run/decode", "api/compare", "run/predict", "reset", "stream/x", "stream/x/close"])
+        )
+        return Call(name, {"data": draw(anything), "fn_index": draw(NUMBERS), "session_hash": session})
+    if way == "cancel":
+        return Call("cancel", {"session_hash": session, "fn_index": draw(scalars), "event_id": draw(scalars)})
+    if way == "server":
+        body = {"component_id": draw(scalars), "fn_name": draw(st.sampled_from(["__init__", "load", 5, None]))}
+        return Call("component_server", body | {"data": draw(anything), "session_hash": session})
+    if way == "raw":
+        path = draw(st.sampled_from(["call/decode", "queue/join", "cancel", "component_server", "nothing"]))
+        return Call(path, draw(st.binary(max_size=60)), draw(st.sampled_from(["application/json", "text/plain", ""])))
+    return Call(draw(st.sampled_from(ADDRESSES)), None)
 
 
 @st.composite
@@ -86,13 +137,14 @@ class Page:
 
     def send(self, call: Call) -> str:
         """Send it and listen to the end. Returns: what kind of answer came. Raises: AssertionError."""
-        head = {"content-type": "application/json"}
-        answer = self.client.post(call.path, content=json.dumps(call.body).encode(), headers=head)
+        if call.body is None:
+            answer = self.client.get(call.path)
+        else:
+            content = call.body if isinstance(call.body, bytes) else json.dumps(call.body).encode()
+            answer = self.client.post(call.path, content=content, headers={"content-type": call.kind})
         self._check(answer.status_code, answer.text)
-        event = answer.json().get("event_id") if answer.status_code == 200 and call.path != "cancel" else None
-        if event is None:
-            return str(answer.status_code)
-        return self._listen(call, event)
+        is_run = answer.status_code == 200 and call.path.startswith(("call/", "queue/join")) and call.body is not None
+        return self._listen(call, answer.json()["event_id"]) if is_run else str(answer.status_code)
 
     def upload(self, content: bytes) -> str | None:
         """Upload a file. Returns: its path on the server, or None where it is refused."""
@@ -101,10 +153,16 @@ class Page:
         return answer.json()[0] if answer.status_code == 200 else None
 
     def _listen(self, call: Call, event: str) -> str:
-        heard = self.client.get(f"{call.path}/{event}").text
+        if call.path == "queue/join":
+            heard = self.client.get("queue/data", params={"session_hash": call.body["session_hash"]}).text
+            told = [json.loads(line.removeprefix("data: ")) for line in heard.strip().splitlines() if line]
+            (end,) = (one for one in told if one["msg"] == "process_completed")
+            kind, data = "complete" if end["success"] else "error", end["output"]
+        else:
+            heard = self.client.get(f"{call.path}/{event}").text
+            lines = heard.strip().splitlines()
+            kind, data = lines[-2].removeprefix("event: "), json.loads(lines[-1].removeprefix("data: "))
         self._check(200, heard)
-        lines = heard.strip().splitlines()
-        kind, data = lines[-2].removeprefix("event: "), json.loads(lines[-1].removeprefix("data: "))
         assert kind in ("complete", "error"), heard[-300:]
         if kind == "error":
             said = data["error"] if isinstance(data, dict) else data
@@ -114,4 +172,5 @@ class Page:
     @staticmethod
     def _check(status: int, text: str) -> None:
         assert status in ALLOWED, f"{status}: {text[:300]}"
+        assert "root:" not in text, "a file of this machine"
         assert not [leak for leak in LEAKS if leak in text], text[:300]

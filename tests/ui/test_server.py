@@ -164,6 +164,13 @@ def test_both_endpoints_have_the_same_limits(address, site, settings, named):
         ("compare", ["Once", [["dsbd"]], 1, {}], "method is ['dsbd']"),
         ("compare", ["Once", ["dsbd"], "many", {}], "runs is 'many'"),
         ("compare", ["Once", ["dsbd"], 99, {}], "runs: 99 asked for"),
+        ("compare", ["Once", ["dsbd"], "x", {}], "runs is 'x'"),
+        ("decode", ["Once", {"continuation": 10**400}], "continuation is 1000"),
+        ("decode", [], "0 values and needs 2 (prompt, settings)"),
+        ("decode", ["Once"], "1 values and needs 2"),
+        ("decode", ["Once", {}, 1], "3 values and needs 2"),
+        ("compare", ["Once"], "1 values and needs 4 (prompt, methods, runs, settings)"),
+        ("decode", [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, {}], "a value of the call"),
     ],
 )
 def test_malformed_calls_get_a_sentence(address, name, data, said):
@@ -173,17 +180,93 @@ def test_malformed_calls_get_a_sentence(address, name, data, said):
     assert said.lower() in answer["error"].lower()
 
 
-def test_half_characters_and_huge_calls_are_refused_in_words(address):
-    """Catches a plain 500: what cannot be written as UTF-8 cannot be quoted in an answer either."""
-    head = {"content-type": "application/json"}
-    half = httpx.post(f"{address}/gradio_api/queue/join", content=b'{"data": ["\\ud800"]}', headers=head)
-    assert half.status_code == 400
-    assert "surrogate" in half.json()["detail"]
-    fox = json.dumps({"data": ["\U0001f98a", {"max_new_tokens": 1}]}).encode()
-    whole = httpx.post(f"{address}/gradio_api/call/decode", content=fox, headers=head)
-    assert heard(address, "decode", whole.json()["event_id"])[0] == "complete"
-    huge = httpx.post(f"{address}/gradio_api/call/decode", content=b'{"data": ["' + b"x" * 2_000_000, headers=head)
-    assert huge.status_code == 413
+def posted(address, path, body, kind="application/json", **headers):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    headers = {"content-type": kind, **headers}
+    return httpx.post(f"{address}/gradio_api/{path}", content=content, headers=headers, timeout=PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "said"),
+    [
+        (b'{"data": ["\\ud800"]}', 400, "surrogate"),
+        (b'{"data": [-Infinity]}', 400, "-Infinity"),
+        (b'{"data": [1e999]}', 400, "too large"),
+        (b'{"data": [' + b"9" * 5000 + b"]}", 400, "digits"),
+        (b"[" * 100_000, 400, "deeper"),
+        (b'{"data": ' + b"[" * 40 + b"]" * 40 + b"}", 400, "deeper"),
+        (b"\xff", 400, "no JSON"),
+        (b"[]", 400, "no JSON object"),
+        (b'{"data": ["' + b"x" * 5_000_000, 413, "bytes"),
+        (b'{"data": [], "fn_index": 9999, "session_hash": "x"}', 400, "no handler"),
+        (b'{"data": [], "fn_index": true, "session_hash": "x"}', 400, "no handler"),
+        (b'{"data": [], "fn_index": 0, "session_hash": "' + b"x" * 101 + b'"}', 400, "session_hash"),
+        (b'{"data": [{"path": "http://127.0.0.1/", "meta": {"_type": "gradio.FileData"}}]}', 400, "upload it"),
+    ],
+)
+@pytest.mark.parametrize("path", ["queue/join", "call/decode", "cancel", "component_server"])
+def test_a_body_that_no_handler_could_read_is_refused_in_words(address, path, body, status, said):
+    """Catches a plain 500 or a broken connection: Gradio quotes what it refuses, which cannot always be written."""
+    refused = posted(address, path, body)
+    assert refused.status_code == status
+    assert said in refused.json()["detail"]
+
+
+def test_bodies_of_other_kinds_are_refused_in_words(address):
+    """Catches a plain 500 where bytes that are no text are quoted."""
+    refused = posted(address, "call/decode", b"\xff\x00", "text/plain")
+    assert refused.status_code == 415
+    assert "application/json" in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("path", ["call/nothing", "call/v2/nothing", "call/v2/decode", "component_server"])
+def test_names_that_are_not_here_are_said(address, path):
+    """Catches a plain 500."""
+    body = {"data": [], "unknown": 1, "component_id": 10**6, "session_hash": "x", "fn_name": "load"}
+    refused = posted(address, path, body)
+    assert refused.status_code == 404
+    assert "/gradio_api/info" in refused.json()["detail"]
+
+
+def test_a_header_that_is_no_address_is_refused_before_a_run_begins(address):
+    """Catches a run that is never answered: Gradio makes the address only after it has taken the call."""
+    for name in ("x-forwarded-host", "x-gradio-server", "host"):
+        refused = posted(address, "call/decode", {"data": ["Once", {}]}, **{name: "a b:99x"})
+        assert refused.status_code == 400
+
+
+def test_news_of_nobody_come_to_their_end(address):
+    """Catches a connection that breaks in the middle of a sentence."""
+    for path in ("queue/data?session_hash=nobody", "call/decode/0123abc"):
+        assert "404" in httpx.get(f"{address}/gradio_api/{path}", timeout=PATIENCE_SECONDS).text
+
+
+def test_the_handlers_of_the_page_say_what_is_wrong_with_a_value(address, site):
+    """Catches ``{"error": null}`` where a stranger calls a handler by its number."""
+    for number, handler in site[2].fns.items():
+        if handler.fn is None or not handler.inputs:
+            continue
+        given = {"data": [{"x": 1}] * (len(handler.inputs) - 1), "fn_index": number, "session_hash": f"page{number}"}
+        assert posted(address, "queue/join", given).status_code == 200
+        news = httpx.get(f"{address}/gradio_api/queue/data", params={"session_hash": f"page{number}"}, timeout=60).text
+        (end,) = (json.loads(line[6:]) for line in news.splitlines() if "process_completed" in line)
+        assert f"needs {len(handler.inputs)}" in end["output"]["error"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["file=/etc/passwd", "file=../../etc/passwd", "file/etc/passwd", "file=http://127.0.0.1:1/", "proxy=http://x"],
+)
+def test_no_file_of_this_machine_is_read(address, path):
+    answer = httpx.get(f"{address}/gradio_api/{path}", timeout=PATIENCE_SECONDS)
+    assert answer.status_code in (400, 403, 404)
+    assert "root:" not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/gradio_api/deep_link?session_hash=x", "/gradio_api/dev/reload", "/monitoring"])
+def test_what_gradio_offers_its_developers_is_closed(address, path):
+    """Catches an address that writes to the disk at every call, or tells how often others call."""
+    assert httpx.get(address + path, timeout=PATIENCE_SECONDS).status_code == 404
 
 
 def test_a_full_queue_says_when_to_come_back(address, site):
@@ -212,8 +295,8 @@ def test_uploads_are_bounded(recorded):
         assert upload(address, b"x" * 30_000).status_code == 413
         assert upload(address, b"{}").status_code == 200
         assert upload(address, b"{}").status_code == 200
-        refused = upload(address, b"{}")
-        assert refused.status_code == 429
+        refused = upload(address, b"x" * 15_000_000)
+        assert refused.status_code == 429, "it was sent to its end, so that its sender reads the answer"
         assert "as many as this page takes" in refused.text
 
 

@@ -1,0 +1,87 @@
+"""What the body of a call may be. It is read here before Gradio takes it apart, so that each refusal is a sentence.
+
+Gradio answers a plain 500 to much of this: it quotes what it refuses, and infinity, half a character or bytes cannot be
+written as JSON again.
+"""
+
+import json
+import math
+from collections.abc import Container
+from typing import Any
+
+MAX_BYTES = 1024 * 1024
+"""The largest prompt, form and settings need a tenth of it."""
+MAX_DEPTH = 32
+MAX_DIGITS = 1000
+MAX_NAME = 100
+"""Characters of a session's name; Gradio's own have 36 at most. The server keeps names for a while."""
+
+
+class CallError(ValueError):
+    """The body is no call; the message is for whoever sent it."""
+
+
+def check_call(body: bytes, handlers: Container[int]) -> None:
+    """Refuse a body that no handler could answer.
+
+    Args:
+        body: as it was sent.
+        handlers: numbers of the page's handlers.
+
+    Raises:
+        CallError: it is no JSON object, holds what JSON cannot, or names a handler or a session that cannot be.
+    """
+    try:
+        call = json.loads(body, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
+    except CallError:
+        raise
+    except RecursionError:
+        raise CallError(f"The call is nested deeper than {MAX_DEPTH} levels; send plain values.") from None
+    except ValueError:
+        raise CallError('The call is no JSON; send a JSON object such as {"data": []}.') from None
+    if not isinstance(call, dict):
+        raise CallError('The call is no JSON object; send one such as {"data": []}.')
+    _check_values(call)
+    number, session = call.get("fn_index"), call.get("session_hash")
+    if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number not in handlers):
+        raise CallError("fn_index is the number of no handler of this page; leave it out and call by name.")
+    if session is not None and not (isinstance(session, str) and 0 < len(session) <= MAX_NAME):
+        raise CallError(f"session_hash is a text of 1 to {MAX_NAME} characters.")
+    try:
+        json.dumps(call, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise CallError("The call holds half of a surrogate pair, which is no character; send whole ones.") from None
+
+
+def _check_values(call: dict[str, Any]) -> None:
+    """Refuse deep nesting, and files that the server would have to fetch from elsewhere."""
+    level: list[Any] = [call]
+    for _ in range(MAX_DEPTH):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                if str(value.get("path", "")).lower().lstrip().startswith(("http:", "https:")):
+                    raise CallError("A file is named by an address; upload it instead.")
+                inner += value.values()
+            elif isinstance(value, list):
+                inner += value
+        level = inner
+    if level:
+        raise CallError(f"The call is nested deeper than {MAX_DEPTH} levels; send plain values.")
+
+
+def _no_number(text: str) -> float:
+    raise CallError(f"The call holds {text}, which is no JSON; send finite numbers.")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise CallError(f"The number {text[:20]} is too large; send finite numbers.")
+    return number
+
+
+def _whole(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise CallError(f"A number has more than {MAX_DIGITS:,} digits; send a smaller one.")
+    return int(text)
