@@ -40,7 +40,8 @@ class DecodingSettings:
     """The least number of beams that a layer yields. 1 to 64."""
     max_width: int | None = None
     """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
-    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``; 64 at most. 1 to 64."""
+    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``;
+    64 at most. 1 to 64."""
     width_threshold: float = 0.7
     """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
     P(K draws all land). 0 to 1."""
