@@ -31,7 +31,7 @@ class AuditReport:
     failure: str | None
     """The first that does not follow, where one does not."""
     sealed: tuple[str, ...] = ()
-    """What only the digest seals: it could be changed, the digest made anew, and everything would still follow."""
+    """Fields that only the digest seals: with a new digest, a changed value would still pass the audit."""
 
 
 def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:

@@ -1,7 +1,7 @@
 """A signature for those who publish a trace as evidence: who vouches for it, and that it is the one they saw.
 
 The signature is a file of its own beside the trace (``trace.json.gz.sig``, the Ed25519 signature in base 64), so that
-the trace stays as it was recorded. What is signed is the canonical digest, computed anew: packing a trace again changes
+the trace stays as recorded. It signs the canonical digest, which is computed again: packing a trace again changes
 no signature, and a changed field breaks it. Needs the ``cryptography`` package.
 """
 

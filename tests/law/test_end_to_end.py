@@ -285,7 +285,7 @@ def test_same_seed_same_output(changes: dict, pair: Pair) -> None:
 @pytest.mark.parametrize("prompt", ["3", "352"])
 @pytest.mark.slow
 def test_paths_and_forest_decode_alike(changes: dict, prompt: str, pair: Pair) -> None:
-    """Catches a cache row that, over many iterations, drifts from every path computed anew."""
+    """Catches a cache row that, over many iterations, drifts from every path computed again."""
     slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))
     for seed in range(3):
         chosen = dsbd.DecodingSettings(max_new_tokens=20, seed=seed, **changes)

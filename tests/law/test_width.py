@@ -48,7 +48,7 @@ def test_acceptance_chain_is_the_overlap(target, draft, alive, drafts) -> None:
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
 def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
-    """Catches a recursion that does not start anew after an acceptance."""
+    """Catches a recursion that does not start again after an acceptance."""
     distribution = accepted_distribution(chain)
     assert distribution == pytest.approx(accepted_counts(chain), abs=1e-12)
     assert math.fsum(distribution) == pytest.approx(1.0, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Ways to alter a trace as a careful forger would: one thing is changed, and the digest is made anew."""
+"""Ways to alter a trace as a careful forger would: one thing is changed, and the digest is computed again."""
 
 import copy
 from collections.abc import Callable

@@ -146,7 +146,7 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         assert page.inner_text("h1") == 'Hostile <b>title</b> & "quotes"'
         assert page.inner_text(".count") == "Card 1 of 4"
         page.click("button.next")
-        says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read anew each time
+        says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read each time
         assert says() == steps[verdict - 1].sentence
         assert not page.is_visible(".answer")
         assert not page.is_visible(".dsbd-views")  # a table would show the verdict

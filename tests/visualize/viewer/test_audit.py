@@ -76,7 +76,7 @@ def tampered(trace: Trace, kind: str, seed: int) -> tuple[Trace, int] | None:
 @pytest.mark.parametrize("kind", ["uniform", "verdict", "width", "draw"])
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_tampered_decision_is_named(modules, name, kind):
-    """The digest is made anew, so that only the arithmetic can tell."""
+    """Catches a badge that checks the digest only: here the digest of the changed trace is right."""
     for seed in range(4):
         found = tampered(TRACES[name], kind, seed)
         if found is None:

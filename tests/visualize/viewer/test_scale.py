@@ -67,7 +67,7 @@ def test_a_long_trace_is_small():
 
 
 def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
-    """Drawing the whole forest anew at every step made it take a tenth of a second and more."""
+    """Catches a step that draws the whole forest again, which takes a tenth of a second and more."""
     path = tmp_path / "long.html"
     path.write_text(html_page(build_scene(TRACE)), encoding="utf-8")
     with viewer(browser, path) as seen:
