@@ -1,21 +1,38 @@
 """Hugging Face ZeroGPU: a GPU is lent to one call at a time, for a number of seconds that the call asks for."""
 
 import importlib.util
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+import gradio as gr
+
+from dsbd.errors import PageError
+
+Task = Callable[..., Iterator[Any]]
 
 
-def on_gpu(duration: Callable[..., int]) -> Callable[[Function], Function]:
+def on_gpu(duration: Callable[..., int]) -> Callable[[Task], Task]:
     """Decorator: the call runs with the lent GPU where there is a lender, and as it is everywhere else.
 
     Args:
         duration: seconds the call may take, from the call's own arguments.
+
+    Raises:
+        PageError: in the call, where nothing is lent; the message is the lender's own, such as how much time is left.
     """
     if importlib.util.find_spec("spaces") is None:
-        return lambda function: function
+        return lambda task: task
     import spaces
 
-    decorate: Callable[[Function], Function] = spaces.GPU(duration=duration)
-    return decorate
+    decorate: Callable[[Task], Task] = spaces.GPU(duration=duration)
+    return lambda task: _with_words(decorate(task))
+
+
+def _with_words(lent: Task) -> Task:
+    def called(*given: Any) -> Iterator[Any]:
+        try:
+            yield from lent(*given)
+        except gr.Error as error:
+            raise PageError(str(error.message)) from None
+
+    return called

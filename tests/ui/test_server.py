@@ -3,12 +3,14 @@
 import errno
 import gzip
 import json
+import math
 import threading
 import time
 from contextlib import contextmanager
 
 import httpx
 import pytest
+import torch
 
 from tests.toy_pair import toy_pair_on
 from tests.visualize.toy import toy_trace
@@ -327,3 +329,38 @@ def test_every_answer_has_its_headers(address, path):
 def test_embedding_is_a_choice(recorded):
     with served(Limits(frame_ancestors="https://school.example"), recorded) as (*_, address):
         assert "frame-ancestors https://school.example" in httpx.get(address).headers["content-security-policy"]
+
+
+def test_the_next_visitor_waits_seconds_not_minutes(address, site):
+    """Catches a run that holds the model after its visitor has left; the bound is wide, because machines are slow."""
+    slow = site[0]
+    slow.slow.set()
+    left = call(address, "decode", "Once upon", LONG)
+    with httpx.stream("GET", f"{address}/gradio_api/call/decode/{left}", timeout=PATIENCE_SECONDS):
+        before = slow.forwards
+        wait_until(lambda: slow.forwards >= before + 2)
+        waiting = call(address, "decode", "Once upon", {"max_new_tokens": 1, "method": "greedy"})
+    since = time.monotonic()
+    assert heard(address, "decode", waiting)[0] == "complete"
+    assert time.monotonic() - since < 10
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [(torch.cuda.OutOfMemoryError("no memory"), "memory"), (None, "NaN"), (RuntimeError("other"), "fault of its own")],
+)
+def test_each_fault_of_a_model_has_its_own_sentence(recorded, fault, said):
+    """Catches one sentence for scores that are no numbers, too little memory and everything else."""
+
+    def breaks(module, given, output):
+        if fault is not None:
+            raise fault
+        output.logits.fill_(math.nan)
+
+    with served(Limits(), recorded) as (slow, _, _, address):
+        hook = slow.pair.target.model.register_forward_hook(breaks)
+        kind, answer = answer_of(address, "decode", "Once", {"max_new_tokens": 2, "method": "greedy"})
+        assert kind == "error"
+        assert said.lower() in answer["error"].lower()
+        hook.remove()
+        assert answer_of(address, "decode", "Once", {"max_new_tokens": 2})[0] == "complete"

@@ -1,8 +1,14 @@
 """With a lender of GPUs every call that uses the models runs in another process; without, nothing changes."""
 
+import importlib.util
+import json
+import subprocess
 import sys
 import threading
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 
+import gradio as gr
 import pytest
 
 import dsbd
@@ -12,8 +18,9 @@ from dsbd.errors import PromptError, StoppedError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair_on
 from tests.ui.lender import Lender
-from ui import zerogpu
+from ui import decode, zerogpu
 from ui.engine import TRIAL_SECONDS, Engine
+from ui.form import FIELDS, shown_value
 from ui.limits import Limits
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
@@ -41,7 +48,8 @@ def events_of(engine, prompt, settings):
         return list(engine.events(prompt, settings, stop))
 
 
-def test_without_a_lender_functions_stay_as_they_are():
+def test_without_a_lender_functions_stay_as_they_are(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert zerogpu.on_gpu(lambda: 1)(print) is print
 
 
@@ -123,3 +131,40 @@ def test_visitors_come_and_go_at_once():
         thread.join()
     assert wrong == []
     assert len(visitors._free) == len(set(visitors._free)) == 512
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("spaces") is None, reason="runs wherever spaces is installed")
+def test_the_lender_s_own_wrappers_carry_all_of_it():
+    """Catches what the stand-in above does not do as ``spaces`` does; CUDA and the lender's service are stand-ins."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ui.lent_page"], capture_output=True, text=True, timeout=300, check=True
+    )
+    got = json.loads(done.stdout.splitlines()[-1])
+    assert got["decode"][-1] == "Trace"
+    assert got["error"][0] == "PromptError"
+    assert "exceeds the context" in got["error"][1]
+    assert "PlanProgress" in got["first auto"]
+    assert "PlanProgress" not in got["second auto"]
+    assert got["plans"] == 1
+    assert "StoppedError" in got["stopped"]
+    assert got["asked"][2] >= got["asked"][3] + TRIAL_SECONDS
+    assert got["no time left"][0] == "PageError"
+    assert "3s left" in got["no time left"][1]
+
+
+def test_what_the_lender_says_is_what_the_visitor_reads(monkeypatch):
+    """Catches "broke off, by a fault of its own" where the visitor's time on the GPU is used up."""
+
+    def refuse(*_):
+        raise gr.Error("You have 3 s left")
+
+    lender = ModuleType("spaces")
+    lender.__spec__ = ModuleSpec("spaces", None)
+    lender.GPU = lambda duration: lambda task: refuse
+    monkeypatch.setitem(sys.modules, "spaces", lender)
+    engine = Engine(toy_pair_on("eager"))
+    *_, last = decode.run(engine, "me", "Once", "greedy", *(shown_value(field) for field in FIELDS))
+    assert "You have 3 s left." in last.problem
+    with pytest.raises(gr.Error, match="You have 3 s left"):
+        decode.decode(engine, "me", "Once")
