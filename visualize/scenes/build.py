@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dsbd.errors import TraceError
 from dsbd.results import ITERATION_PHASES
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import forest_graph, tidy
@@ -37,7 +37,7 @@ class SceneBuilder:
     def __init__(
         self,
         prompt: Prompt | None,
-        settings: DecodingSettings | None = None,
+        settings: ResolvedSettings | None = None,
         *,
         title: str = "",
         models: Iterable[str] = (),

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Sequence
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Draw, Layer
 
 
-def chances_of(layer: Layer, settings: DecodingSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
+def chances_of(layer: Layer, settings: ResolvedSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
     """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
 
     Args:
@@ -19,7 +19,7 @@ def chances_of(layer: Layer, settings: DecodingSettings | None, draws: Sequence[
     """
     if layer.forest_mass is None:
         return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
-    most = settings.widest if settings else layer.width
+    most = settings.max_width if settings else layer.width
     if settings and settings.temperature == 0 and not settings.replacement:
         landed = [draw.landed for draw in draws][:most]
         return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, most + 1))

@@ -6,7 +6,7 @@ draft (one step per layer) -> score -> per layer: width, one step per trial, one
 from collections import defaultdict
 from collections.abc import Iterable
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
 from visualize.look.states import YIELDED
 from visualize.scenes.chances import chances_of
@@ -35,7 +35,7 @@ class StepList:
         nodes: dict[int, Node],
         places: dict[int, int],
         words: Words,
-        settings: DecodingSettings | None,
+        settings: ResolvedSettings | None,
     ) -> None:
         self.iteration, self.nodes, self.places = iteration, nodes, places
         self.words, self.settings = words, settings

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Iteration, Layer, Node, Trial
 from visualize.scenes.chances import chances_of
 
@@ -50,7 +50,7 @@ class WhatIf:
 
 def what_if(
     iteration: Iteration,
-    settings: DecodingSettings,
+    settings: ResolvedSettings,
     *,
     width_threshold: float | None = None,
     min_width: int | None = None,
@@ -95,11 +95,11 @@ def _check(threshold: float, least: int, uniforms: Mapping[int, float], trials: 
             raise ValueError(f"the uniform of trial {at} is {uniform!r}; allowed are numbers from 0 to below 1")
 
 
-def _width(iteration: Iteration, layer: Layer, settings: DecodingSettings, threshold: float, least: int) -> int:
+def _width(iteration: Iteration, layer: Layer, settings: ResolvedSettings, threshold: float, least: int) -> int:
     draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
     chances = chances_of(layer, settings, draws)
     count = max((k for k, chance in enumerate(chances, 1) if chance >= threshold), default=0)
-    width = min(max(count, least), settings.widest)
+    width = min(max(count, least), settings.max_width)
     return width if settings.replacement else min(width, layer.target_support)
 
 

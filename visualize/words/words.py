@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from dsbd.settings import DecodingSettings
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Draw, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
@@ -81,7 +81,7 @@ class Words:
         sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
 
-    def width(self, layer: Layer, settings: DecodingSettings | None, chances: Sequence[float]) -> tuple[str, str]:
+    def width(self, layer: Layer, settings: ResolvedSettings | None, chances: Sequence[float]) -> tuple[str, str]:
         """Say why the layer has its width: a sentence, and a short form for the drawing.
 
         The reason is computed from the recorded numbers. Without settings it is the recorded reason.
@@ -105,7 +105,7 @@ class Words:
         return self(f"outcome.{layer.outcome}{likely}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
 
-def _draft_reason(layer: Layer, settings: DecodingSettings, chances: Sequence[float]) -> str:
+def _draft_reason(layer: Layer, settings: ResolvedSettings, chances: Sequence[float]) -> str:
     width, threshold = layer.width, settings.width_threshold
     likely = "" if layer.forest_mass is None else "likely_"
     if width < settings.min_width:
@@ -115,14 +115,14 @@ def _draft_reason(layer: Layer, settings: DecodingSettings, chances: Sequence[fl
     if width >= len(chances):
         return "likely_all" if likely else "all"
     if _at(chances, width + 1) >= threshold:
-        return f"{likely}max" if width == settings.widest else f"{likely}support"
+        return f"{likely}max" if width == settings.max_width else f"{likely}support"
     return f"{likely}between"
 
 
-def _bonus_reason(layer: Layer, settings: DecodingSettings) -> str:
+def _bonus_reason(layer: Layer, settings: ResolvedSettings) -> str:
     if settings.draft_depth == 0:
         return "bonus_plain"
-    return "bonus" if layer.width == settings.widest else "bonus_all"
+    return "bonus" if layer.width == settings.max_width else "bonus_all"
 
 
 def _at(chances: Sequence[float], count: int) -> float:

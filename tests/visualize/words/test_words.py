@@ -6,6 +6,7 @@ from importlib import resources
 
 import pytest
 
+from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Draw, Layer, Trial
 from visualize.scenes.chances import chances_of
@@ -106,7 +107,7 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
     ],
 )
 def test_widths_are_found_again_from_the_distribution(made, changes, sentence):
-    settings = DecodingSettings(**changes)
+    settings = resolve(DecodingSettings(**changes))
     assert WORDS.width(made, settings, chances_of(made, settings))[0] == sentence
 
 

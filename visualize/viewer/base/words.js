@@ -1,6 +1,6 @@
 /* Sentences from the templates of one language and recorded numbers; visualize/words/words.py says the same words. */
 
-import {atLeast, widest} from "../law/chances.js";
+import {atLeast} from "../law/chances.js";
 import {STRINGS} from "./languages.js";
 
 const PLAIN_FROM = 5e-4;
@@ -175,11 +175,11 @@ function draftReason(layer, settings) {
   if (width < settings.min_width) return `${likely}support`;
   if (atLeast(layer, width) < threshold) return width === settings.min_width ? `${likely}min` : `${likely}given`;
   if (width >= layer.at_least.length) return `${likely}all`;
-  if (atLeast(layer, width + 1) >= threshold) return width === widest(settings) ? `${likely}max` : `${likely}support`;
+  if (atLeast(layer, width + 1) >= threshold) return width === settings.max_width ? `${likely}max` : `${likely}support`;
   return `${likely}between`;
 }
 
 function bonusReason(layer, settings) {
   if (settings.draft_depth === 0) return BONUS_REASONS.plain;
-  return layer.width === widest(settings) ? BONUS_REASONS.most : BONUS_REASONS.all;
+  return layer.width === settings.max_width ? BONUS_REASONS.most : BONUS_REASONS.all;
 }

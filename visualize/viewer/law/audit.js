@@ -1,7 +1,7 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
  * dsbd/tracing/audit.py does the same and more, and a packed scene holds what it found; docs/algorithm.md, *One iteration* is the law. */
 
-import {alphasOf, bounded, reached, tailsOf, widest} from "./chances.js";
+import {alphasOf, bounded, reached, tailsOf} from "./chances.js";
 
 const TOLERANCE = 1e-9; // between a recorded number and the one computed again
 const TIE = 1e-12; // a probability this close to the threshold may fall on either side
@@ -68,7 +68,7 @@ class Walk {
     const {layer, settings} = this;
     const {support, width} = layer;
     if (layer.kind === "bonus") {
-      return width === (settings.replacement ? widest(settings) : Math.min(widest(settings), support));
+      return width === (settings.replacement ? settings.max_width : Math.min(settings.max_width, support));
     }
     if (layer.forest_mass === null && !this.chain()) return false;
     const threshold = settings.width_threshold;

@@ -42,10 +42,6 @@ export function reached(chances, threshold) {
 /* The width of a layer whose threshold allows `count` beams: at least min_width, at most max_width, and without
  * replacement at most one beam per pair of positive probability. */
 export function bounded(count, support, settings) {
-  const width = Math.min(Math.max(count, settings.min_width), widest(settings));
+  const width = Math.min(Math.max(count, settings.min_width), settings.max_width);
   return settings.replacement ? width : Math.min(width, support);
 }
-
-/* The largest width a layer may have: max_width, or its default. */
-export const widest = ({max_width, min_width, draft_width, num_beams, forest}) =>
-  max_width ?? Math.max(forest === "sampled" ? draft_width : num_beams, min_width);

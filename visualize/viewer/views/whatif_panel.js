@@ -2,7 +2,6 @@
 
 import {gauge} from "./card.js";
 import {make, scrolled, symbol} from "../base/dom.js";
-import {widest} from "../law/chances.js";
 import {whatIf} from "../law/what_if.js";
 import {number} from "../base/words.js";
 
@@ -39,7 +38,7 @@ export class WhatIfPanel {
     this.minimum = make("input", {
       type: "range",
       min: 1,
-      max: widest(settings),
+      max: settings.max_width,
       step: 1,
       "aria-label": say("whatif.min_width"),
       oninput: (event) => this.change("min_width", event),
