@@ -78,3 +78,8 @@ def test_expectation_counts_until_there_is_evidence():
     policy.observe(policy.choose(), 0, True)
     assert first > 2
     assert policy.choose() > 0
+
+
+def test_of_equally_good_depths_the_smallest_is_drafted() -> None:
+    """Catches drafts that cost memory and bring nothing."""
+    assert DepthPolicy(3, [2.0, 1.0, 1.0, 1.0], continuation=0.0).choose() == 1

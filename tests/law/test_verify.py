@@ -1,5 +1,6 @@
 """Single runs of verification on the toy, with given uniforms. The law itself is enumerated in test_enumeration."""
 
+import numpy as np
 import pytest
 
 from dsbd.law import toy
@@ -11,8 +12,11 @@ from dsbd.law.verify import VerifiedLayer, verify
 END = toy.A.child(2)
 
 
-def run(uniforms: list[float], forest: Forest | None = None, **changes) -> list[VerifiedLayer]:
-    return verify(forest or toy.forest(), toy.next_tokens, toy.settings(**changes), toy.EOS, Uniforms(uniforms))
+def run(
+    uniforms: list[float], forest: Forest | None = None, forest_kind: str = "sampled", **changes
+) -> list[VerifiedLayer]:
+    chosen = toy.settings(forest=forest_kind, **changes)
+    return verify(forest or toy.forest(), toy.next_tokens, chosen, toy.EOS, Uniforms(uniforms))
 
 
 def texts(nodes: list[Node]) -> list[str]:
@@ -96,3 +100,51 @@ def test_without_replacement_no_beam_comes_twice() -> None:
     layer = run([0.7, 0.2, 0.0, 0.0, 0.0], replacement=False)[0]
     assert texts([beam.node for beam in layer.beams]) == ["aa", "ab"]
     assert [trial.draft_prob for trial in layer.trials] == pytest.approx([1 / 4, 1 / 3])
+
+
+def _three_pairs(drafts: list[Node], probs: list[float]) -> Forest:
+    """Drafts without replacement from a Q over aa, ab and ba."""
+    law = DraftLaw([toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3]))
+    return Forest(toy.BEAMS, [ForestLayer(drafts, probs, [], law)])
+
+
+def test_each_draft_without_replacement_has_its_own_draft_law() -> None:
+    """Catches Q_k that leaves out the wrong drafts: it must leave out the earlier ones."""
+    forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
+    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=3, max_width=3)[0]
+    assert [trial.draft_prob for trial in layer.trials] == pytest.approx([0.5, 0.4, 1.0])
+
+
+def test_without_replacement_as_many_drafts_are_planned_as_q_has_pairs() -> None:
+    """Catches a width planned for as many drafts as P has pairs."""
+    forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
+    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=9, min_width=1, max_width=3)[0]
+    assert layer.width is not None
+    assert (layer.law.support, len(layer.width.acceptance)) == (4, 3)
+
+
+def test_a_layer_of_which_only_some_land_is_short() -> None:
+    """Catches verification that goes on below a beam whose next tokens are not known."""
+    forest = Forest(toy.BEAMS, [ForestLayer([toy.AB, toy.AB], [0.25, 0.25], [toy.AA], toy.draft_law())])
+    layers = run([0.7, 0.9, 0.999, 0.999, 0.0, 0.0], forest=forest)
+    assert [draw.landed for draw in layers[0].draws] == [True, False]
+    assert [layer.outcome for layer in layers] == ["short"]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "chosen"), [(0.9, (1, "min_width")), (0.6, (1, "threshold")), (0.5, (2, "threshold"))]
+)
+def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chosen: tuple[int, str]) -> None:
+    """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
+    layer = run([0.0] * 9, forest=toy.likely_forest(), forest_kind="likely", width_threshold=threshold)[0]
+    assert layer.width is not None
+    assert (layer.width.width, layer.width.reason, layer.outcome) == (*chosen, "landed")
+
+
+def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
+    """Catches a wrong reason: three pairs land, and two are the most that a layer may have."""
+    forest = Forest(toy.BEAMS, [ForestLayer([], [], [toy.AA, toy.AB, toy.BA], toy.draft_law())])
+    greedy = {"temperature": 0.0, "replacement": False, "forest_kind": "likely"}
+    layer = run([0.0] * 9, forest=forest, **greedy)[0]
+    assert layer.width is not None
+    assert (layer.width.width, layer.width.reason) == (2, "threshold")

@@ -113,3 +113,8 @@ def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold
 def test_cap_width(replacement: bool, expected: int) -> None:
     """Catches more beams than pairs without replacement, or a cap where beams may repeat."""
     assert cap_width(7, 3, ResolvedSettings(replacement=replacement)) == expected
+
+
+def test_where_nothing_is_left_every_draft_is_accepted() -> None:
+    """Catches equal laws whose drafts after the first count as rejected: 0/0 is taken for 0."""
+    assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
