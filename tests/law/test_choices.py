@@ -14,3 +14,9 @@ def test_uniforms_draw_by_inverse_cdf() -> None:
         assert drawn.low <= drawn.uniform < drawn.high
     assert Uniforms([0.3]).accept(0.3) == (False, 0.3)
     assert Uniforms([0.0]).accept(0.0) == (False, 0.0)
+
+
+def test_an_interval_begins_where_the_one_before_it_ends() -> None:
+    """Catches the second interval beginning at 0."""
+    drawn = [Uniforms([uniform]).draw(np.array([0.5, 0.25, 0.25])) for uniform in (0.0, 0.5, 0.75)]
+    assert [(pair.index, pair.low, pair.high) for pair in drawn] == [(0, 0.0, 0.5), (1, 0.5, 0.75), (2, 0.75, 1.0)]

@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsbd.law.width import acceptance_chain, accepted_distribution, cap_width, choose_width, residual_chain
+from dsbd.law import toy
+from dsbd.law.width import (
+    acceptance_chain,
+    accepted_distribution,
+    cap_width,
+    choose_width,
+    landing_width,
+    residual_chain,
+)
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Warp, Widths, accepted_counts, residual_step, width_of
 from tests.law.oracle import acceptance_chain as naive_chain
@@ -118,3 +126,8 @@ def test_cap_width(replacement: bool, expected: int) -> None:
 def test_where_nothing_is_left_every_draft_is_accepted() -> None:
     """Catches equal laws whose drafts after the first count as rejected: 0/0 is taken for 0."""
     assert acceptance_chain([1.0, 0.0, 0.0]) == [1.0, 1.0]
+
+
+def test_a_chance_that_equals_the_threshold_is_enough() -> None:
+    """Catches a likely forest that asks for more than the threshold."""
+    assert landing_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2

@@ -1,0 +1,76 @@
+"""Honest traces under any settings: each follows, loads again from its bytes, and can be drawn."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dsbd
+import visualize
+from dsbd.models import rows
+from dsbd.tracing.trace import Trace
+from tests.toy_pair import toy_pair
+
+any_settings = st.fixed_dictionaries(
+    {
+        "method": st.sampled_from(["dsbd"] * 9 + list(dsbd.METHODS)),
+        "forest": st.sampled_from(["sampled", "sampled", "likely"]),
+        "max_new_tokens": st.sampled_from([1, 3, 8]),
+        "draft_depth": st.sampled_from([0, 1, 2, 4]),
+        "draft_width": st.sampled_from([1, 2, 5, 20, 60]),
+        "cover_width": st.sampled_from([0, 0, 3, 9]),
+        "min_width": st.sampled_from([1, 1, 2, 8]),
+        "max_width": st.sampled_from([None, 8, 12]),
+        "num_beams": st.sampled_from([1, 3, 8]),
+        "input_beams": st.sampled_from([None, None, 1, 2]),
+        "width_threshold": st.sampled_from([0.0, 0.3, 0.7, 1.0]),
+        "replacement": st.booleans(),
+        "landing": st.booleans(),
+        "temperature": st.sampled_from([0.0, 1e-310, 1e-7, 0.003, 0.005, 0.01, 0.03, 0.3, 0.7, 1.0, 3.0, 100.0]),
+        "top_k": st.sampled_from([0, 0, 1, 2, 5, 50, 1000]),
+        "top_p": st.sampled_from([1.0, 1.0, 0.95, 0.3, 0.01, 1e-300]),
+        "length_penalty": st.sampled_from([0.0, 1.0, -10.0, 10.0]),
+        "seed": st.integers(0, 2**31),
+    }
+)
+prompts = st.sampled_from(["", "a", "Once upon a time", "\u00e9\U0001f600"])
+
+
+def check(prompt: str, fields: dict) -> None:
+    """Decode, and do with the trace what its reader may do."""
+    trace = dsbd.decode(toy_pair(), prompt, dsbd.DecodingSettings(**fields), record=True).trace
+    assert trace is not None
+    read = Trace.loads(trace.dumps())
+    assert read == trace
+    assert dsbd.verify_trace(read).failure is None
+    for place in {0, len(read.iterations) - 1}:
+        assert visualize.forest_svg(read, iteration=place)
+        assert visualize.forest_text(read, iteration=place)
+    assert visualize.scene_json(visualize.scene(read))
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(prompts, any_settings)
+def test_no_settings_raise_a_false_alarm(prompt, fields):
+    """Catches an audit, a record or a drawing that fails at the edge of what settings allow."""
+    check(prompt, fields)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(prompts, any_settings)
+def test_many_settings_raise_no_false_alarm(prompt, fields):
+    """Catches what the short test misses; the examples differ from run to run."""
+    check(prompt, fields)
+
+
+def test_a_prompt_taken_in_parts_is_one_call(monkeypatch):
+    """Catches a decoder and an audit that count the parts of a long prompt differently."""
+    monkeypatch.setattr(rows, "PREFILL_TOKENS", 16)
+    asked = dsbd.DecodingSettings(max_new_tokens=6, draft_depth=2)
+    result = dsbd.decode(toy_pair(), "Once upon a time there was a small fox.", asked, record=True)
+    assert result.trace is not None
+    assert len(result.trace.prompt.pieces) > 2 * 16
+    assert result.stats.target_calls == result.stats.iterations + 1
+    assert dsbd.verify_trace(result.trace).failure is None
