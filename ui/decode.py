@@ -181,7 +181,9 @@ def broke_off(engine: Engine, session: str, halted_at: float | None, recording: 
 def queue_is_full(engine: Engine) -> str:
     """What a visitor reads whose run was not let into the queue."""
     when = in_words(engine.visitors.expected_wait_seconds)
-    return f"The queue is full: {engine.limits.max_waiting} calls wait for the model. Come back in {when}."
+    waiting = engine.limits.max_waiting
+    calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"
+    return f"The queue is full: {calls} for the model. Come back in {when}."
 
 
 def sentence(error: DsbdError) -> str:
