@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
+import torch
 
 from dsbd.errors import PageError
 
@@ -25,7 +26,17 @@ def on_gpu(duration: Callable[..., int]) -> Callable[[Task], Task]:
     import spaces
 
     decorate: Callable[[Task], Task] = spaces.GPU(duration=duration)
-    return lambda task: _with_words(decorate(task))
+    return lambda task: _with_words(decorate(_on_one_thread(task)))
+
+
+def _on_one_thread(task: Task) -> Task:
+    """The lender forks a process for the task, and the threads of OpenMP do not survive a fork: using them hangs."""
+
+    def called(*given: Any) -> Iterator[Any]:
+        torch.set_num_threads(1)
+        yield from task(*given)
+
+    return called
 
 
 def _with_words(lent: Task) -> Task:

@@ -10,6 +10,7 @@ from types import ModuleType
 
 import gradio as gr
 import pytest
+import torch
 
 import dsbd
 from dsbd.auto.plan import PlanProgress
@@ -67,6 +68,17 @@ def test_the_loan_follows_the_work(lent, lender):
 def test_a_decode_crosses_processes(lent):
     assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
     assert known_plans(lent.pair) == {}
+
+
+def test_a_process_of_its_own_needs_no_threads_of_the_page(lent):
+    """Catches a decode that waits for ever: the page has used two threads, and a forked process has one of them."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        torch.rand(512, 512) @ torch.rand(512, 512)
+        assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_the_sentence_of_an_error_crosses_processes(lent):
