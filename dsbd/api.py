@@ -70,6 +70,8 @@ def stream(
 ) -> Iterator[Update]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
+    The call itself checks the input and runs the trials of ``auto``; only ``stop`` ends those.
+
     Args:
         pair: from :func:`dsbd.load_pair`.
         prompt: text; empty becomes BOS.

@@ -47,7 +47,7 @@ class DepthPolicy:
         return 0
 
     def observe(self, depth: int, passed: int, stopped: bool) -> None:
-        """Take in an iteration: its depth, how many draft layers let verification go on, and whether one ended it."""
+        """Take in an iteration: its depth, how many draft layers let verification go on, and whether one fell short."""
         if depth == 0:
             self._idle += 1
             return

@@ -58,8 +58,9 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
             return _resolved(settings, **_fixed_width(beams) | {"replacement": False}, temperature=0.0, top_p=1.0)
         case "sampling":
             return _resolved(settings, **_fixed_width(1))
-        case _:
+        case "greedy":
             return _resolved(settings, **_fixed_width(1), temperature=0.0, top_k=1, top_p=1.0)
+    raise AssertionError(f"method {settings.method} has no rule here")
 
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:

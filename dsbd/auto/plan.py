@@ -1,9 +1,10 @@
 """Resolves ``auto``: finds the forest that decodes fastest on this pair and device by trying a few.
 
-Each candidate decodes the start of the prompt. Two numbers are measured: how often a draft layer lets verification go
-on, and the seconds of an iteration. They give the expected layers per second at every depth, because the cost of an
-iteration grows linearly with its depth. If no candidate beats beam sampling of the same width, nothing is drafted.
-Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the same choices.
+Each candidate decodes the first tokens after the prompt. Two numbers are measured: how often a draft layer lets
+verification go on, and the seconds of an iteration. They give the expected layers per second at every depth, because
+the cost of an iteration grows linearly with its depth. If no candidate beats beam sampling of the same width, nothing
+is drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the
+same choices.
 
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
@@ -41,7 +42,7 @@ class TrialRun(NamedTuple):
     passed: int
     """Draft layers that let verification go on."""
     stopped: int
-    """Draft layers that ended verification."""
+    """Draft layers that ended verification because they fell short of their width."""
     beams: int
     """Beams over all layers, duplicates counted."""
 
@@ -68,7 +69,7 @@ class Plan:
     values: dict[str, Any]
     """Fields of the settings."""
     trials: list[MeasuredForest]
-    """The first one is beam sampling."""
+    """Beam sampling first, then the forests that were tried again."""
     layers_per_second: float
     """Expected layers per second of the chosen candidate at its best depth."""
     sentence: str

@@ -237,7 +237,8 @@ class Residual:
     def reject(self, index: int | None, gain: float) -> bool:
         """Move to the residual after a rejection. Where nothing would be left, change nothing and return False.
 
-        Nothing is left only where P' = Q up to rounding. The caller then accepts the draft.
+        Nothing is left only where P' = Q up to rounding. A tried draft that is a pair of P is then
+        accepted; an orphan or a pair outside P stays rejected.
 
         >>> from dsbd.law import toy
         >>> equal = Residual(toy.target_law(), toy.target_law().probs, replacement=True)

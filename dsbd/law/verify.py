@@ -89,7 +89,7 @@ class VerifiedLayer:
 def verify(
     forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
-    """Verify the forest layer by layer; where every layer passed or landed, draw the bonus layer.
+    """Verify the forest layer by layer, then draw the bonus layer: where every layer passed or landed, or Q ends early.
 
     In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
 
@@ -251,7 +251,8 @@ class _Verifier:
         left = 0.0 if index is None else residual.probability(index)
         acceptance = min(1.0, left / draft_prob)
         accepted, uniform = self.choices.accept(acceptance)
-        if not accepted and not residual.reject(index, gain) and index is not None:
+        something_left = accepted or residual.reject(index, gain)
+        if not something_left and index is not None:  # P' = Q up to rounding: every draft is accepted
             accepted, acceptance = True, 1.0
         return TriedDraft(
             node, order, "accepted" if accepted else "rejected", draft_prob, left, *before, acceptance, uniform

@@ -2,7 +2,7 @@
 
 The data holds no sentences: the viewer fills the templates of its language with the recorded numbers, as
 ``visualize.words.words`` does. A number that takes part in a decision keeps every digit; a number that is only drawn
-keeps six.
+keeps six, or four in the table of the likeliest pairs.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from visualize.scenes.tokens import MARKS
 FORMAT = "dsbd-scene/2"
 DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
-DRAWN_DIGITS = 4
+ALTERNATIVE_DIGITS = 4
 """Of the likeliest pairs, shown as bars and with two digits."""
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
         "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
@@ -43,7 +43,7 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
             (:func:`visualize.diff_scene`).
 
     Returns: new lists and dicts of strings, numbers, booleans and None. Numbers that only a drawing uses have six
-    significant digits, all others every digit.
+    significant digits (four in the table of the likeliest pairs), all others every digit.
     """
     if isinstance(scene, DiffScene):
         return {
@@ -140,7 +140,7 @@ def _node(node: NodeScene) -> list[Any]:
 def _alternatives(iteration: IterationScene) -> dict[str, Any]:
     """The likeliest pairs of all layers in one table."""
     rows = [
-        [layer.layer, *(_rounded(getattr(pair, field), DRAWN_DIGITS) for field in ALTERNATIVE[1:])]
+        [layer.layer, *(_rounded(getattr(pair, field), ALTERNATIVE_DIGITS) for field in ALTERNATIVE[1:])]
         for layer in iteration.layers
         for pair in layer.alternatives
     ]

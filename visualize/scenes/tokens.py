@@ -6,7 +6,6 @@ Here it is only made visible; the places that draw it escape it for what they dr
 
 import codecs
 import unicodedata
-from dataclasses import dataclass
 from typing import Protocol
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
@@ -22,16 +21,6 @@ class PieceLike(Protocol):
     def text(self) -> str: ...
     @property
     def bytes(self) -> str | None: ...
-
-
-@dataclass(frozen=True)
-class Shown:
-    """One token in running text."""
-
-    text: str
-    """The characters this token completes; a character split over tokens stands at its last token."""
-    pending: bytes
-    """Bytes of a character that no later token has completed yet."""
 
 
 def visible(text: str) -> str:
@@ -88,23 +77,6 @@ def _hex_of_undecodable(error: UnicodeError) -> tuple[str, int]:
 
 
 codecs.register_error("visible-hex", _hex_of_undecodable)
-
-
-def running_text(pieces: list[PieceLike]) -> list[Shown]:
-    """Pieces in reading order with split characters repaired."""
-    shown = []
-    pending = b""
-    for piece in pieces:
-        text, pending = decode_piece(piece, pending)
-        shown.append(Shown(text, pending))
-    return shown
-
-
-def joined(pieces: list[PieceLike]) -> str:
-    """The running text as one string; bytes left over at the end as hex."""
-    shown = running_text(pieces)
-    tail = hex_bytes(shown[-1].pending) if shown and shown[-1].pending else ""
-    return "".join(token.text for token in shown) + tail
 
 
 def columns(text: str) -> int:

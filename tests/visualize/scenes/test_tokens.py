@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from dsbd.tracing.records import Piece
-from visualize.scenes.tokens import columns, flowing, joined, piece_label, running_text, shorten, visible
+from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 
 
 @pytest.mark.parametrize(
@@ -29,10 +29,25 @@ def split(text, *cuts):
     return [Piece(index, "\ufffd", part.hex()) for index, part in enumerate(parts)]
 
 
+def read(pieces):
+    """The text that each piece completes, and the bytes that wait after it."""
+    texts, waiting = [], [b""]
+    for piece in pieces:
+        text, pending = decode_piece(piece, waiting[-1])
+        texts.append(text)
+        waiting.append(pending)
+    return texts, waiting[1:]
+
+
+def joined(pieces):
+    texts, waiting = read(pieces)
+    return "".join(texts) + (hex_bytes(waiting[-1]) if waiting[-1] else "")
+
+
 def test_a_character_split_over_tokens_stands_at_its_last_token():
-    shown = running_text([Piece(9, "a", None), *split("你", 1, 2), Piece(9, "b", None)])
-    assert [token.text for token in shown] == ["a", "", "", "你", "b"]
-    assert [token.pending for token in shown] == [b"", b"\xe4", b"\xe4\xbd", b"", b""]
+    texts, waiting = read([Piece(9, "a", None), *split("你", 1, 2), Piece(9, "b", None)])
+    assert texts == ["a", "", "", "你", "b"]
+    assert waiting == [b"", b"\xe4", b"\xe4\xbd", b"", b""]
     assert joined(split("🦊", 2)) == "🦊"
 
 
