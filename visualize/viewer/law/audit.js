@@ -1,5 +1,6 @@
 /* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
- * dsbd/tracing/audit.py does the same and more, and a packed scene holds what it found; docs/algorithm.md, *One iteration* is the law. */
+ * dsbd/tracing/audit.py does the same and more, and a packed scene carries what it found.
+ * The law: docs/algorithm.md, *One iteration*. */
 
 import {alphasOf, bounded, reached, tailsOf} from "./chances.js";
 
@@ -22,8 +23,9 @@ export function recheck(iteration, settings) {
   return {checks, failure: null};
 }
 
-/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first of `reports`, one per iteration, that
- * has one, with its place `it`. `told` is what the audit found when the scene was packed, where only it found something. */
+/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first failure in `reports`, which has one
+ * report per iteration, with its place `it`. `told` is what the audit found when the scene was packed, where only that
+ * audit found something. */
 export function conclusion(reports, evidence) {
   const it = reports.findIndex((report) => report.failure);
   const checks = reports.reduce((sum, report) => sum + report.checks, 0);

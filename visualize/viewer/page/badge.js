@@ -1,5 +1,5 @@
-/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. What a scene has
- * no numbers for was decided when it was packed, by dsbd/tracing/audit.py, and the badge repeats what that found. */
+/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. What a scene
+ * has no numbers for was decided by dsbd/tracing/audit.py when it was packed; the badge repeats what that found. */
 
 import {glyph, make} from "../base/dom.js";
 import {conclusion, recheck} from "../law/audit.js";
