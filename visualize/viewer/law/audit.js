@@ -23,9 +23,9 @@ export function recheck(iteration, settings) {
   return {checks, failure: null};
 }
 
-/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first failure in `reports`, which has one
- * report per iteration, with its place `it`. `told` is what the audit found when the scene was packed, where only that
- * audit found something. */
+/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first failure in `reports`, which has
+ * one report per iteration, with its place `it`. `told` is what the audit found when the scene was packed, where only
+ * that audit found something. */
 export function conclusion(reports, evidence) {
   const it = reports.findIndex((report) => report.failure);
   const checks = reports.reduce((sum, report) => sum + report.checks, 0);
