@@ -7,7 +7,7 @@ import gradio as gr
 
 from . import compare as handlers
 from .components import chart_list, markup
-from .decode_tab import ON_GPU, PRIVATE, Form, session_of
+from .decode_tab import ON_GPU, PRIVATE, Form, place_shown_on, session_of
 from .engine import Engine
 from .examples import FIRST
 from .form import method_choices
@@ -62,7 +62,8 @@ def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], ou
         return handlers.stopped(engine, session_of(request))
 
     begun = run.click(begin, outputs=outputs, queue=False, **PRIVATE)
-    running = begun.then(compared, inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
+    shown = place_shown_on(outputs[2])
+    running = begun.then(compared, inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
     running.failure(broke_off, outputs[-1], outputs, queue=False, **PRIVATE)
     stop.click(stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)
 

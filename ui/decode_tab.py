@@ -188,9 +188,15 @@ def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any])
 
     begun = gr.on([form.run.click, form.prompt.submit], begin, outputs=outputs, queue=False, **PRIVATE)
     begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **PRIVATE, **ON_GPU)
+    shown = place_shown_on(outputs[4])
+    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
     running.failure(broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
     form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
+
+
+def place_shown_on(note: gr.HTML) -> dict[str, Any]:
+    """A private event whose place in the queue and seconds stand beside the note while the visitor waits."""
+    return {**PRIVATE, "show_progress": "minimal", "show_progress_on": note}
 
 
 def session_of(request: gr.Request) -> str:

@@ -93,6 +93,26 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     assert visit.page.inner_text("#problem") == ""
 
 
+def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, address, visit, engine):
+    """Catches a place in the queue that is said once and then stays as it was, and a note that fades."""
+    engine.pace_seconds = 1.0
+    visit.run("Once upon")
+    visit.wait_for("#note", r"iteration \d")
+    second = Visit(browser, address)
+    second.run("Once upon")
+    first_said = second.wait_for("#note", r"queue: 1/1 \|\s*\d")
+    second.page.wait_for_function("said => document.querySelector('#note').innerText !== said", arg=first_said)
+    assert "Waiting for the model: 1 run is before yours" in second.page.inner_text("#note")
+    faded = "document.querySelectorAll('.html-container.pending')"
+    assert second.page.evaluate(f"[...{faded}].map(part => getComputedStyle(part).opacity)") == ["1"]
+    assert visit.page.evaluate(f"{faded}.length") == 0
+    assert "queue" not in visit.page.inner_text("#note")
+    engine.pace_seconds = 0.0
+    assert "queue" not in second.wait_for("#note", "Decoded in")
+    second.context.close()
+    assert second.errors == []
+
+
 def test_fields_that_are_not_read_are_hidden(visit):
     assert visit.page.is_visible("#field-draft_depth")
     visit.page.click("#method input")
