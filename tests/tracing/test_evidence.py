@@ -35,6 +35,7 @@ def test_recorded_traces_follow_and_keep_their_digests(name):
 
 
 @pytest.mark.parametrize("what", ALTERATIONS)
+@pytest.mark.slow
 def test_an_altered_trace_fails_or_is_listed(sealed, what):
     """Catches a field that can be changed, with a new digest, without a word in the report."""
     tried = 0

@@ -113,6 +113,7 @@ CONCLUSION = (
 
 
 @pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.slow
 def test_the_badge_and_verify_trace_say_the_same_of_every_alteration(modules, name):
     """Catches a page that shows a check mark over a trace that verify-trace refuses, and the other way round."""
     altered = {what: alter(RECORDED[name], what) for what in ALTERATIONS}
