@@ -1,0 +1,174 @@
+"""Statistics of scored questions: rates, means over clustered questions, paired differences, right against wrong.
+
+Questions about one database or one passage are a *cluster*: they are not independent. So every standard error sums the
+deviations within a cluster first. Repeated decodes of a question (seeds) are averaged before anything else: they tell
+nothing about other questions. Intervals are at 95 %. Needs no torch.
+
+*Source:* Wilson (1927); McNemar (1947), exact form; Miller, arXiv 2411.00640, for clusters and pairs.
+"""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dsbd.measure.intervals import NORMAL_95, sign_test
+
+Scores = Mapping[str, Sequence[float]]
+"""The scores of each question, by its id: one for every seed."""
+NO_DIFFERENCE = "no difference seen"
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of right answers and its Wilson interval."""
+
+    share: float
+    low: float
+    high: float
+    questions: int
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean (or a ratio of sums) over questions; error and interval are None where there is one cluster only."""
+
+    mean: float
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    questions: int
+    clusters: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ours minus theirs on the same questions, with the exact test on the questions where the two differ."""
+
+    of: Mean
+    above: int
+    """Questions that ours answered better, over its seeds."""
+    below: int
+    """Questions that theirs answered better."""
+    p: float | None
+    """Two-sided exact p-value of "above and below are equally likely"; None where no question differs."""
+
+    @property
+    def verdict(self) -> str:
+        """``higher``, ``lower``, "no difference seen" (the interval holds zero), or ``not measured``: no interval."""
+        if self.of.low is None or self.of.high is None:
+            return "not measured"
+        if self.of.low <= 0 <= self.of.high:
+            return NO_DIFFERENCE
+        return "higher" if self.of.low > 0 else "lower"
+
+
+def wilson(right: float, questions: int) -> Rate:
+    """Return the share of right answers and its Wilson interval.
+
+    Args:
+        right: right answers, 0 to ``questions``; not whole where a question counts as the mean over its seeds.
+        questions: at least 1. Seeds do not multiply it: that would make the interval too narrow.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+    if questions < 1 or not 0 <= right <= questions:
+        raise ValueError(f"{right:g} right of {questions} questions; allowed are 0 to all of at least one question")
+    share, square = right / questions, NORMAL_95**2
+    middle = share + square / (2 * questions)
+    half = NORMAL_95 * math.sqrt((share * (1 - share) + square / (4 * questions)) / questions)
+    low, high = ((middle + side * half) / (1 + square / questions) for side in (-1, 1))
+    return Rate(share, max(min(low, share), 0.0), min(max(high, share), 1.0), questions)
+
+
+def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:
+    """Return the mean of the values, its standard error over clusters, and its interval.
+
+    The squared error is G / (G - 1) times the sum of (sum of the deviations in a cluster)², over n²; the interval takes
+    Student's t with G - 1 degrees of freedom. With a cluster for each value this is the usual s / √n.
+
+    Args:
+        values: one for each question, at least one.
+        clusters: the cluster of each question.
+    """
+    mean = statistics.fmean(values)
+    groups: defaultdict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        groups[cluster] += value - mean
+    count = len(groups)
+    if count < 2:
+        return Mean(mean, None, None, None, len(values), count)
+    squares = math.fsum(total**2 for total in groups.values())
+    error = math.sqrt(squares * count / (count - 1)) / len(values)
+    half = student_95(count - 1) * error
+    return Mean(mean, error, mean - half, mean + half, len(values), count)
+
+
+def clustered_ratio(tops: Sequence[float], bottoms: Sequence[float], clusters: Sequence[Hashable]) -> Mean | None:
+    """Return sum over sum, such as tokens per second, with the error of its linearised form.
+
+    Args:
+        tops: numerator of each question.
+        bottoms: denominator of each question, 0 or more.
+        clusters: the cluster of each question.
+
+    Returns:
+        None where the denominators sum to 0.
+    """
+    total = math.fsum(bottoms)
+    if not total:
+        return None
+    ratio, scale = math.fsum(tops) / total, len(bottoms) / total
+    parts = [ratio + scale * (top - ratio * bottom) for top, bottom in zip(tops, bottoms, strict=True)]
+    return clustered_mean(parts, clusters)
+
+
+def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hashable]) -> Difference | None:
+    """Return ours minus theirs over the questions that both answered; None where there is none.
+
+    With one seed and scores of 0 and 1, ``p`` is the exact test of McNemar. With more seeds a question counts once, for
+    the decoder that answered it better over its seeds: each seed as a pair of its own would count a question several
+    times. The test ignores clusters, the interval does not.
+
+    Args:
+        ours: scores by question.
+        theirs: likewise; the questions that both have are compared.
+        clusters: the cluster of each question; one that is missing is a cluster of its own.
+    """
+    both = [question for question in ours if ours[question] and theirs.get(question)]
+    if not both:
+        return None
+    differences = [statistics.fmean(ours[question]) - statistics.fmean(theirs[question]) for question in both]
+    return Difference(
+        clustered_mean(differences, [clusters.get(question, ("alone", question)) for question in both]),
+        above=sum(value > 0 for value in differences),
+        below=sum(value < 0 for value in differences),
+        p=sign_test(differences),
+    )
+
+
+def student_95(degrees: int) -> float:
+    """Return the 97.5 % quantile of Student's t, by halving on the closed form of its distribution.
+
+    Args:
+        degrees: of freedom, at least 1.
+    """
+    low, high = 1.0, 16.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student_inside(middle, degrees) < 0.95 else (low, middle)
+    return high
+
+
+def _student_inside(bound: float, degrees: int) -> float:
+    """Return the probability that t lies within ±bound: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
+    angle = math.atan(bound / math.sqrt(degrees))
+    odd = degrees % 2
+    term = math.cos(angle) if odd else 1.0
+    total = 0.0 if degrees == 1 else term
+    for step in range(3 if odd else 2, degrees - 1, 2):
+        term *= math.cos(angle) ** 2 * (step - 1) / step
+        total += term
+    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total

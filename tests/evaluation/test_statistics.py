@@ -1,0 +1,179 @@
+"""Statistics of scored questions against slow twins, known values and known coverage."""
+
+import itertools
+import random
+import statistics
+
+import pytest
+from scipy import stats
+
+from dsbd.evaluation.statistics import (
+    NO_DIFFERENCE,
+    Mean,
+    clustered_mean,
+    clustered_ratio,
+    paired_difference,
+    student_95,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(("right", "of"), [(0, 10), (10, 10), (7, 10), (81, 263), (1, 1), (299, 300)])
+def test_wilson_is_the_interval_of_scipy(right, of):
+    """Catches the normal interval: at 0 of 10 it has no width."""
+    known = stats.binomtest(right, of).proportion_ci(method="wilson")
+    found = wilson(right, of)
+    assert (found.low, found.high) == pytest.approx((known.low, known.high), abs=1e-12)
+    assert found.low <= found.share <= found.high
+
+
+def test_wilson_known_values():
+    """81 of 263, the example of Newcombe (1998): 0.2553 to 0.3662."""
+    found = wilson(81, 263)
+    assert (round(found.low, 4), round(found.high, 4)) == (0.2553, 0.3662)
+
+
+def test_wilson_takes_means_over_seeds():
+    """Catches a count of seeds in place of questions: twice the seeds are no reason for a narrower interval."""
+    assert wilson(4.5, 10).low < wilson(5, 10).low
+    with pytest.raises(ValueError, match="11 right of 10"):
+        wilson(11, 10)
+    with pytest.raises(ValueError, match="0 questions"):
+        wilson(0, 0)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 19, 20, 47, 300, 1033])
+def test_student_is_the_quantile_of_scipy(degrees):
+    assert student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
+
+
+def test_without_clusters_it_is_the_usual_error():
+    values = [1.0, 0.0, 0.0, 1.0, 1.0, 0.5]
+    found = clustered_mean(values, range(6))
+    half = stats.t.ppf(0.975, 5) * stats.sem(values)
+    assert found.standard_error == pytest.approx(stats.sem(values))
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+
+
+def test_one_cluster_has_no_interval():
+    """Catches an interval from questions of a single passage: it would speak for no other passage."""
+    assert clustered_mean([1.0, 0.0], ["a", "a"]) == Mean(0.5, None, None, None, 2, 1)
+
+
+def resampled_error(values, clusters, of=statistics.fmean, draws=4000):
+    """Return the standard deviation of a figure when whole clusters are drawn again: the slow twin."""
+    groups = [[value for value, one in zip(values, clusters, strict=True) if one == name]
+              for name in dict.fromkeys(clusters)]  # fmt: skip
+    source = random.Random(5)
+    return statistics.stdev(of(list(itertools.chain(*source.choices(groups, k=len(groups))))) for _ in range(draws))
+
+
+def clustered_values(groups=30):
+    """Return values that depend on their cluster, in clusters of one to nine, and the clusters."""
+    source = random.Random(2)
+    drawn = [(source.gauss(0, 1), size) for size in source.choices(range(1, 10), k=groups)]
+    values = [middle + source.gauss(0, 0.5) for middle, size in drawn for _ in range(size)]
+    return values, [name for name, (_, size) in enumerate(drawn) for _ in range(size)]
+
+
+def test_the_clustered_error_is_that_of_resampled_clusters():
+    """Catches an error that takes the questions as independent: here less than half as large."""
+    values, clusters = clustered_values()
+    slow = resampled_error(values, clusters)
+    assert clustered_mean(values, clusters).standard_error == pytest.approx(slow, rel=0.1)
+    assert clustered_mean(values, range(len(values))).standard_error < 0.6 * slow
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    """Catches the normal quantile: with six clusters it holds the truth in 90 % of the cases, not in 95 %."""
+    source, held = random.Random(3), 0
+    for _ in range(2000):
+        middles = [source.gauss(0, 1) for _ in range(6)]
+        found = clustered_mean([m + source.gauss(0, 0.3) for m in middles for _ in range(4)], sorted([*range(6)] * 4))
+        held += found.low <= 0 <= found.high
+    assert 0.935 < held / 2000 < 0.965
+
+
+def test_a_ratio_is_sum_over_sum_with_the_error_of_resampled_clusters():
+    """Catches a mean of ratios, in which a short answer counts as much as a long one."""
+    source = random.Random(4)
+    bottoms, clusters = [source.uniform(1, 9) for _ in range(120)], [place // 3 for place in range(120)]
+    tops = [3 * bottom + source.gauss(0, 2) for bottom in bottoms]
+    found = clustered_ratio(tops, bottoms, clusters)
+    slow = resampled_error(
+        list(zip(tops, bottoms, strict=True)), clusters, lambda rows: sum(t for t, _ in rows) / sum(b for _, b in rows)
+    )
+    assert found.mean == pytest.approx(sum(tops) / sum(bottoms))
+    assert found.standard_error == pytest.approx(slow, rel=0.15)
+    assert clustered_ratio([1.0], [0.0], ["a"]) is None
+
+
+def scores(*values):
+    return {f"q{place}": [value] for place, value in enumerate(values)}
+
+
+def enumerated_p(above, below):
+    """Return the probability of a split at most as likely as this one, over all outcomes of fair coins."""
+    heads = [sum(coins) for coins in itertools.product((0, 1), repeat=above + below)]
+    times = {split: heads.count(split) for split in set(heads)}
+    return sum(count for count in times.values() if count <= times[above]) / len(heads)
+
+
+@pytest.mark.parametrize(("above", "below"), [(6, 1), (1, 6), (4, 4), (9, 0), (1, 0)])
+def test_with_one_seed_the_test_is_mcnemar_by_enumeration(above, below):
+    """Catches a test that counts questions on which both are right or both wrong."""
+    ours = scores(*[1.0] * above, *[0.0] * below, 1.0, 1.0, 0.0)
+    theirs = scores(*[0.0] * above, *[1.0] * below, 1.0, 1.0, 0.0)
+    found = paired_difference(ours, theirs, {})
+    assert (found.above, found.below) == (above, below)
+    assert found.p == pytest.approx(enumerated_p(above, below))
+    assert found.of.mean == pytest.approx((above - below) / (above + below + 3))
+
+
+def test_mcnemar_known_value():
+    """121 against 59 discordant pairs, a textbook's example: the exact p-value of scipy."""
+    ours, theirs = scores(*[1.0] * 121, *[0.0] * 59), scores(*[0.0] * 121, *[1.0] * 59)
+    assert paired_difference(ours, theirs, {}).p == pytest.approx(stats.binomtest(59, 180).pvalue)
+
+
+def test_seeds_are_averaged_before_anything_is_counted():
+    """Catches seeds taken as questions: ten equal seeds would turn one lucky question into ten."""
+    few = paired_difference({"a": [1.0], "b": [0.0]}, {"a": [0.0], "b": [0.0]}, {})
+    many = paired_difference({"a": [1.0] * 10, "b": [0.0] * 10}, {"a": [0.0] * 10, "b": [0.0] * 10}, {})
+    assert many == few
+    mixed = paired_difference({"a": [1.0, 0.0]}, {"a": [0.0, 0.0, 0.0, 1.0]}, {})
+    assert (mixed.of.mean, mixed.above, mixed.below) == (0.25, 1, 0)
+
+
+def test_a_pair_needs_both():
+    found = paired_difference({"a": [1.0], "b": [1.0], "d": []}, {"a": [0.0], "c": [1.0], "d": [1.0]}, {})
+    assert (found.of.questions, found.of.mean) == (1, 1.0)
+    assert paired_difference({"a": [1.0]}, {"b": [1.0]}, {}) is None
+
+
+def test_pairs_remove_what_the_questions_share():
+    """Catches two separate intervals compared: hard and easy questions would hide every difference."""
+    source = random.Random(6)
+    hard = [source.uniform(0, 1) for _ in range(200)]
+    theirs = {str(place): [value] for place, value in enumerate(hard)}
+    ours = {str(place): [value + 0.02 + source.gauss(0, 0.01)] for place, value in enumerate(hard)}
+    found = paired_difference(ours, theirs, {})
+    assert found.verdict == "higher"
+    assert paired_difference(theirs, ours, {}).verdict == "lower"
+    alone = clustered_mean([value for (value,) in ours.values()], range(200))
+    assert alone.low < statistics.fmean(hard) < alone.high
+
+
+def test_verdicts():
+    """Catches "equal" where nothing was shown, and a verdict from one cluster."""
+    ours, theirs = scores(1.0, 0.0, 1.0, 0.0), scores(0.0, 1.0, 1.0, 0.0)
+    assert paired_difference(ours, theirs, {}).verdict == NO_DIFFERENCE
+    assert paired_difference(ours, theirs, dict.fromkeys(ours, "one passage")).verdict == "not measured"
+
+
+def test_clusters_widen_a_paired_difference():
+    ours, theirs = scores(*[1.0] * 12, *[0.0] * 4), scores(*[0.0] * 16)
+    clusters = {question: int(question[1:]) // 4 for question in ours}
+    wide, narrow = paired_difference(ours, theirs, clusters), paired_difference(ours, theirs, {})
+    assert wide.of.standard_error > 1.5 * narrow.of.standard_error
+    assert (narrow.verdict, wide.verdict) == ("higher", NO_DIFFERENCE)
