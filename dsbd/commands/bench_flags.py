@@ -1,7 +1,7 @@
 """The flags of ``python -m dsbd bench``, and the contest they ask for. Needs no torch, so that help is quick."""
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -13,10 +13,12 @@ from dsbd.measure.bench.contenders import (
     CONTENDER_METHODS,
     DEFAULT_METHODS,
     POINTS,
+    Contender,
     Contest,
     contenders,
     setting_names,
 )
+from dsbd.measure.bench.grids import GRID_BASELINE, GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
 
 DEFAULT_POINTS = ("defaults", "same-law")
@@ -30,14 +32,14 @@ PROMPTS = "prompts.txt"
 def add_bench_flags(parser: argparse.ArgumentParser) -> None:
     """Add all flags except those of the pair and ``--json``."""
     add = parser.add_argument
-    add("--methods", default=",".join(DEFAULT_METHODS), metavar="LIST", help=f"of {', '.join(CONTENDER_METHODS)}")
-    add("--points", default=",".join(DEFAULT_POINTS), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
     add(
-        "--baselines",
-        default=",".join(DEFAULT_BASELINES),
+        "--methods",
         metavar="LIST",
-        help="to take ratios to; the first decides quality",
+        help=f"of {', '.join(CONTENDER_METHODS)} ({','.join(DEFAULT_METHODS)}; with a grid none beside it)",
     )
+    add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
+    add("--points", default=",".join(DEFAULT_POINTS), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
+    add("--baselines", metavar="LIST", help="to take ratios to; the first decides quality")
     add("--prompts", type=input_path, metavar="FILE", help="one prompt a line (a small set comes with the package)")
     add("--limit", type=int, metavar="N", help="only the first N prompts")
     add("--seeds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"runs of each prompt ({DEFAULT_ROUNDS})")
@@ -62,18 +64,34 @@ def contest_of(parsed: argparse.Namespace) -> Contest:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
     if not 1 <= parsed.seeds <= MAX_ROUNDS:
         raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
-    chosen = contenders(names(parsed.methods), names(parsed.points), values)
-    return Contest(chosen, prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
+    return Contest(contenders_of(parsed, values), prompts_of(parsed.prompts, parsed.limit), parsed.seeds)
+
+
+def contenders_of(parsed: argparse.Namespace, values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
+    """Return the contenders of ``--grid`` and of ``--methods``, with the settings given. Raises: SettingsError."""
+    grid = grid_contenders(parsed.grid, values) if parsed.grid is not None else ()
+    if parsed.methods is None and grid:
+        return grid
+    methods = DEFAULT_METHODS if parsed.methods is None else names(parsed.methods)
+    beside = contenders(methods, names(parsed.points), values)
+    twice = {one.name for one in grid} & {one.name for one in beside}
+    if twice:
+        raise SettingsError(f"grid {parsed.grid!r} has {', '.join(sorted(twice))} already; leave it out of the methods")
+    return grid + beside
 
 
 def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
     """Return the baselines that the flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
     known = [*CONTENDER_METHODS, *(contender.name for contender in contest.contenders)]
-    chosen = names(parsed.baselines)
+    chosen = names(parsed.baselines) if parsed.baselines is not None else _default_baselines(parsed)
     for name in chosen:
         if name not in known:
             raise SettingsError(f"baselines names {name!r}; choose from {', '.join(dict.fromkeys(known))}")
     return chosen
+
+
+def _default_baselines(parsed: argparse.Namespace) -> list[str]:
+    return [*([GRID_BASELINE] if parsed.grid else []), *DEFAULT_BASELINES]
 
 
 def names(text: str) -> list[str]:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from dsbd.commands.bench_flags import prompts_of
+from dsbd.__main__ import parser
+from dsbd.commands.bench_flags import baselines_of, contest_of, prompts_of
 from dsbd.measure.bench import bench as bench_module
 from tests.command_line import refused, run
 
@@ -77,6 +78,9 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
         (["--methods", ""], "methods is empty"),
         (["--points", "best"], "'best'"),
         (["--baselines", "beam_sampling,slowest"], "'slowest'"),
+        (["--grid", "large"], "'large'"),
+        (["--grid", "paper", "--draft-width", "3"], "sweeps draft_width"),
+        (["--grid", "paper", "--methods", "sampling"], "has sampling already"),
         (["--draft-depth", "two"], "'two'"),
         (["--draft-depth", "99"], "draft_depth is 99"),
         (["--temperature", "hot"], "'hot'"),
@@ -94,6 +98,22 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
 )
 def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
     assert named in refused(capsys, "bench", *arguments)
+
+
+def test_a_grid_stands_alone_or_beside_methods():
+    """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
+
+    def asked(*flags: str) -> tuple[list[str], list[str]]:
+        parsed = parser().parse_args(["bench", "--grid", "paper-small", *flags])
+        contest = contest_of(parsed)
+        return [one.name for one in contest.contenders], baselines_of(parsed, contest)
+
+    alone, baselines = asked()
+    assert [name for name in alone if name.startswith("hf_")] == []
+    assert baselines[0] in alone
+    beside, _ = asked("--methods", "hf_beam_sampling,greedy")
+    assert beside == [*alone, "hf_beam_sampling", "greedy"]
+    assert asked("--baselines", "sampling")[1] == ["sampling"]
 
 
 def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path):

@@ -115,20 +115,27 @@ def contenders(
     found: list[Contender] = []
     for method in methods:
         if method == "dsbd":
-            found += [contender for point in points for contender in _swept(method, point, values)]
+            found += [contender for point in points for contender in swept(method, point, values)]
         else:
-            found += _swept(method, None, values)
+            found += swept(method, None, values)
     return tuple(found)
 
 
-def _swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
+def swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
+    """Return a contender for one method at every combination of the values of the settings that it reads.
+
+    Args:
+        method: of :data:`CONTENDER_METHODS`.
+        point: of :data:`POINTS`, or None.
+        values: by field; a field with several values stands in the contender's name.
+    """
     own, fixed = OPPONENTS.get(method, method), POINTS[point] if point else {}
     given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
-    swept = [name for name, chosen in given.items() if len(chosen) > 1]
+    several = [name for name, chosen in given.items() if len(chosen) > 1]
     found = []
-    for combination in product(*(given[name] for name in swept)):
-        place = dict(zip(swept, combination, strict=True))
-        chosen = {name: several[0] for name, several in given.items()} | place
+    for combination in product(*(given[name] for name in several)):
+        place = dict(zip(several, combination, strict=True))
+        chosen = {name: listed[0] for name, listed in given.items()} | place
         label = " ".join([method, *([point] if point else []), *(f"{name}={value}" for name, value in place.items())])
         found.append(Contender(label, method, _settings(own, fixed, chosen)))
     return found
