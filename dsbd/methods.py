@@ -2,14 +2,14 @@
 
 With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
 cache. Width one everywhere is speculative sampling of a chain. Temperature 0 without replacement keeps
-the best ``num_beams`` pairs of the joint law: beam search.
+the best ``num_beams`` pairs of the joint law: beam search; a likely forest makes it speculative.
 """
 
 from typing import Any
 
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
-DRAFTING_METHODS = frozenset({"dsbd", "speculative"})
+DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative"})
 
 READS = {
     "dsbd": [
@@ -32,11 +32,15 @@ READS = {
     ],
     "beam_sampling": ["num_beams", "replacement", "temperature", "top_k", "top_p"],
     "beam_search": ["num_beams", "top_k"],
+    "speculative_beam_search": ["num_beams", "draft_depth", "draft_width", "depth_costs", "continuation", "top_k"],
     "speculative": ["draft_depth", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
     "sampling": ["temperature", "top_k", "top_p"],
     "greedy": [],
 }
 """The fields each method reads, besides max_new_tokens, length_penalty and seed."""
+
+
+_BEST_PAIRS = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
 
 
 def resolve(settings: DecodingSettings) -> ResolvedSettings:
@@ -55,7 +59,11 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "beam_sampling":
             return _resolved(settings, **_fixed_width(beams) | _kept(settings, "replacement"))
         case "beam_search":
-            return _resolved(settings, **_fixed_width(beams) | {"replacement": False}, temperature=0.0, top_p=1.0)
+            return _resolved(settings, **_fixed_width(beams) | _BEST_PAIRS)
+        case "speculative_beam_search":
+            drafted = _kept(settings, "draft_depth", "draft_width", "depth_costs")
+            likely = {"forest": "likely", "landing": True}
+            return _resolved(settings, **_fixed_width(beams) | _BEST_PAIRS | drafted | likely)
         case "sampling":
             return _resolved(settings, **_fixed_width(1))
         case "greedy":

@@ -7,7 +7,15 @@ from typing import Any, Literal
 
 from dsbd.errors import SettingsError
 
-METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative", "sampling", "greedy")
+METHODS = (
+    "dsbd",
+    "beam_sampling",
+    "beam_search",
+    "speculative_beam_search",
+    "speculative",
+    "sampling",
+    "greedy",
+)
 FORESTS = ("sampled", "likely")
 AUTO: Literal["auto"] = "auto"
 AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")

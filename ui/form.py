@@ -16,6 +16,7 @@ METHOD_LABELS = {
     "dsbd": "DSBD",
     "beam_sampling": "Beam sampling",
     "beam_search": "Beam search",
+    "speculative_beam_search": "Speculative beam search",
     "speculative": "Speculative sampling",
     "sampling": "Sampling",
     "greedy": "Greedy",

@@ -135,6 +135,8 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
         shapes += [("likely", width, 0) for width in LIKELY]
     if asked.method == "speculative":
         shapes = [("sampled", 1, 0)]
+    if asked.method == "speculative_beam_search":
+        shapes = [("likely", width, 0) for width in LIKELY]
     seen = set()
     for forest, width, cover in shapes:
         given_width = width if asked.draft_width == AUTO else asked.draft_width
