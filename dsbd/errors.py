@@ -8,6 +8,7 @@
     ├── StoppedError                        the host stopped the decode before its end
     ├── TraceError                          a trace file is unreadable, damaged or of another format
     ├── PageError                           the page cannot be served
+    ├── TaskError                           a task's data is missing, damaged, or not as its format says
     └── LessonError                         a lesson is not written as one, or names what its trace does not have
 
 Messages name the value received, the values allowed and the remedy, on one line.
@@ -44,6 +45,10 @@ class TraceError(DsbdError):
 
 class PageError(DsbdError):
     """The page cannot be served."""
+
+
+class TaskError(DsbdError):
+    """A task's data is missing, damaged, or not as its format says."""
 
 
 class LessonError(DsbdError):

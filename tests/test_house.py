@@ -23,6 +23,7 @@ NEVER = {
     "dsbd": {"plotly", "gradio", "networkx"},
     "dsbd.law": {"torch", "transformers"},
     "dsbd.tracing": {"torch", "transformers"},
+    "dsbd.tasks": {"torch", "transformers"},
     "dsbd.auto.plan": {"torch", "transformers"},
     "visualize": {"torch", "transformers", "gradio"},
 }

@@ -1,0 +1,142 @@
+"""What a task is: questions with their right answers, where an answer ends, and how it is scored.
+
+A run goes like this, for each question of ``task.questions(limit)``: the prompt is ``task.fit(question, ...)``, a model
+continues it up to one of ``task.until``, each filter makes an answer of the continuation with
+``task.answer(text, filter)``, and ``task.score(question, answer)`` scores it.
+"""
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import ClassVar
+
+from dsbd.errors import PromptError
+
+ORDER_SEED = 1
+"""Questions are asked in the order of a hash of this number and their id."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One prompt with its right answers."""
+
+    id: str
+    prompt: str
+    references: tuple[str, ...] = ()
+    """Right answers, any of which counts; none where a task has no right answers."""
+    cluster: str = ""
+    """Questions of one cluster share a database or a passage, so they are not independent. Left out: the id."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """What results are split by: split, hardness, db_id, skeleton, ..."""
+    passage: tuple[int, int] = (0, 0)
+    """Start and end, in characters of the prompt, of the part that may be shortened. Empty: nothing may."""
+
+    def __post_init__(self) -> None:
+        if not self.cluster:
+            object.__setattr__(self, "cluster", self.id)
+
+
+@dataclass(frozen=True)
+class Score:
+    """How good one answer is."""
+
+    metrics: Mapping[str, float]
+    """{metric: 0.0 to 1.0}, a value for each metric of the task; empty where a task has no right answers."""
+    reason: str = ""
+    """Why the answer is wrong where that is known, such as the error of a query; untrusted text."""
+
+
+class Task(ABC):
+    """One task. A subclass sets the class attributes, and says what is asked and how an answer is scored."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    """Grows whenever the same answers would be scored otherwise, or other prompts be asked."""
+    until: ClassVar[tuple[str, ...]]
+    """Texts that end an answer, and are no part of it; the end-of-text token does too."""
+    max_new_tokens: ClassVar[int]
+    metrics: ClassVar[Mapping[str, bool]]
+    """{metric: whether higher is better}; empty where a task has no right answers."""
+    main_metric: ClassVar[str | None]
+    filters: ClassVar[tuple[str, ...]] = ("none",)
+    """The ways of taking an answer out of a continuation; the first is the main one."""
+    licence: ClassVar[str]
+    """The licence of the data."""
+    note: ClassVar[str] = ""
+    """What must stand beside any figure of this task, such as "on reconstructed databases"."""
+    cut_at: ClassVar[str] = " "
+    """A passage is shortened to a whole number of parts that end here: words, or lines."""
+
+    @abstractmethod
+    def questions(self, limit: int | None = None) -> list[Question]:
+        """Return the first ``limit`` questions, or all of them, in an order that is the same everywhere and always."""
+
+    @abstractmethod
+    def score(self, question: Question, answer: str) -> Score:
+        """Score an answer that a filter made."""
+
+    def answer(self, text: str, filter: str = "none") -> str:
+        """Return what of a continuation is the answer: here what stands before ``until``, without outer spaces.
+
+        Args:
+            text: what a model wrote after the prompt; it may go on past the end of the answer.
+            filter: one of ``filters``.
+        """
+        return cut(text, self.until).strip()
+
+    def gold(self, question: Question) -> str:
+        """Return a continuation that is right by every filter; empty where a task has no right answers."""
+        return f" {question.references[0]}" if question.references else ""
+
+    def fit(self, question: Question, count_tokens: Callable[[str], int], limit: int) -> str:
+        """Return the prompt with as much of its passage as fits; the question itself is never cut.
+
+        Args:
+            question: one question of this task.
+            count_tokens: the number of tokens of a text.
+            limit: the most tokens that the prompt may have.
+
+        Raises:
+            PromptError: the prompt is too long even without its passage.
+        """
+        prompt = question.prompt
+        if count_tokens(prompt) <= limit:
+            return prompt
+        start, end = question.passage
+        before, passage, after = prompt[:start], prompt[start:end], prompt[end:]
+        pieces = passage.split(self.cut_at)
+        ends = [0, *(done + len(self.cut_at) * part for part, done in enumerate(accumulate(map(len, pieces[:-1]))))]
+        fits, fails = -1, len(ends)
+        while fails - fits > 1:
+            middle = (fits + fails) // 2
+            if count_tokens(before + passage[: ends[middle]] + after) <= limit:
+                fits = middle
+            else:
+                fails = middle
+        if fits < 0:
+            short = count_tokens(before + after)
+            raise PromptError(
+                f"question {question.id!r} of task {self.name} has {short} tokens without its passage, and {limit} "
+                "fit; use models with a longer context, or fewer new tokens"
+            )
+        return before + passage[: ends[fits]] + after
+
+
+def cut(text: str, until: Iterable[str]) -> str:
+    """Return the text before the first place where one of ``until`` stands."""
+    return text[: min((place for end in until if (place := text.find(end)) >= 0), default=len(text))]
+
+
+def in_order(questions: Iterable[Question], limit: int | None = None) -> list[Question]:
+    """Return ``limit`` questions, or all, in the order of a hash of their ids: a random sample that never changes.
+
+    The first n are the same for every larger limit, and they come from everywhere in the data, not from its first
+    passage or database.
+    """
+
+    def place(question: Question) -> bytes:
+        return hashlib.sha256(f"{ORDER_SEED}:{question.id}".encode()).digest()
+
+    return sorted(questions, key=place)[:limit]

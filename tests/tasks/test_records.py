@@ -1,0 +1,64 @@
+"""What all tasks share: where an answer ends, the order of questions, and a prompt that fits."""
+
+import pytest
+
+from dsbd.errors import PromptError
+from dsbd.tasks.records import Question, cut, in_order
+from dsbd.tasks.stories import Stories
+
+PASSAGE = "one two  three four"
+ASKED = Question("a", f"Read: {PASSAGE}\nAsk: five six", passage=(6, 6 + len(PASSAGE)))
+
+
+def words(text):
+    return len(text.split())
+
+
+def fit_slowly(question, limit):
+    """The twin of ``Task.fit``: try every cut, from the longest down."""
+    start, end = question.passage
+    prompt = question.prompt
+    places = [end, *(place for place in range(end - 1, start - 1, -1) if prompt[place] == " "), start]
+    for place in places:
+        if words(shorter := prompt[:place] + prompt[end:]) <= limit:
+            return shorter
+    return None
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+def test_a_passage_is_cut_and_never_the_question(limit):
+    """Catches a cut from the right, which loses the question, and one that gives away room."""
+    expected = fit_slowly(ASKED, limit)
+    if expected is None:
+        with pytest.raises(PromptError, match=f"has 4 tokens without its passage, and {limit} fit"):
+            Stories().fit(ASKED, words, limit)
+    else:
+        fitted = Stories().fit(ASKED, words, limit)
+        assert words(fitted) == words(expected) <= limit
+        assert fitted.endswith("\nAsk: five six")
+
+
+def test_a_prompt_without_a_passage_is_not_cut():
+    with pytest.raises(PromptError, match="'b' of task stories has 3 tokens"):
+        Stories().fit(Question("b", "one two three"), words, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "until", "kept"),
+    [("a;b\nc", ("\n", ";"), "a"), ("a;b\nc", ("\n",), "a;b"), ("abc", (), "abc"), ("\nabc", ("\n",), "")],
+)
+def test_an_answer_ends_at_the_first_end(text, until, kept):
+    assert cut(text, until) == kept
+
+
+def test_the_order_of_questions_is_fixed():
+    """Catches an order that depends on the order of the file, and a sample that changes with its size."""
+    questions = [Question(str(number), "") for number in range(20)]
+    ordered = [question.id for question in in_order(questions)]
+    assert ordered == [question.id for question in in_order(reversed(questions))]
+    assert [question.id for question in in_order(questions, 7)] == ordered[:7]
+    assert ordered[:5] == ["7", "11", "4", "8", "17"]
+
+
+def test_a_question_is_a_cluster_of_its_own_unless_it_says_so():
+    assert (Question("a", "").cluster, Question("a", "", cluster="b").cluster) == ("a", "b")
