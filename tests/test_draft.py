@@ -7,11 +7,13 @@ import torch
 from hypothesis import given, settings
 from scipy import stats
 
-from dsbd.draft import DeviceLaw, joint_draft_law, likeliest_left, race
+from dsbd.draft import DeviceLaw, Drafter, joint_draft_law, likeliest_left, race
+from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import joint_law
 from dsbd.settings import ResolvedSettings
 from tests.law.layers import layers, near_cut, rows_of, settings_of
+from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -122,3 +124,61 @@ def test_covers_are_the_likeliest_that_were_not_drafted() -> None:
     """Catches covers that were drafted, or that extend nothing."""
     scores = torch.tensor([5.0, 4.0, -torch.inf, 2.0, 1.0, -torch.inf], dtype=torch.float64)
     assert likeliest_left(scores, torch.tensor([1, 1]), 4).tolist() == [0, 3, 4, 1]
+
+
+class TableRow:
+    """A row whose logits are the draft model's table of each path; ``paths`` grow as tokens are fed."""
+
+    def __init__(self, tables: Tables) -> None:
+        self.tables = tables
+
+    def open(self, beams: list[Node], room: int) -> None:
+        self.paths: list[Path] = [tuple(beam.token_ids()) for beam in beams]
+        self.is_first = True
+
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes) -> torch.Tensor:
+        fed = [(*self.paths[parent], token) for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True)]
+        self.paths += fed
+        asked = self.paths if self.is_first else fed
+        self.is_first = False
+        return torch.tensor([self.tables.next_token["draft"](path) for path in asked], dtype=torch.float64).log() + 1.0
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"temperature": 0.5, "cover_width": 2},
+        {"top_p": 0.5},
+        {"replacement": False},
+        {"replacement": False, "top_p": 0.5},
+        {"replacement": False, "top_k": 2},
+        {"replacement": False, "temperature": 0.0},
+        {"temperature": 0.0},
+        {"forest": "likely"},
+        {"forest": "likely", "top_k": 2},
+        {"forest": "likely", "top_p": 0.5},
+    ],
+    ids=str,
+)
+def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes) -> None:
+    """Catches slots below which nothing is drawn, or twice, or with another weight: legal, but slower."""
+    chosen = ResolvedSettings(draft_depth=3, draft_width=5, **changes)
+    tables = Tables(3, vocabulary=4, eos=3)
+    inputs = [Weighted((0,), -0.5, 1 + chosen.replacement), Weighted((1,), -0.9, 1)]
+    process = Process(tables, inputs, Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement))
+    beams = [Beam(Node(None, -1, 0).child(one.path[0]), one.log_weight, one.multiplicity) for one in inputs]
+    ends = torch.tensor([token in tables.eos for token in range(4)])
+    for seed in range(4):
+        drafter = Drafter(TableRow(tables), chosen, ends, torch.Generator().manual_seed(seed))
+        above, alive = [one.path for one in inputs], tuple((one.path, one.multiplicity) for one in inputs)
+        for layer in drafter.draft(beams, depth=3):
+            paths = [(*above[pair // 4], pair % 4) for pair in layer.law.pairs.tolist()]
+            probs = layer.law.probs.tolist()
+            found = [(path, prob) for path, prob in zip(paths, probs, strict=True) if prob > 0]
+            assert len(found) == len(dict(found))
+            assert dict(found) == pytest.approx(dict(process.law(alive, "draft")), abs=EXACT)
+            slots = layer.chosen[:5].tolist()
+            drawn = [paths[slot] for slot in slots if probs[slot] > 0]
+            repeats = chosen.replacement and chosen.forest == "sampled"
+            alive, above = process.living(multiset(drawn if repeats else set(drawn))), [paths[slot] for slot in slots]

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from dsbd.next_tokens import next_token_rows
+from dsbd.errors import ModelError
+from dsbd.law.beams import Node
+from dsbd.next_tokens import NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
-@pytest.mark.parametrize("top_k", [0, 1, 7, 50, 300])
+@pytest.mark.parametrize("top_k", [0, 1, 7, 50, 199, 300])
 def test_next_token_rows_break_ties_to_the_lowest_token(dtype: torch.dtype, top_k: int) -> None:
     """Catches an unstable top-k: coarse logits tie often, and verification must not depend on which came first."""
     logits = (torch.randn(5, 200, generator=torch.Generator().manual_seed(3)) * 4).round().to(dtype) + 0.0
@@ -29,3 +31,42 @@ def test_zeros_of_either_sign_tie(dtype: torch.dtype) -> None:
     """Catches an integer order of floats that puts -0.0 below 0.0: ties go to the lowest token."""
     tokens, _, _ = next_token_rows(torch.tensor([[-0.0, 0.0, -1.0]], dtype=dtype), 1)
     assert tokens.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("copied", [False, True], ids=["on demand", "copied"])
+@pytest.mark.parametrize("top_k", [0, 3])
+def test_each_node_has_the_row_and_the_log_probability_of_its_own_slot(copied: bool, top_k: int) -> None:
+    """Catches rows that are off by the input beams, and a slot without a node that shifts those after it."""
+    logits = torch.randn(6, 7, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    parents, tokens = torch.tensor([0, 1, 0, 2]), torch.tensor([3, 5, 3, 0])
+    root = Node(None, -1, 0)
+    beams = [root.child(1), root.child(2)]
+    first, second = beams[0].child(3), beams[1].child(5)
+    slots = [first, second, None, first.child(0)]
+    asked: NextTokensOnDemand | NextTokensCopied
+    if copied:
+        kept, best, whole = next_token_rows(logits, top_k)
+        asked = NextTokensCopied(kept.numpy(), best.numpy(), whole[parents, tokens].numpy())
+    else:
+        asked = NextTokensOnDemand(logits, parents, tokens, top_k)
+    asked.name([*beams, *slots])
+    twin = logits.log_softmax(1).numpy()
+    for row, node in enumerate([*beams, *slots]):
+        if node is None:
+            continue
+        (found,) = asked([node])
+        order = np.argsort(-twin[row], kind="stable")[:top_k] if top_k else np.arange(7)
+        assert found.tokens.tolist() == order.tolist()
+        assert found.log_probs == pytest.approx(twin[row][order], abs=1e-12)
+        if node not in beams:
+            slot = slots.index(node)
+            assert asked.log_prob(node) == pytest.approx(twin[parents[slot], tokens[slot]], abs=1e-12)
+    together = asked([second, beams[0]])
+    assert [row.log_probs[0] for row in together] == [asked([node])[0].log_probs[0] for node in (second, beams[0])]
+
+
+def test_one_nan_among_numbers_is_refused() -> None:
+    """Catches a check that wants every row to be NaN; minus infinity is a number here."""
+    require_numbers(np.array([[-1.0, -np.inf], [-2.0, -3.0]]), "target")
+    with pytest.raises(ModelError, match="the draft model returns logits that are not numbers"):
+        require_numbers(np.array([[-1.0, -np.inf], [np.nan, -3.0]]), "draft")

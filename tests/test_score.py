@@ -74,6 +74,22 @@ def test_a_slot_drawn_twice_is_one_node():
     assert result.slots == [*first.drafts[:2], None, second.drafts[0], None, None]
 
 
+def test_drafts_without_replacement_keep_the_order_in_which_they_were_drawn():
+    """Catches another order, in which the trials' gains would not be those of the draws."""
+    _, result = scored([drafted(*FIRST, [2, 0, 1])], replacement=False)
+    (layer,) = result.forest.layers
+    assert [node.token for node in layer.drafts] == [4, 1, 1]
+    assert layer.draft_probs == [0.2, 0.5, 0.3]
+
+
+def test_greedy_drafts_without_replacement_have_all_mass_on_the_best_pair():
+    """Catches a ranked law whose mass is not on the pair that is drawn first."""
+    _, result = scored([drafted(FIRST[0], [1.0, 1.0, 1.0], [0, 1, 2])], replacement=False, temperature=0.0)
+    (layer,) = result.forest.layers
+    assert layer.law.ranked
+    assert layer.law.probs.tolist() == [1.0, 0.0, 0.0]
+
+
 def test_nothing_stands_below_a_slot_that_is_no_node():
     """Catches children of a duplicate, which would be other nodes than the children of its first slot."""
     _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted([(2, 0), (0, 2)], [0.6, 0.4], [0, 1, 0])])
@@ -81,6 +97,14 @@ def test_nothing_stands_below_a_slot_that_is_no_node():
     assert [node.token for node in second.drafts] == [2]
     assert [(second.law.parents[place], token) for place, token in zip(second.law.parent_places, second.law.tokens,
             strict=True)][-1] == (result.forest.layers[0].drafts[0], 2)  # fmt: skip
+
+
+def test_the_law_of_a_layer_extends_the_drafts_above_it_and_no_cover_node():
+    """Catches cover nodes among the parents of a sampled layer: they have no children."""
+    _, result = scored([drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])], cover_width=1)
+    first, second = result.forest.layers
+    assert list(first.law.parents) == [beam.node for beam in BEAMS]
+    assert list(second.law.parents) == first.drafts[:2]
 
 
 def test_a_draft_needs_probability_and_a_cover_node_only_possibility():

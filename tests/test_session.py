@@ -1,13 +1,16 @@
 """The state between iterations: counts, candidates that a stream shows, room for slots."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+import torch
 
 import dsbd
 from dsbd import decoder
+from dsbd.law.beams import Node
 from dsbd.session import Session, draft_layers_passed
-from tests.toy_pair import toy_pair
+from tests.toy_pair import VOCABULARY, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -110,25 +113,43 @@ def test_the_room_made_at_the_start_is_enough(changes, sessions):
     assert result.stats.kv_peak_slots <= session.target_row.cache.capacity
 
 
+def above(nodes) -> set[Node]:
+    """Return every node that the given ones stand on, the root included."""
+    found = set()
+    for node in nodes:
+        while (node := node.parent) is not None:
+            found.add(node)
+    return found
+
+
 @pytest.mark.parametrize("changes", CASES, ids=str)
-def test_the_draft_row_keeps_no_more_than_the_beams_stand_on(changes, sessions):
-    """Catches slots of the draft model that are never freed; no result shows them."""
+def test_each_row_keeps_what_it_was_fed_and_the_beams_stand_on(changes, sessions):
+    """Catches slots of the draft model that are never freed, or pass for nodes it was not fed; no result shows them."""
 
     class Slots(dsbd.Observer):
+        def on_start(self, start) -> None:
+            self.fed, self.bonus = {start.root}, 0
+
         def on_iteration(self, iteration) -> None:
             (session,) = sessions
-            if session.drafter is None or not iteration.output_beams:
-                return
-            stood_on = set()
-            for beam in iteration.output_beams:
-                node = beam.node.parent
-                while node is not None:
-                    stood_on.add(node)
-                    node = node.parent
-            assert session.drafter.row.slots <= len(PROMPT) - 1 + len(stood_on)
-            assert session.target_row.slots == len(PROMPT) - 1 + len(stood_on)
+            inputs, outputs = (
+                [beam.node for beam in beams] for beams in (iteration.input_beams, iteration.output_beams)
+            )
+            if iteration.scored.forest.layers:
+                self.fed |= above(inputs) | set(inputs)
+            for layer in iteration.scored.forest.layers[:-1]:
+                self.fed |= set(layer.covers if session.settings.forest == "likely" else layer.drafts)
+            self.bonus += iteration.layers[-1].outcome == "bonus"
+            if session.drafter is not None and outputs:
+                assert session.drafter.row.slots == len(PROMPT) - 1 + len(above(outputs) & self.fed)
+                assert session.target_row.slots == len(PROMPT) - 1 + len(above(outputs))
 
-    dsbd.decode(toy_pair(), PROMPT, settings(**changes), observers=[Slots()])
+    equal = replace(toy_pair(), draft=toy_pair().target)  # every draft is accepted, so the last layer is stood on
+    for pair in (toy_pair(), equal):
+        sessions.clear()
+        watch = Slots()
+        dsbd.decode(pair, PROMPT, settings(**changes), observers=[watch])
+    assert watch.bonus
 
 
 def test_only_the_best_input_beams_are_kept():
@@ -151,3 +172,23 @@ def test_a_decode_ends_where_its_room_ends(sessions):
         assert session.done == (session.room == 0 or not session.beams)
         if session.beams:
             assert session.room == 9 - length
+
+
+def test_a_decode_ends_with_its_last_beam(sessions):
+    """Catches an iteration that starts from no beam. Nearly every token ends a beam here."""
+    pair = replace(toy_pair(), eos=frozenset(range(2, VOCABULARY)))
+    *_, last = dsbd.stream(pair, PROMPT, settings())
+    (session,) = sessions
+    assert session.done
+    assert (session.room > 0, session.beams) == (True, [])
+    assert all(beam.finished for beam in last.result.beams)
+
+
+def test_equal_scores_keep_the_order_in_which_they_came():
+    """Catches beams that are alive before finished ones of the same score. Every token is equally likely here."""
+    pair = replace(toy_pair_on("eager"), eos=frozenset(range(0, VOCABULARY, 2)))
+    with torch.no_grad():
+        pair.target.model.lm_head.weight.zero_()
+    beams = dsbd.decode(pair, PROMPT, settings(method="beam_search", num_beams=8, max_new_tokens=1)).beams
+    assert len({beam.score for beam in beams}) == 1
+    assert [beam.token_ids[0] for beam in beams] == [0, 2, 4, 6, 1, 3, 5, 7]

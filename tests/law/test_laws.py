@@ -62,6 +62,13 @@ def test_greedy_without_replacement_takes_the_best_that_is_left() -> None:
         taken.append(index)
 
 
+@pytest.mark.parametrize(("top_p", "kept"), [(math.nextafter(0.5, 0), 2), (0.5, 2), (math.nextafter(0.5, 1), 3)])
+def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
+    """Catches an edge of top-p with some slack. Equal pairs have exactly 1/4 each."""
+    law = joint_law(rows_of([[0.25] * 4]), [0.0], [1], ResolvedSettings(top_k=0, top_p=top_p))
+    assert law.support == kept
+
+
 masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
 
 
