@@ -32,13 +32,14 @@ class Rate:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean (or a ratio of sums) over questions; error and interval are None where there is one cluster only."""
+    """A mean, or a ratio of sums; error and interval are None where there is one cluster only."""
 
     mean: float
     standard_error: float | None
     low: float | None
     high: float | None
-    questions: int
+    count: int
+    """Values that were averaged: questions, for example."""
     clusters: int
 
 

@@ -147,7 +147,7 @@ def test_seeds_are_averaged_before_anything_is_counted():
 
 def test_a_pair_needs_both():
     found = paired_difference({"a": [1.0], "b": [1.0], "d": []}, {"a": [0.0], "c": [1.0], "d": [1.0]}, {})
-    assert (found.of.questions, found.of.mean) == (1, 1.0)
+    assert (found.of.count, found.of.mean) == (1, 1.0)
     assert paired_difference({"a": [1.0]}, {"b": [1.0]}, {}) is None
 
 
