@@ -7,7 +7,7 @@ from typing import TypeVar
 from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.auto.trials import run_trials
 from dsbd.decoder import iterations
-from dsbd.errors import PairError
+from dsbd.errors import PairError, SettingsError
 from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, resolve
 from dsbd.models.memory import memory_errors
@@ -16,7 +16,7 @@ from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
 from dsbd.settings import DecodingSettings, ResolvedSettings
-from dsbd.stopping import Check, check_of
+from dsbd.stopping import Check, Enough, Until, check_of, never_enough
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
@@ -50,10 +50,11 @@ def decode(
     observers: Sequence[Observer] = (),
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
+    until: Sequence[str] = (),
 ) -> DecodingResult:
     """Decode a prompt to the end; see :func:`stream`."""
     result = None
-    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop):
+    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, until=until):
         result = update.result
     assert result is not None, "the last update carries the result"
     return result
@@ -67,6 +68,7 @@ def stream(
     observers: Sequence[Observer] = (),
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
+    until: Sequence[str] = (),
 ) -> Iterator[Update]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
@@ -82,8 +84,11 @@ def stream(
         chat: apply the model's chat template to the prompt.
         stop: asked before each forward of a model, in trials of ``auto`` too; once it returns True the decode ends
             with a StoppedError, inside an iteration.
+        until: texts that end the answer, such as ``["\\n"]``. The decode ends once the text before the first of them is
+            settled: every possible result has the same. The result's text still holds the end text and what follows.
 
     Raises:
+        SettingsError: ``until`` has an empty text, or is given with ``record``: a trace is of a whole decode.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
         ModelError: a model returns logits that are not numbers, or memory runs out.
@@ -93,7 +98,7 @@ def stream(
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(stop)
     start = RunStart(pair, prompt, prompt_ids, _resolved(pair, prompt_ids, asked, check), Node(None, -1, 0))
-    return _updates(start, Recorder() if record else None, observers, check)
+    return _updates(start, Recorder() if record else None, observers, check, _enough(until, record))
 
 
 def planning(
@@ -126,12 +131,12 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
 
 
 def _updates(
-    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check
+    start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough
 ) -> Iterator[Update]:
     """Yield the decoder's snapshots, with the recorder among the observers."""
     watching = observers if recorder is None else [*observers, recorder]
     with memory_errors("decoding"):
-        for snapshot in iterations(start, watching, check):
+        for snapshot in iterations(start, watching, check, enough):
             result = snapshot.result
             if result is not None and recorder is not None:
                 result = replace(result, trace=recorder.trace())
@@ -147,6 +152,14 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids
+
+
+def _enough(until: Sequence[str], record: bool) -> Enough:
+    if isinstance(until, str) or not all(isinstance(text, str) and text for text in until):
+        raise SettingsError(f"until is {until!r}; give a list of texts that are not empty")
+    if until and record:
+        raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
+    return Until(until) if until else never_enough
 
 
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:

@@ -13,21 +13,27 @@ from dsbd.law.verify import verify
 from dsbd.observer import Observer, ObserverSet, RunStart
 from dsbd.score import score
 from dsbd.session import Session, Snapshot
-from dsbd.stopping import Check, never_stop
+from dsbd.stopping import Check, Enough, never_enough, never_stop
 
 
-def iterations(start: RunStart, observers: Sequence[Observer] = (), check: Check = never_stop) -> Iterator[Snapshot]:
+def iterations(
+    start: RunStart,
+    observers: Sequence[Observer] = (),
+    check: Check = never_stop,
+    enough: Enough = never_enough,
+) -> Iterator[Snapshot]:
     """Decode to the end; yield one :class:`Snapshot` per iteration, the last with the result. Closing it cancels.
 
     Args:
         start: pair, prompt ids and resolved settings, all checked.
         observers: they see the start, each iteration and the result, outside the timed phases.
         check: called before each forward of a model; what it raises ends the decode.
+        enough: asked after each iteration; once it returns True the decode ends with the hypotheses as they are.
     """
     pair, settings, watching = start.pair, start.settings, ObserverSet(observers)
     watching.on_start(start)
     generator = torch.Generator(pair.device).manual_seed(settings.seed)
-    clock = PhaseClock(pair.device, exact=bool(watching))
+    clock = PhaseClock(pair.device, exact=watching.reads_seconds)
     session = Session(start, clock, generator, check)
     with clock.phase("prefill"):
         session.prefill()
@@ -45,7 +51,10 @@ def iterations(start: RunStart, observers: Sequence[Observer] = (), check: Check
         watching.on_iteration(iteration)
         if session.done:
             break
-        yield session.snapshot()
+        snapshot = session.snapshot()
+        if enough(snapshot):
+            break
+        yield snapshot
     result = session.result()
     watching.on_finish(result)
     yield session.snapshot(result)

@@ -45,6 +45,9 @@ class IterationEnd:
 class Observer:
     """The base class of observers; every call does nothing."""
 
+    reads_seconds = True
+    """Whether it reads the seconds of the phases. Then a GPU is synchronised after each phase, which takes time."""
+
     def on_start(self, start: RunStart) -> None:
         """Take the start; the prompt is encoded and the settings are resolved."""
 
@@ -61,8 +64,10 @@ class ObserverSet(Observer):
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = tuple(observers)
 
-    def __bool__(self) -> bool:
-        return bool(self._observers)
+    @property
+    def reads_seconds(self) -> bool:  # type: ignore[override]
+        """Whether any of them reads the seconds of the phases."""
+        return any(observer.reads_seconds for observer in self._observers)
 
     def on_start(self, start: RunStart) -> None:
         for observer in self._observers:

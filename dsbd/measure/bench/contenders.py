@@ -97,27 +97,30 @@ def contenders(
     """Return a contender for every method at every value of the settings it reads; ``dsbd`` also at every point.
 
     Args:
-        methods: of :data:`CONTENDER_METHODS`, each once.
-        points: of :data:`POINTS`, each once; only ``dsbd`` reads them.
+        methods: of :data:`CONTENDER_METHODS`, or ``dsbd:POINT`` for one point of :data:`POINTS`; each once.
+        points: of :data:`POINTS`, each once; only a ``dsbd`` without a point of its own reads them.
         values: the values asked for, by field; more than one value is a sweep.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
     """
-    require_names("methods", methods, CONTENDER_METHODS)
+    require_names("methods", methods, (*CONTENDER_METHODS, *(f"dsbd:{point}" for point in POINTS)))
     for name, chosen in values.items():
         if not chosen or len(set(chosen)) < len(chosen):
             raise SettingsError(f"{name} is {list(chosen)}; name each value once, at least one")
     if "dsbd" in methods:
         require_names("points", points, POINTS)
-        for point in points:
-            _require_free(point, values)
     found: list[Contender] = []
-    for method in methods:
-        if method == "dsbd":
-            found += [contender for point in points for contender in swept(method, point, values)]
-        else:
+    for entry in methods:
+        method, _, own_point = entry.partition(":")
+        if method != "dsbd":
             found += swept(method, None, values)
+            continue
+        for point in [own_point] if own_point else points:
+            _require_free(point, values)
+            found += swept(method, point, values)
+    if len({one.name for one in found}) < len(found):
+        raise SettingsError(f"methods are {', '.join(methods)}: a point of dsbd is asked for twice; name each once")
     return tuple(found)
 
 

@@ -1,8 +1,7 @@
 """One measured run of one contender on one prompt: speed, counts, quality, memory, energy."""
 
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +15,7 @@ from dsbd.measure.bench.transformers_generate import Generated, as_shipped, gene
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
+from dsbd.observer import Observer
 from dsbd.results import DecodingResult, Stats
 
 
@@ -30,6 +30,8 @@ class Hypotheses:
     prefill_seconds: float
     stats: Stats | None
     """None for ``transformers``."""
+    first_token_at: float | None = None
+    """Reading of ``time.perf_counter`` when the first token was there; None for ours: an observer can note it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class Measured:
     """Hypotheses and what they cost."""
 
     hypotheses: Hypotheses
+    started_at: float
+    """Reading of ``time.perf_counter`` when the call began."""
     seconds: float
     energy: dict[str, Energy]
     peak_allocated_bytes: int | None
@@ -51,10 +55,14 @@ def measure_run(
     stop: Callable[[], bool] | None = None,
 ) -> Run:
     """Run once; the clock and the meters measure nothing but the call itself."""
-    prompt_ids = pair.encode(prompt)
-    with as_shipped(pair) if contender.method in OPPONENTS else nullcontext():
-        seeded = replace(contender, settings=replace(contender.settings, seed=seed))
-        measured = _measured(pair, seeded, prompt, meters, stop)
+    measured = timed(pair, contender, prompt, seed, meters, stop)
+    return run_of(pair, contender, prompt, pair.encode(prompt), seed, measured)
+
+
+def run_of(
+    pair: Pair, contender: Contender, prompt: str, prompt_ids: Sequence[int], seed: int, measured: Measured
+) -> Run:
+    """Return the figures of a run; the quality of its hypotheses comes from a forward of the target for each."""
     found, seconds = measured.hypotheses, measured.seconds
     weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in found.token_ids]
     return Run(
@@ -77,30 +85,56 @@ def measure_run(
     )
 
 
-def _measured(
+def timed(
     pair: Pair,
     contender: Contender,
     prompt: str,
-    meters: Mapping[str, Meter] | None,
-    stop: Callable[[], bool] | None,
+    seed: int,
+    meters: Mapping[str, Meter] | None = None,
+    stop: Callable[[], bool] | None = None,
+    chat: bool = False,
+    until: Sequence[str] = (),
+    observers: Sequence[Observer] = (),
 ) -> Measured:
-    prompt_ids, watching, cuda = pair.encode(prompt), meters or {}, pair.device.type == "cuda"
-    theirs = contender.method in OPPONENTS
-    prefill = generate_prefill_seconds(pair, prompt_ids, contender) if theirs else 0.0
+    """Decode once, between two readings of the clock and of the meters.
+
+    Args:
+        pair: the models.
+        contender: what decodes.
+        prompt: text to continue.
+        seed: replaces that of the contender's settings.
+        meters: of the devices, by name.
+        stop: ends a decode of ours.
+        chat: apply the model's chat template.
+        until: texts that end the answer; beams of ``transformers`` go on all the same.
+        observers: of a decode of ours.
+    """
+    seeded, prompt_ids = replace(contender, settings=replace(contender.settings, seed=seed)), pair.encode(prompt, chat)
+    if contender.method not in OPPONENTS:
+        options: dict[str, Any] = {"observers": observers, "chat": chat, "stop": stop, "until": until}
+        return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, seeded.settings, **options)))
+    with as_shipped(pair):
+        prefill = generate_prefill_seconds(pair, prompt_ids, seeded)
+        return _measured(
+            pair,
+            meters,
+            lambda: _generated(generate(pair, prompt_ids, seeded.method, seeded.settings, until), prefill),
+        )
+
+
+def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses]) -> Measured:
+    watching, cuda = meters or {}, pair.device.type == "cuda"
     if cuda:
         torch.cuda.reset_peak_memory_stats(pair.device)
     synchronise(pair.device)
     for meter in watching.values():
         meter.begin()
     start = time.perf_counter()
-    if theirs:
-        found = _generated(generate(pair, prompt_ids, contender.method, contender.settings), prefill)
-    else:
-        found = _decoded(decode(pair, prompt, contender.settings, stop=stop))
+    found = call()
     synchronise(pair.device)
     seconds = time.perf_counter() - start
     energy = {name: meter.end() for name, meter in watching.items()}
-    return Measured(found, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
+    return Measured(found, start, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
 
 
 def _decoded(result: DecodingResult) -> Hypotheses:
@@ -115,7 +149,7 @@ def _decoded(result: DecodingResult) -> Hypotheses:
 
 def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
-    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
+    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None, made.first_token_at)
 
 
 def _counts(stats: Stats) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from transformers import StoppingCriteria, StoppingCriteriaList
 from transformers.utils import logging as transformers_logging
 
 from dsbd.clock import synchronise
@@ -21,6 +22,7 @@ from dsbd.models.attention import NAME as PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
+from dsbd.stopping import text_before
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 
@@ -34,23 +36,59 @@ class Generated:
     layers: int
     """Tokens the beams were decoded to."""
     target_calls: int
+    first_token_at: float
+    """Reading of ``time.perf_counter`` when the first token of every beam was there."""
+
+
+class _Ending(StoppingCriteria):
+    """Notes when the first token is there, and ends a single sequence once one of ``until`` stands in it.
+
+    Beams go on to their end: which of them is returned may change until then.
+    """
+
+    def __init__(self, pair: Pair, prompt_size: int, until: Sequence[str]) -> None:
+        self._pair, self._prompt_size, self._until = pair, prompt_size, tuple(until)
+        self.first_token_at: float | None = None
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
+        if self.first_token_at is None:
+            synchronise(self._pair.device)
+            self.first_token_at = time.perf_counter()
+        ended = False
+        if self._until and len(input_ids) == 1:
+            text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
+            ended = text_before(text, self._until) != text
+        return torch.full((len(input_ids),), ended, device=input_ids.device)
 
 
 @torch.inference_mode()
-def generate(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> Generated:
+def generate(
+    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
+) -> Generated:
     """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets torch's global generator.
+
+    Args:
+        pair: the models.
+        prompt_ids: ids of the prompt.
+        method: an opponent.
+        settings: of the method of ours that it corresponds to.
+        until: texts that end the answer; a method of one sequence stops there.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.
     """
     options = _options(pair, method, settings)
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
+    ending = _Ending(pair, len(prompt_ids), until)
+    options["stopping_criteria"] = StoppingCriteriaList([ending])
     with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
         with _quiet(), _counted(pair.target.model) as calls:
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     hypotheses = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
-    return Generated(hypotheses, len(hypotheses[0]) if method == "hf_assisted" else len(calls), len(calls))
+    assert ending.first_token_at is not None, "a call makes at least one token"
+    layers = len(hypotheses[0]) if method == "hf_assisted" else len(calls)
+    return Generated(hypotheses, layers, len(calls), ending.first_token_at)
 
 
 def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, Any]:

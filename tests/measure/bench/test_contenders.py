@@ -55,3 +55,15 @@ def test_bad_plans_are_named(methods, points, values, named):
 def test_every_point_is_a_valid_setting():
     found = contenders(["dsbd"], list(POINTS), {})
     assert [contender.settings.is_auto for contender in found] == [False] * 3 + [True] * 3
+
+
+def test_a_method_can_name_its_own_point():
+    """Catches a named point that is joined with the points of all other methods."""
+    found = contenders(["dsbd:same-law", "greedy"], ["defaults"], {"num_beams": [3]})
+    assert names(found) == ["dsbd same-law", "greedy"]
+    assert (found[0].settings.min_width, found[0].settings.max_width) == (3, 3)
+    for entries, named in ((["greedy:same-law"], "'greedy:same-law'"), (["dsbd:best"], "'dsbd:best'")):
+        with pytest.raises(SettingsError, match=named):
+            contenders(entries, ["defaults"], {})
+    with pytest.raises(SettingsError, match="asked for twice"):
+        contenders(["dsbd:same-law", "dsbd"], ["same-law"], {})

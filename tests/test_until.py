@@ -1,0 +1,79 @@
+"""A decode that ends at a text: the answer is that of the whole decode, and no other decode ends there."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+import dsbd
+from dsbd.stopping import Until, text_before
+from tests.toy_pair import toy_pair
+
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=16, draft_depth=3, draft_width=4, num_beams=3)
+ENDS = list("=AEFKSXfs")
+SEEDS = range(4)
+
+
+def decoded(method: str, seed: int, until=()) -> dsbd.DecodingResult:
+    return dsbd.decode(toy_pair(), "Once", replace(SETTINGS, method=method, seed=seed), until=until)
+
+
+@pytest.mark.parametrize("method", ["sampling", "speculative", "beam_sampling", "dsbd", "beam_search"])
+def test_the_answer_is_that_of_the_whole_decode(method):
+    """Catches a decode that ends because the best hypothesis has the text, while another one may still be returned."""
+    saved = 0
+    for seed in SEEDS:
+        whole, early = decoded(method, seed), decoded(method, seed, ENDS)
+        assert text_before(early.text, ENDS) == text_before(whole.text, ENDS)
+        assert early.stats.layers <= whole.stats.layers
+        saved += whole.stats.layers - early.stats.layers
+    assert saved > 0, "the texts are never there: this test sees nothing"
+
+
+def test_one_sequence_ends_in_the_iteration_of_the_text():
+    """Catches a decode that goes on although nothing can change any more."""
+    texts = [decoded("sampling", seed, ENDS).text for seed in SEEDS]
+    ended = [text for text in texts if text_before(text, ENDS) != text]
+    assert len(ended) > len(texts) / 2
+    for text in ended:
+        assert text_before(text[:-1], ENDS) == text[:-1]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "enough"),
+    [
+        ([("one;", False)], True),
+        ([("one; two", False), ("one;", False)], True),
+        ([("one", True), ("one; two", False)], True),
+        ([("one;", False), ("two;", False)], False),
+        ([("one;", False), ("one", False)], False),
+        ([("one;", False), ("two", True)], False),
+        ([("one", False)], False),
+    ],
+    ids=str,
+)
+def test_beams_that_can_still_differ_go_on(candidates, enough):
+    """Catches a stop while it is open which answer is returned: the law would be another."""
+    hypotheses = [
+        SimpleNamespace(node=SimpleNamespace(token_ids=lambda text=text: text), finished=finished)
+        for text, finished in candidates
+    ]
+    snapshot = SimpleNamespace(pair=SimpleNamespace(decode=str), candidates=hypotheses)
+    assert Until([";"])(snapshot) is enough
+
+
+def test_the_text_before_the_first_of_several_ends():
+    assert text_before("one; two\nthree", ["\n", ";"]) == "one"
+    assert text_before("one", ["\n"]) == "one"
+    assert text_before("one", []) == "one"
+
+
+@pytest.mark.parametrize("until", ["\n", ["\n", ""], [3]])
+def test_ends_that_are_no_texts_are_refused(until):
+    with pytest.raises(dsbd.SettingsError, match="until is"):
+        dsbd.decode(toy_pair(), "Once", SETTINGS, until=until)
+
+
+def test_a_trace_is_of_a_whole_decode():
+    with pytest.raises(dsbd.SettingsError, match="leave out until or record"):
+        dsbd.decode(toy_pair(), "Once", SETTINGS, until=["\n"], record=True)
