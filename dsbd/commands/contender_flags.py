@@ -29,11 +29,8 @@ def add_contender_flags(
         points: of ``dsbd`` where none is named.
         defaults: what the help says of a setting whose default is not that of DecodingSettings.
     """
-    parser.add_argument(
-        "--methods",
-        metavar="LIST",
-        help=f"of {', '.join(CONTENDER_METHODS)}, or dsbd:POINT ({','.join(DEFAULT_METHODS)}; with a grid none beside it)",
-    )
+    known, unnamed = ", ".join((*CONTENDER_METHODS, "dsbd:POINT")), ",".join(DEFAULT_METHODS)
+    parser.add_argument("--methods", metavar="LIST", help=f"of {known} ({unnamed}; with a grid none beside it)")
     parser.add_argument("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
     parser.add_argument("--points", default=",".join(points), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
     for name in setting_names():

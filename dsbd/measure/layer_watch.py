@@ -33,6 +33,8 @@ class LayerFact:
 class LayerWatch(Observer):
     """Collects a :class:`LayerFact` for every layer of some decodes."""
 
+    reads_seconds = False
+
     def __init__(self) -> None:
         self.decodes: list[list[LayerFact]] = []
         """The layers of each decode, in order."""
