@@ -9,6 +9,7 @@
     ├── TraceError                          a trace file is unreadable, damaged or of another format
     ├── PageError                           the page cannot be served
     ├── TaskError                           a task's data is missing, damaged, or not as its format says
+    ├── QueryError                          a query is refused, fails, or goes past a limit
     └── LessonError                         a lesson is not written as one, or names what its trace does not have
 
 Messages name the value received, the values allowed and the remedy, on one line.
@@ -49,6 +50,10 @@ class PageError(DsbdError):
 
 class TaskError(DsbdError):
     """A task's data is missing, damaged, or not as its format says."""
+
+
+class QueryError(DsbdError):
+    """A query is refused, fails, or goes past a limit; the message may quote the query."""
 
 
 class LessonError(DsbdError):

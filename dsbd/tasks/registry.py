@@ -5,9 +5,12 @@ from pathlib import Path
 
 from dsbd.errors import TaskError
 from dsbd.tasks.records import Task
+from dsbd.tasks.sql.library import Library
 from dsbd.tasks.stories import Stories
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
+    "sql": lambda data: Library("test", data),
+    "sql_validation": lambda data: Library("validation", data),
     "stories": lambda data: Stories(),
 }
 """{name: makes the task of a path or hub id; None for bundled data}."""

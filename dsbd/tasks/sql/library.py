@@ -1,0 +1,95 @@
+"""The bundled task: questions in English about the database of a library, answered in SQL.
+
+An answer is right if it gives the rows of the right query on the database and on each of its siblings, which have the
+same tables and other rows: luck on one database does not count.
+"""
+
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from dsbd.assets import asset_path
+from dsbd.errors import QueryError, TaskError
+from dsbd.tasks.files import json_lines, text_of
+from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.sql.execution import Row, run_query
+from dsbd.tasks.sql.rows import same_rows
+from dsbd.tasks.sql.text import normalised, orders_rows
+
+DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
+KEPT = ("split", "hardness", "skeleton")
+
+
+class Library(Task):
+    """Questions to SQL about one bundled database."""
+
+    name = "sql"
+    version = 1
+    until = ("\n", ";")
+    max_new_tokens = 96
+    metrics: ClassVar = {"execution_accuracy": True, "exact_match": True}
+    main_metric = "execution_accuracy"
+    licence = "Apache-2.0 (made for this project)"
+
+    def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
+        """Choose the questions.
+
+        Args:
+            part: "test", or "validation" for whoever tunes something.
+            folder: where PART.jsonl and databases/ are; the bundled ones if left out.
+
+        Raises:
+            TaskError: a file is missing.
+        """
+        self.folder = Path(folder) if folder is not None else asset_path("tasks/sql")
+        self.file = self.folder / f"{part}.jsonl"
+        self.databases = [self.folder / "databases" / f"{name}.sqlite" for name in DATABASES]
+        missing = [path for path in (self.file, *self.databases) if not path.is_file()]
+        if missing:
+            raise TaskError(
+                f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
+            )
+        self._gold: dict[tuple[Path, str], list[Row]] = {}
+
+    def questions(self, limit: int | None = None) -> list[Question]:
+        """Return the questions. Their cluster is the skeleton of the right query: there is one database only."""
+        return self._questions[:limit]
+
+    @cached_property
+    def _questions(self) -> list[Question]:
+        read = []
+        for line, entry in json_lines(self.file):
+            ask, sql = text_of(entry, "prompt", self.file, line), text_of(entry, "sql", self.file, line)
+            kept = {name: text_of(entry, name, self.file, line) for name in KEPT}
+            read.append(Question(text_of(entry, "id", self.file, line), ask, (sql,), kept["skeleton"], kept))
+        return in_order(read)
+
+    def score(self, question: Question, answer: str) -> Score:
+        """Score by execution on all databases, and by the text of the query."""
+        right = question.references[0]
+        reason = self._difference(right, answer)
+        exact = normalised(right) == normalised(answer)
+        return Score({"execution_accuracy": float(not reason), "exact_match": float(exact)}, reason)
+
+    def _difference(self, right: str, answer: str) -> str:
+        """Return what is wrong with an answer, or nothing."""
+        ordered = orders_rows(right)
+        for database in self.databases:
+            try:
+                rows = run_query(database, answer)
+            except QueryError as error:
+                return f"error: {error}"
+            if not same_rows(self._rows_of(database, right), rows, ordered=ordered):
+                return f"other rows on {database.stem}"
+        return ""
+
+    def _rows_of(self, database: Path, right: str) -> list[Row]:
+        """Return the rows of a right query, run once."""
+        if (database, right) not in self._gold:
+            try:
+                self._gold[database, right] = run_query(database, right)
+            except QueryError as error:
+                raise TaskError(
+                    f"the right query {right!r} fails on {database}: {error}; the files do not match"
+                ) from error
+        return self._gold[database, right]
