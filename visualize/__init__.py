@@ -21,15 +21,20 @@ if TYPE_CHECKING:
     from visualize.embed.notebook import show as show
     from visualize.embed.snippets import embed_snippet as embed_snippet
     from visualize.embed.widget import widget as widget
+    from visualize.figures.acceptance import acceptance_figure as acceptance_figure
     from visualize.figures.bench import quality_figure as quality_figure
     from visualize.figures.bench import speed_figure as speed_figure
     from visualize.figures.compare import compare_figure as compare_figure
     from visualize.figures.decode import timeline_figure as timeline_figure
     from visualize.figures.decode import tokens_figure as tokens_figure
     from visualize.figures.decode import width_figure as width_figure
+    from visualize.figures.dynamic_width import dynamic_width_figure as dynamic_width_figure
     from visualize.figures.forest import forest_figure as forest_figure
     from visualize.figures.mask import mask_figure as mask_figure
+    from visualize.figures.pareto import pareto_figure as pareto_figure
+    from visualize.figures.quality_width import quality_width_figure as quality_width_figure
     from visualize.figures.scaling import scaling_figure as scaling_figure
+    from visualize.figures.width_histogram import width_histogram_figure as width_histogram_figure
     from visualize.pages.bench_page import export_bench as export_bench
     from visualize.pages.lesson_page import export_lesson as export_lesson
     from visualize.pages.site import export_site as export_site
@@ -44,9 +49,11 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "SceneBuilder": "scenes.build",
+    "acceptance_figure": "figures.acceptance",
     "build_scene": "scenes.build",
     "compare_figure": "figures.compare",
     "diff_scene": "scenes.diff",
+    "dynamic_width_figure": "figures.dynamic_width",
     "embed_snippet": "embed.snippets",
     "export_bench": "pages.bench_page",
     "export_csv": "drawings.csv",
@@ -64,7 +71,9 @@ _HOMES = {
     "forest_tikz": "drawings.tikz",
     "mask_figure": "figures.mask",
     "nodes_csv": "drawings.csv",
+    "pareto_figure": "figures.pareto",
     "quality_figure": "figures.bench",
+    "quality_width_figure": "figures.quality_width",
     "scaling_figure": "figures.scaling",
     "scene": "scenes.source",
     "scene_json": "scenes.to_json",
@@ -76,6 +85,7 @@ _HOMES = {
     "what_if": "scenes.what_if",
     "widget": "embed.widget",
     "width_figure": "figures.decode",
+    "width_histogram_figure": "figures.width_histogram",
 }
 _NAMED = {"scene": "scene_of"}
 """Public names whose home uses another name."""

@@ -5,10 +5,12 @@ share of draft layers below which verification went on: a likely forest has no t
 torch.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from dsbd.evaluation.statistics import Mean, clustered_ratio
+from dsbd.measure.bench.plain import from_plain
 from dsbd.measure.layer_watch import LayerFact
 
 POSITIONS = 8
@@ -34,7 +36,7 @@ class Bin:
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceTable:
-    """Acceptance of one contender, three ways, and its histogram of widths."""
+    """Acceptance of one contender, three ways."""
 
     contender: str
     by_layer: tuple[Bin, ...]
@@ -42,6 +44,20 @@ class AcceptanceTable:
     """Tokens after the prompt, eight to a bin."""
     by_entropy: tuple[Bin, ...]
     """Entropy of the target's joint law of the layer, nats; bins with equally many layers."""
+
+
+def read_acceptance(data: AcceptanceTable | Mapping[str, Any]) -> AcceptanceTable:
+    """Return a table from its plain data; an :class:`AcceptanceTable` is returned as it is.
+
+    Raises:
+        ValueError: it is no such table; the message names the first wrong field.
+    """
+    if isinstance(data, AcceptanceTable):
+        return data
+    try:
+        return from_plain(AcceptanceTable, data)
+    except ValueError as error:
+        raise ValueError(f"no table of acceptance: {error}; give what benchmarks/acceptance.py wrote") from None
 
 
 Decode = tuple[Hashable, Sequence[LayerFact]]

@@ -12,7 +12,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dsbd.measure.bench.records import BenchSummary, bench_summary
-from visualize.figures.chart_style import dress, empty_figure
+from visualize.figures.chart_style import COLORS, DASHES, dress, empty_figure, error_bars
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 
@@ -23,8 +23,6 @@ Line = tuple[str, tuple[float, ...], tuple[float, ...], tuple[float | None, ...]
 ROW_PIXELS = 34
 WRONG, RIGHT, NEUTRAL = "#d55e00", "#0072b2", "#767d86"
 VERDICTS = {True: ("circle", RIGHT, "equal quality"), False: ("x", WRONG, "worse"), None: ("circle-open", NEUTRAL, "")}
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00")
 
 
 @dataclass(frozen=True)
@@ -73,8 +71,6 @@ def plot_speed(info: SpeedInfo, theme: Theme = "light") -> go.Figure:
     """Draw a :class:`SpeedInfo`."""
     colors, figure = palette(theme), go.Figure()
     names = [escape(name, quote=False) for name in info.names]
-    above = [0 if high is None else high - middle for middle, high in zip(info.medians, info.highs, strict=True)]
-    below = [0 if low is None else middle - low for middle, low in zip(info.medians, info.lows, strict=True)]
     figure.add_scatter(
         x=info.medians,
         y=names,
@@ -83,7 +79,7 @@ def plot_speed(info: SpeedInfo, theme: Theme = "light") -> go.Figure:
         text=[f"{value:.2f} ×" for value in info.medians],
         textposition="top center",
         marker={"size": 11, "color": colors.accent},
-        error_x={"type": "data", "array": above, "arrayminus": below, "color": colors.ink, "thickness": 1.4},
+        error_x=error_bars(info.medians, info.lows, info.highs, colors.ink),
     )
     drawn = [(limit, name) for limit, name in zip(info.limits, names, strict=True) if limit is not None]
     if drawn:
