@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from training import stages
-from training.corpus import PART_FILES
+from training.recipes import RECIPES
 
 
 def parse_mix(text: str) -> dict[str, float]:
@@ -20,10 +20,8 @@ def parse_mix(text: str) -> dict[str, float]:
             weight = float(value)
         except ValueError:
             weight = math.nan
-        if name not in PART_FILES or not 0 <= weight < math.inf:
-            raise argparse.ArgumentTypeError(
-                f"{item!r} is not PART=WEIGHT with PART one of {', '.join(PART_FILES)} and a weight of at least 0"
-            )
+        if not name or not 0 <= weight < math.inf:
+            raise argparse.ArgumentTypeError(f"{item!r} is not PART=WEIGHT with a weight of at least 0")
         mix[name] = weight
     if not sum(mix.values()) > 0:
         raise argparse.ArgumentTypeError(f"{text!r} gives every part the weight 0")
@@ -47,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="stage", required=True)
     for name, stage in stages.STAGES.items():
         command = commands.add_parser(name, help=(stage.__doc__ or "").splitlines()[0])
+        command.add_argument("--recipe", choices=tuple(RECIPES), default="stories", help="which pair (stories)")
         command.add_argument("--data", type=Path, required=True, help="folder of the corpora")
         command.add_argument("--work", type=Path, required=True, help="folder of checkpoints")
         command.add_argument("--seed", type=int, default=0)
@@ -54,7 +53,10 @@ def build_parser() -> argparse.ArgumentParser:
         if name in ("target", "draft"):
             command.add_argument("--tokens", type=positive, default=60e6, help="token budget")
             command.add_argument("--seconds", type=positive, default=math.inf, help="wall-clock budget")
-            command.add_argument("--mix", type=parse_mix, default=stages.DEFAULT_MIX)
+            command.add_argument("--mix", type=parse_mix, help="share of the rows by part (the recipe's)")
+            command.add_argument("--rate", type=positive, default=1.0, help="factor of the peak learning rates (1)")
+        if name in ("tokenizer", "target", "draft"):
+            command.add_argument("--start", type=Path, help="exported pair to train on, instead of a new one")
         if name == "draft":
             command.add_argument("--pool-tokens", type=positive, default=4e6)
             command.add_argument("--sample-tokens", type=positive, default=5e5)

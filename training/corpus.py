@@ -1,11 +1,13 @@
-"""Documents of the three corpus parts, the held-out split, and endless token streams.
+"""Documents of the corpus parts, the held-out split, and endless token streams.
 
-Each part is one gzip file of UTF-8 text whose documents are separated by `<|endoftext|>`.
-The split is decided by a hash of the text alone, so it is the same in every run and order.
+A part is one gzip file of UTF-8: text whose documents are separated by `<|endoftext|>`, or lines of JSON with
+the texts `prompt` and `sql`, which together are the document. The split is decided by a hash of the text alone, so it
+is the same in every run and order.
 """
 
 import gzip
 import hashlib
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +16,23 @@ import numpy as np
 from transformers import PreTrainedTokenizerBase
 
 SEPARATOR = "<|endoftext|>"
-PART_FILES = {
-    "stories": "tinystories.txt.gz",
-    "tales": "fairytaleqa_stories.txt.gz",
-    "books": "children_books.txt.gz",
-}
-SECTION_CHARACTERS = 8000
 HELD_OUT_ONE_IN = 100
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where a part of the corpus lies in the data folder, and how it is cut into documents."""
+
+    file: str
+    section_characters: int | None = None
+    """Cut longer documents into sections of about this many characters."""
+
+
+STORY_PARTS = {
+    "stories": Part("tinystories.txt.gz"),
+    "tales": Part("fairytaleqa_stories.txt.gz"),
+    "books": Part("children_books.txt.gz", section_characters=8000),
+}
 
 
 def read_documents(path: Path, *, section_characters: int | None = None) -> list[str]:
@@ -30,16 +42,18 @@ def read_documents(path: Path, *, section_characters: int | None = None) -> list
     many characters, so that 1 % of a whole book can be held out.
     """
     with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        documents = [text.strip() for text in file.read().split(SEPARATOR)]
+        if path.name.endswith(".jsonl.gz"):
+            documents = [row["prompt"] + " " + row["sql"] for row in map(json.loads, file)]
+        else:
+            documents = [text.strip() for text in file.read().split(SEPARATOR)]
     if section_characters is not None:
         documents = [s for text in documents for s in sections(text, section_characters)]
     return list(dict.fromkeys(text for text in documents if text))
 
 
-def read_part(data: Path, part: str) -> list[str]:
-    """Return the documents of the corpus part `part` in the folder `data`."""
-    size = SECTION_CHARACTERS if part == "books" else None
-    return read_documents(data / PART_FILES[part], section_characters=size)
+def read_part(data: Path, part: Part) -> list[str]:
+    """Return the documents of `part` in the folder `data`."""
+    return read_documents(data / part.file, section_characters=part.section_characters)
 
 
 def sections(text: str, characters: int) -> list[str]:
@@ -97,7 +111,7 @@ def encode_documents(tokenizer: PreTrainedTokenizerBase, documents: list[str]) -
 
 
 def load_encoded(
-    data: Path, work: Path, tokenizer: PreTrainedTokenizerBase | None
+    data: Path, work: Path, parts: dict[str, Part], tokenizer: PreTrainedTokenizerBase | None
 ) -> dict[str, tuple[EncodedDocuments, ...]]:
     """Return {part: (training, held-out)}, encoded once and kept under `work/tokens`.
 
@@ -106,13 +120,13 @@ def load_encoded(
     folder = work / "tokens"
     folder.mkdir(parents=True, exist_ok=True)
     found = {}
-    for part in PART_FILES:
-        file = folder / f"{part}.npz"
+    for name, part in parts.items():
+        file = folder / f"{name}.npz"
         if not file.exists():
             assert tokenizer is not None
             _encode_part(file, read_part(data, part), tokenizer)
         with np.load(file) as arrays:
-            found[part] = tuple(
+            found[name] = tuple(
                 EncodedDocuments(arrays[f"{side}_ids"], arrays[f"{side}_starts"], int(arrays[f"{side}_bytes"]))
                 for side in ("training", "held_out")
             )
@@ -136,12 +150,13 @@ def _encode_part(file: Path, documents: list[str], tokenizer: PreTrainedTokenize
 class DocumentStream:
     """Endless tokens of one part: every epoch all documents once, in a new order.
 
-    The order depends on (seed, epoch) alone, so `state` is two integers.
+    The order depends on (seed, epoch) alone, so `state` is two integers. With `whole_documents` every `take` begins
+    at the beginning of a document: what is left of the one before is passed over.
     """
 
-    def __init__(self, documents: EncodedDocuments, seed: int) -> None:
+    def __init__(self, documents: EncodedDocuments, seed: int, *, whole_documents: bool = False) -> None:
         assert len(documents.ids), "an empty part cannot be streamed"
-        self._documents, self._seed = documents, seed
+        self._documents, self._seed, self._whole = documents, seed, whole_documents
         self.restore({"epoch": 0, "cursor": 0})
 
     @property
@@ -153,7 +168,9 @@ class DocumentStream:
         """Go to a place that `state` returned."""
         self._epoch, self._cursor = state["epoch"], state["cursor"]
         order = np.random.default_rng([self._seed, self._epoch]).permutation(len(self._documents))
-        self._ids = np.concatenate([self._documents.document(index) for index in order])
+        pieces = [self._documents.document(index) for index in order]
+        self._ids = np.concatenate(pieces)
+        self._starts = np.cumsum([0, *map(len, pieces)])
 
     def take(self, count: int) -> np.ndarray:
         """Return the next `count` tokens, (count,) int64; they may span documents and epochs."""
@@ -165,17 +182,30 @@ class DocumentStream:
             self._cursor += len(piece)
             if self._cursor == len(self._ids):
                 self.restore({"epoch": self._epoch + 1, "cursor": 0})
+        if self._whole:
+            self._pass_to_next_document()
         return np.concatenate(parts).astype(np.int64)
+
+    def _pass_to_next_document(self) -> None:
+        start = int(self._starts[np.searchsorted(self._starts, self._cursor)])
+        if start == len(self._ids):
+            self.restore({"epoch": self._epoch + 1, "cursor": 0})
+        else:
+            self._cursor = start
 
 
 class MixedBatches:
     """Batches whose rows are drawn part by part with the probabilities of `mix`."""
 
-    def __init__(self, parts: dict[str, EncodedDocuments], mix: dict[str, float], seed: int) -> None:
+    def __init__(
+        self, parts: dict[str, EncodedDocuments], mix: dict[str, float], seed: int, *, whole_documents: bool = False
+    ) -> None:
         self._names = [name for name in mix if mix[name] > 0]
         weights = np.array([mix[name] for name in self._names])
         self._probabilities = weights / weights.sum()
-        self._streams = {name: DocumentStream(parts[name], seed) for name in self._names}
+        self._streams = {
+            name: DocumentStream(parts[name], seed, whole_documents=whole_documents) for name in self._names
+        }
         self._random = np.random.default_rng(seed)
 
     def batch(self, rows: int, length: int) -> np.ndarray:

@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
+from training.answers import answer_weights
 from training.llama import model_config, new_model
 from training.losses import distillation_chunk, log_probs_chunk
 from training.trainer import CHUNK_POSITIONS, Forward, Trainer
 
-DRAFT_INTERMEDIATE_SIZE = 896
 
-
-def new_draft(target: LlamaForCausalLM, seed: int) -> LlamaForCausalLM:
+def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
     """Return a one-layer draft that begins with the target's embeddings, norms and attention."""
     config = target.config
     draft = new_model(
@@ -27,7 +26,7 @@ def new_draft(target: LlamaForCausalLM, seed: int) -> LlamaForCausalLM:
             1,
             vocab_size=config.vocab_size,
             hidden_size=config.hidden_size,
-            intermediate_size=DRAFT_INTERMEDIATE_SIZE,
+            intermediate_size=intermediate_size,
             num_attention_heads=config.num_attention_heads,
             num_key_value_heads=config.num_key_value_heads,
             head_dim=config.head_dim,
@@ -131,7 +130,10 @@ class VariationSchedule:
 
 
 class DraftTrainer(Trainer):
-    """Distils on `PoolBatches`; checks the overlap on pools named in `held_out`."""
+    """Distils on `PoolBatches`; checks the overlap on pools named in `held_out`.
+
+    `answer`: as in `answer_weights`.
+    """
 
     def __init__(
         self,
@@ -139,10 +141,12 @@ class DraftTrainer(Trainer):
         head: torch.Tensor,
         held_out: dict[str, Pool],
         variation: VariationSchedule,
+        answer: int | None = None,
         compiled: bool = False,
         **named: Any,
     ) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
+        self._answer = answer
         self.held_out, self._target_head, self._variation = held_out, head, variation
         self._loss, self._target_law = distillation_chunk, log_probs_chunk
         if compiled:
@@ -153,27 +157,28 @@ class DraftTrainer(Trainer):
         ids, target_hidden = batch
         hidden = self.forward(ids)
         share = self._variation.share(progress)
-        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, share)
+        weights = answer_weights(ids, self._answer)
+        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, weights, share)
         self._propagate(hidden, slopes, head_slope)
         return (1 - share) * divergence + share * (1 - overlap)
 
     def _chunks(
-        self, hidden: torch.Tensor, target_hidden: torch.Tensor, share: float
+        self, hidden: torch.Tensor, target_hidden: torch.Tensor, weights: torch.Tensor, share: float
     ) -> tuple[float, float, list[torch.Tensor], torch.Tensor]:
-        """Return (mean KL in nats, mean overlap, gradients of hidden by chunk, of the head)."""
+        """Return (weighted KL in nats, weighted overlap, gradients of hidden by chunk, of the head)."""
         head = self.model.model.embed_tokens.weight.detach()
-        positions = hidden.shape[0] * hidden.shape[1]
         divergence, overlap, slopes, head_slope = 0.0, 0.0, [], torch.zeros(head.shape)
-        for mine, theirs in zip(
+        for mine, theirs, shares in zip(
             hidden.flatten(0, 1).split(CHUNK_POSITIONS),
             target_hidden.flatten(0, 1).split(CHUNK_POSITIONS),
+            weights.flatten().split(CHUNK_POSITIONS),
             strict=True,
         ):
             law = self._target_law(theirs, self._target_head)
             # A tensor, not a float: a changing float would recompile at every step.
-            part = self._loss(law, mine, head, torch.tensor(share), 1 / positions)
-            divergence += part[0].item() / positions
-            overlap += part[1].item() / positions
+            part = self._loss(law, mine, head, torch.tensor(share), shares)
+            divergence += part[0].item()
+            overlap += part[1].item()
             slopes.append(part[2])
             head_slope += part[3]
         return divergence, overlap, slopes, head_slope
@@ -186,7 +191,8 @@ class DraftTrainer(Trainer):
             chosen = slice(start, start + rows)
             with torch.no_grad():
                 hidden = self.forward(pool.ids[chosen])
-            found.append(self._chunks(hidden, pool.hidden[chosen], 0.0)[:2])
+            weights = answer_weights(pool.ids[chosen], self._answer)
+            found.append(self._chunks(hidden, pool.hidden[chosen], weights, 0.0)[:2])
         divergence, overlap = np.mean(found, axis=0)
         return float(divergence), float(overlap)
 

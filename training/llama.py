@@ -13,23 +13,21 @@ from torch.nn import functional
 from transformers import LlamaConfig, LlamaForCausalLM
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaDecoderLayer, LlamaMLP
 
-from training.tokenizer import CONTEXT_TOKENS, VOCABULARY_SIZE
+from training.tokenizer import CONTEXT_TOKENS
 
 ATTENTION_BLOCK = 256
 
 
-def model_config(layers: int, **overrides: int | None) -> LlamaConfig:
-    """Return the configuration of a pair member with `layers` layers."""
-    sizes: dict[str, Any] = {
-        "vocab_size": VOCABULARY_SIZE,
-        "hidden_size": 256,
-        "intermediate_size": 688,
-        "num_attention_heads": 4,
-        "num_key_value_heads": 2,
-        "head_dim": 64,
-        "max_position_embeddings": CONTEXT_TOKENS,
-    } | overrides
-    return LlamaConfig(num_hidden_layers=layers, tie_word_embeddings=True, bos_token_id=0, eos_token_id=0, **sizes)
+def model_config(layers: int, **sizes: Any) -> LlamaConfig:
+    """Return the configuration of a pair member with `layers` layers; `sizes` are named as in ``LlamaConfig``."""
+    return LlamaConfig(
+        num_hidden_layers=layers,
+        max_position_embeddings=CONTEXT_TOKENS,
+        tie_word_embeddings=True,
+        bos_token_id=0,
+        eos_token_id=0,
+        **sizes,
+    )
 
 
 def new_model(config: LlamaConfig, seed: int) -> LlamaForCausalLM:

@@ -10,14 +10,7 @@ from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBas
 
 from training import evaluate as measures
 from training.checkpoint import load_checkpoint
-from training.corpus import (
-    PART_FILES,
-    EncodedDocuments,
-    MixedBatches,
-    load_encoded,
-    read_part,
-    split,
-)
+from training.corpus import EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
     Pool,
@@ -30,24 +23,31 @@ from training.draft import (
 from training.export import export_member
 from training.llama import model_config, new_model
 from training.optimizer import OptimizerSettings
+from training.recipes import RECIPES, Recipe
 from training.samples import sample_documents
 from training.schedule import Budget, Schedule
 from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
 from training.trainer import train
 
-DEFAULT_MIX = {"stories": 0.88, "tales": 0.04, "books": 0.08}
-TARGET_LAYERS = 16
-TOKENIZER_BOOK_SECTIONS = 300
 DRAFT_SCHEDULE = Schedule(short_length=512, long_share=0.0, decay_share=0.5)
 HELD_OUT_POOL_WINDOWS = 32
 
 
 def check(options: argparse.Namespace) -> None:
     """Raise ValueError, with the remedy, if the files that a stage reads are missing."""
-    for file in PART_FILES.values():
-        if not (options.data / file).is_file():
-            raise ValueError(f"--data {options.data} holds no {file}")
+    recipe = recipe_of(options)
+    for part in recipe.parts.values():
+        if not (options.data / part.file).is_file():
+            raise ValueError(f"--data {options.data} holds no {part.file}")
+    for name in getattr(options, "mix", None) or ():
+        if name not in recipe.parts:
+            raise ValueError(
+                f"--mix names {name!r}; the parts of --recipe {options.recipe} are {', '.join(recipe.parts)}"
+            )
+    start = getattr(options, "start", None)
+    if start is not None and not (start / "target" / "config.json").is_file():
+        raise ValueError(f"--start {start} holds no target/config.json; give the folder of an exported pair")
     if options.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {options.threads}")
     needed = {
@@ -60,6 +60,11 @@ def check(options: argparse.Namespace) -> None:
     for stage in needed[options.stage]:
         if not result_path(options.work, stage).exists():
             raise ValueError(f"--work {options.work} holds no {stage}: run that stage first")
+
+
+def recipe_of(options: argparse.Namespace) -> Recipe:
+    """Return the recipe that ``--recipe`` names."""
+    return RECIPES[options.recipe]
 
 
 def result_path(work: Path, stage: str) -> Path:
@@ -79,43 +84,92 @@ def load_tokenizer(work: Path) -> PreTrainedTokenizerBase:
 
 def encoded_parts(options: argparse.Namespace) -> dict[str, tuple[EncodedDocuments, ...]]:
     """Return {part: (training, held-out)} token ids, encoding them the first time."""
-    return load_encoded(options.data, options.work, load_tokenizer(options.work))
+    return load_encoded(options.data, options.work, recipe_of(options).parts, load_tokenizer(options.work))
+
+
+def training_batches(options: argparse.Namespace, parts: dict[str, tuple[EncodedDocuments, ...]]) -> MixedBatches:
+    """Return the training side of the parts, mixed as ``--mix`` or the recipe says."""
+    recipe = recipe_of(options)
+    sides = {name: sides[0] for name, sides in parts.items()}
+    return MixedBatches(sides, options.mix or recipe.mix, options.seed, whole_documents=recipe.whole_documents)
+
+
+def answer_token(options: argparse.Namespace) -> int | None:
+    """Return the token behind which answers begin, or None if all tokens count alike."""
+    answer = recipe_of(options).answer
+    if answer is None:
+        return None
+    (token,) = load_tokenizer(options.work).encode(answer, add_special_tokens=False)
+    return int(token)
+
+
+def new_target(options: argparse.Namespace) -> LlamaForCausalLM:
+    """Return an untrained target of the recipe's sizes, bfloat16."""
+    recipe = recipe_of(options)
+    head_dim = recipe.sizes["hidden_size"] // recipe.sizes["num_attention_heads"]
+    config = model_config(recipe.target_layers, vocab_size=recipe.vocabulary_size, head_dim=head_dim, **recipe.sizes)
+    return new_model(config, options.seed).bfloat16()
+
+
+def optimizer_settings(options: argparse.Namespace) -> OptimizerSettings:
+    """Return the optimizer's settings, peak rates times ``--rate``."""
+    usual = OptimizerSettings()
+    return OptimizerSettings(muon_rate=usual.muon_rate * options.rate, adam_rate=usual.adam_rate * options.rate)
+
+
+def first_target(options: argparse.Namespace) -> LlamaForCausalLM:
+    """Return the target as its training begins, bfloat16: new, or that of ``--start``."""
+    if options.start is not None:
+        return LlamaForCausalLM.from_pretrained(options.start / "target", dtype=torch.bfloat16)
+    return new_target(options)
+
+
+def first_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> LlamaForCausalLM:
+    """Return the draft as its training begins: new, from parts of the target, or that of ``--start``."""
+    if options.start is not None:
+        return LlamaForCausalLM.from_pretrained(options.start / "draft", dtype=torch.bfloat16)
+    return new_draft(target, recipe_of(options).draft_intermediate_size, options.seed)
 
 
 def trained_target(options: argparse.Namespace) -> LlamaForCausalLM:
     """Return the target of the last checkpoint, bfloat16, for inference."""
-    model = new_model(model_config(TARGET_LAYERS), options.seed).bfloat16().eval()
+    model = new_target(options).eval()
     model.load_state_dict(load_checkpoint(result_path(options.work, "target"))["model"])
     return model
 
 
 def trained_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> LlamaForCausalLM:
     """Return the draft of the last checkpoint, bfloat16, for inference."""
-    model = new_draft(target, options.seed).eval()
+    model = new_draft(target, recipe_of(options).draft_intermediate_size, options.seed).eval()
     model.load_state_dict(load_checkpoint(result_path(options.work, "draft"))["model"])
     return model
 
 
 def tokenizer(options: argparse.Namespace) -> None:
-    """Train the byte-level BPE on the training side of the split."""
-    texts = split(read_part(options.data, "stories"))[0]
-    texts += split(read_part(options.data, "tales"))[0]
-    texts += split(read_part(options.data, "books"))[0][:TOKENIZER_BOOK_SECTIONS]
-    trained = train_tokenizer(texts)
+    """Train the byte-level BPE on the training side of the split, or take that of ``--start``."""
+    if options.start is not None:
+        AutoTokenizer.from_pretrained(options.start / "target").save_pretrained(result_path(options.work, "tokenizer"))
+        say(f"the tokenizer of {options.start}")
+        return
+    recipe = recipe_of(options)
+    trained = train_tokenizer(recipe.tokenizer_texts(options.data), recipe.vocabulary_size)
     trained.save_pretrained(result_path(options.work, "tokenizer"))
-    say(f"{len(trained)} entries from {len(texts)} documents")
+    say(f"{len(trained)} entries")
 
 
 def target(options: argparse.Namespace) -> None:
-    """Train the 16-layer target (resumes from its checkpoint)."""
-    parts = encoded_parts(options)
+    """Train the target (resumes from its checkpoint)."""
+    parts, recipe = encoded_parts(options), recipe_of(options)
     trainer = TargetTrainer(
-        new_model(model_config(TARGET_LAYERS), options.seed).bfloat16(),
-        MixedBatches({part: sides[0] for part, sides in parts.items()}, options.mix, options.seed),
+        first_target(options),
+        training_batches(options, parts),
         Budget(options.tokens, options.seconds),
-        Schedule(),
-        OptimizerSettings(),
-        held_out=parts["stories"][1],
+        Schedule(
+            short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens
+        ),
+        optimizer_settings(options),
+        held_out=parts[recipe.checked][1],
+        answer=answer_token(options),
         compiled=True,
     )
     train(trainer, result_path(options.work, "target"), report=say)
@@ -123,28 +177,27 @@ def target(options: argparse.Namespace) -> None:
 
 def draft(options: argparse.Namespace) -> None:
     """Distil the one-layer draft from the target (resumes from its checkpoint)."""
-    parts, teacher = encoded_parts(options), trained_target(options)
+    parts, teacher, recipe = encoded_parts(options), trained_target(options), recipe_of(options)
     length, rows = DRAFT_SCHEDULE.short_length, DRAFT_SCHEDULE.shape(0.0)[0]
-    samples = _samples(options, teacher, parts["stories"][0])
-    held_count = HELD_OUT_POOL_WINDOWS
-    sampled = windows(samples, length)
-    mixed = MixedBatches({part: s[0] for part, s in parts.items()}, options.mix, options.seed)
-    chunks = mixed.batch(int(options.pool_tokens) // length, length - 1)
-    ids = torch.cat([torch.from_numpy(chunks), sampled[held_count:]])
-    held_out = {
-        "stories": build_pool(teacher, windows(parts["stories"][1].ids, length), rows),
-        "target's own samples": build_pool(teacher, sampled[:held_count], rows),
-    }
+    chunks = training_batches(options, parts).batch(int(options.pool_tokens) // length, length - 1)
+    ids = torch.from_numpy(chunks)
+    checked = parts[recipe.checked]
+    held_out = {recipe.checked: build_pool(teacher, windows(checked[1].ids, length), rows)}
+    if recipe.own_samples:
+        sampled = windows(_samples(options, teacher, checked[0]), length)
+        ids = torch.cat([ids, sampled[HELD_OUT_POOL_WINDOWS:]])
+        held_out["target's own samples"] = build_pool(teacher, sampled[:HELD_OUT_POOL_WINDOWS], rows)
     pool = _pool(options, teacher, ids, rows)
     trainer = DraftTrainer(
-        new_draft(teacher, options.seed),
+        first_draft(options, teacher),
         PoolBatches(pool, options.seed),
         Budget(options.tokens, options.seconds),
         DRAFT_SCHEDULE,
-        OptimizerSettings(),
+        optimizer_settings(options),
         head=pool.head,
         held_out=held_out,
         variation=VariationSchedule(),
+        answer=answer_token(options),
         compiled=True,
     )
     train(trainer, result_path(options.work, "draft"), save_every_seconds=90, report=say)

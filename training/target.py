@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from training.answers import answer_weights
 from training.corpus import EncodedDocuments
 from training.losses import cross_entropy_chunk
 from training.trainer import CHUNK_POSITIONS, Trainer
@@ -15,9 +16,16 @@ CHECKED_TOKENS = 16384
 class TargetTrainer(Trainer):
     """Trains on `MixedBatches`; checks on the first held-out tokens of `held_out`."""
 
-    def __init__(self, *arguments: Any, held_out: EncodedDocuments, compiled: bool = False, **named: Any) -> None:
+    def __init__(
+        self,
+        *arguments: Any,
+        held_out: EncodedDocuments,
+        answer: int | None = None,
+        compiled: bool = False,
+        **named: Any,
+    ) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
-        self._held_out = held_out
+        self._held_out, self._answer = held_out, answer
         self._loss = cross_entropy_chunk
         if compiled:
             self._loss = torch.compile(cross_entropy_chunk, dynamic=False)
@@ -25,18 +33,21 @@ class TargetTrainer(Trainer):
     def _backward(self, batch: np.ndarray, progress: float) -> float:
         ids = torch.from_numpy(batch)
         hidden = self.forward(ids[:, :-1])
-        loss, slopes, head_slope = self._chunks(hidden.detach(), ids[:, 1:])
+        loss, slopes, head_slope = self._chunks(hidden.detach(), ids[:, 1:], answer_weights(ids[:, :-1], self._answer))
         self._propagate(hidden, slopes, head_slope)
         return loss
 
-    def _chunks(self, hidden: torch.Tensor, targets: torch.Tensor) -> tuple[float, list[torch.Tensor], torch.Tensor]:
-        """Return (mean loss in nats per token, gradients of hidden by chunk, of the head)."""
+    def _chunks(
+        self, hidden: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor
+    ) -> tuple[float, list[torch.Tensor], torch.Tensor]:
+        """Return (weighted loss in nats per token, gradients of hidden by chunk, of the head)."""
         head = self.model.model.embed_tokens.weight.detach()
         parts = hidden.flatten(0, 1).split(CHUNK_POSITIONS)
         loss, slopes, head_slope = 0.0, [], torch.zeros(head.shape)
-        for part, goal in zip(parts, targets.flatten().split(CHUNK_POSITIONS), strict=True):
-            summed, slope, part_head = self._loss(part, head, goal, 1 / targets.numel())
-            loss += summed.item() / targets.numel()
+        goals, shares = targets.flatten().split(CHUNK_POSITIONS), weights.flatten().split(CHUNK_POSITIONS)
+        for part, goal, share in zip(parts, goals, shares, strict=True):
+            summed, slope, part_head = self._loss(part, head, goal, share)
+            loss += summed.item()
             slopes.append(slope)
             head_slope += part_head
         return loss, slopes, head_slope
@@ -53,5 +64,5 @@ class TargetTrainer(Trainer):
                 break
             ids = torch.from_numpy(window[:-1]).view(rows, length)
             targets = torch.from_numpy(window[1:]).view(rows, length)
-            losses.append(self._chunks(self.forward(ids), targets)[0])
-        return f"held-out stories {np.mean(losses) if losses else float('nan'):.4f} nats/token"
+            losses.append(self._chunks(self.forward(ids), targets, answer_weights(ids, self._answer))[0])
+        return f"held-out {np.mean(losses) if losses else float('nan'):.4f} nats/token"

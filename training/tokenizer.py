@@ -7,11 +7,10 @@ from transformers import PreTrainedTokenizerFast
 
 from training.corpus import SEPARATOR
 
-VOCABULARY_SIZE = 4096
 CONTEXT_TOKENS = 2048
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary_size: int = VOCABULARY_SIZE) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], vocabulary_size: int) -> PreTrainedTokenizerFast:
     """Train a byte-level BPE; id 0 is `<|endoftext|>`, which is both BOS and EOS.
 
     There is no normaliser and all 256 bytes are in the alphabet, so decoding gives back the

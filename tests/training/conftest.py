@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from training.corpus import PART_FILES, SEPARATOR, EncodedDocuments, encode_documents
+from training.corpus import SEPARATOR, STORY_PARTS, EncodedDocuments, encode_documents
 from training.llama import model_config, new_model
 from training.tokenizer import train_tokenizer
 
@@ -40,8 +40,8 @@ def tiny_model():
 def corpus_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "data"
     folder.mkdir()
-    for file in PART_FILES.values():
-        with gzip.open(folder / file, "wt", encoding="utf-8") as stream:
+    for part in STORY_PARTS.values():
+        with gzip.open(folder / part.file, "wt", encoding="utf-8") as stream:
             stream.write(f"\n{SEPARATOR}\n".join(STORIES))
     return folder
 

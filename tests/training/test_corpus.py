@@ -1,10 +1,15 @@
 """The split does not depend on the order, and a stream can be resumed anywhere."""
 
+import gzip
+import json
+
 import numpy as np
 
 from training.corpus import (
+    STORY_PARTS,
     DocumentStream,
     MixedBatches,
+    Part,
     is_held_out,
     load_encoded,
     read_part,
@@ -43,12 +48,12 @@ def test_sections_lose_nothing_but_blank_lines():
 
 
 def test_documents_are_read_once_each(corpus_folder):
-    assert read_part(corpus_folder, "stories") == STORIES
+    assert read_part(corpus_folder, STORY_PARTS["stories"]) == STORIES
 
 
 def test_encoding_is_kept_and_has_a_bos_before_every_document(corpus_folder, tmp_path, tiny_tokenizer):
-    first = load_encoded(corpus_folder, tmp_path / "work", tiny_tokenizer)["stories"]
-    second = load_encoded(corpus_folder, tmp_path / "work", None)["stories"]
+    first = load_encoded(corpus_folder, tmp_path / "work", STORY_PARTS, tiny_tokenizer)["stories"]
+    second = load_encoded(corpus_folder, tmp_path / "work", STORY_PARTS, None)["stories"]
     for one, other in zip(first, second, strict=True):
         np.testing.assert_array_equal(one.ids, other.ids)
         assert all(one.document(index)[0] == 0 for index in range(len(one)))
@@ -75,3 +80,23 @@ def test_restored_batches_continue_exactly(tiny_documents):
     other.restore(state)
     for batch in expected:
         np.testing.assert_array_equal(batch, other.batch(3, 500))
+
+
+def test_rows_of_whole_documents_begin_with_bos_and_nothing_is_repeated(tiny_documents):
+    batches = MixedBatches({"stories": tiny_documents}, {"stories": 1.0}, seed=0, whole_documents=True)
+    rows = batches.batch(40, 100)
+    assert (rows[:, 0] == 0).all()
+    documents = {tuple(tiny_documents.document(index)) for index in range(len(tiny_documents))}
+    firsts = []
+    for row in rows:
+        end = np.flatnonzero(row[1:] == 0)[0] + 1
+        firsts.append(tuple(row[:end]))
+    assert set(firsts) <= documents
+    assert len(set(firsts)) == 40
+
+
+def test_lines_of_json_become_documents(tmp_path):
+    with gzip.open(tmp_path / "part.jsonl.gz", "wt", encoding="utf-8") as file:
+        for word in ("one", "two", "one"):
+            file.write(json.dumps({"prompt": f"Q: {word}\nSQL:", "sql": "select 1", "split": "train"}) + "\n")
+    assert read_part(tmp_path, Part("part.jsonl.gz")) == ["Q: one\nSQL: select 1", "Q: two\nSQL: select 1"]

@@ -22,7 +22,8 @@ LARGEST_FILE_BYTES = 9_000_000
 
 
 def test_a_large_member_is_cut_into_small_bfloat16_files(tiny_tokenizer, tmp_path):
-    model = new_model(model_config(6), seed=0)
+    sizes = {"hidden_size": 256, "intermediate_size": 688, "num_attention_heads": 4, "num_key_value_heads": 2}
+    model = new_model(model_config(6, vocab_size=4096, head_dim=64, **sizes), seed=0)
     export_member(model, tiny_tokenizer, tmp_path)
     shards = sorted(tmp_path.glob("*.safetensors"))
     assert len(shards) > 1

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from training.answers import QUESTION_WEIGHT, answer_weights
 from training.corpus import MixedBatches
 from training.draft import DraftTrainer, PoolBatches, VariationSchedule, build_pool, windows
 from training.llama import hidden_states, position_tables
@@ -30,11 +31,12 @@ def test_cross_entropy_is_the_naive_formula():
     hidden = torch.randn(9, 5, dtype=torch.float64, requires_grad=True)
     head = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
     targets = torch.randint(0, 7, (9,))
-    naive = torch.nn.functional.cross_entropy(hidden @ head.T, targets)
+    weights = torch.rand(9, dtype=torch.float64)
+    naive = (torch.nn.functional.cross_entropy(hidden @ head.T, targets, reduction="none") * weights).sum()
     naive.backward()
-    summed, slope, head_slope = cross_entropy_chunk(hidden.detach(), head.detach(), targets, 1 / 9)
+    summed, slope, head_slope = cross_entropy_chunk(hidden.detach(), head.detach(), targets, weights.float())
     close = {"rtol": 1e-5, "atol": 1e-6}  # the chunk computes its softmax in float32
-    torch.testing.assert_close(summed.double() / 9, naive.detach(), **close)
+    torch.testing.assert_close(summed.double(), naive.detach(), **close)
     torch.testing.assert_close(slope, hidden.grad, **close)
     torch.testing.assert_close(head_slope, head.grad, **close)
 
@@ -45,13 +47,14 @@ def test_distillation_is_the_naive_formula(share):
     head = torch.randn(7, 5, dtype=torch.float64, requires_grad=True)
     target = torch.randn(9, 7, dtype=torch.float64).log_softmax(-1)
     draft = (hidden @ head.T).log_softmax(-1)
-    divergence = torch.nn.functional.kl_div(draft, target, log_target=True, reduction="sum")
-    distance = (draft.exp() - target.exp()).abs().sum() / 2
-    ((1 - share) * divergence / 9 + share * distance / 9).backward()
-    found = distillation_chunk(target.float(), hidden.detach(), head.detach(), share, 1 / 9)
+    weights = torch.rand(9, dtype=torch.float64)
+    divergence = (torch.nn.functional.kl_div(draft, target, log_target=True, reduction="none").sum(-1) * weights).sum()
+    distance = ((draft.exp() - target.exp()).abs().sum(-1) / 2 * weights).sum()
+    ((1 - share) * divergence + share * distance).backward()
+    found = distillation_chunk(target.float(), hidden.detach(), head.detach(), share, weights.float())
     close = {"rtol": 1e-4, "atol": 1e-6}
     torch.testing.assert_close(found[0].double(), divergence.detach(), **close)
-    torch.testing.assert_close(found[1].double(), 9 - distance.detach(), **close)
+    torch.testing.assert_close(found[1].double(), weights.sum() - distance.detach(), **close)
     torch.testing.assert_close(found[2], hidden.grad, **close)
     torch.testing.assert_close(found[3], head.grad, **close)
 
@@ -89,6 +92,16 @@ def draft_trainer(documents, budget_steps: int) -> DraftTrainer:
         held_out={"stories": pool},
         variation=VariationSchedule(),
     )
+
+
+def test_answers_count_more_than_questions():
+    #        BOS  question  marker  answer  BOS (ends it), question of the next document
+    ids = torch.tensor([[0, 5, 6, 9, 7, 8, 0, 5], [0, 9, 7, 0, 5, 5, 5, 5]])
+    weights = answer_weights(ids, answer=9)
+    q = QUESTION_WEIGHT
+    expected = torch.tensor([[q, q, q, 1, 1, 1, q, q], [q, 1, 1, q, q, q, q, q]])
+    torch.testing.assert_close(weights, expected / expected.sum())
+    torch.testing.assert_close(answer_weights(ids, answer=None), torch.full((2, 8), 1 / 16))
 
 
 @pytest.mark.parametrize("make", [target_trainer, draft_trainer])
