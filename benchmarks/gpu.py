@@ -62,7 +62,7 @@ def flags() -> argparse.ArgumentParser:
 def load(asked: argparse.Namespace, folder: Path) -> dsbd.Pair:
     """Load the twin of the target, with the bundled draft or its twin."""
     target = build_twin("target", asked.size, folder / f"target-{asked.size}", asked.device)
-    draft = dsbd.assets.asset_path("models/draft")
+    draft = dsbd.assets.asset_path("models/stories/draft")
     if asked.draft != BUNDLED:
         draft = build_twin("draft", asked.draft, folder / f"draft-{asked.draft}", asked.device)
     return dsbd.load_pair(target, draft, asked.device, asked.dtype, asked.engine)

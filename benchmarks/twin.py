@@ -184,7 +184,7 @@ def build_twin(role: str, size: str, folder: Path, device: str = "cpu") -> Path:
     """
     transformers_logging.disable_progress_bar()
     if not (folder / "config.json").is_file():
-        source = asset_path(f"models/{role}")
+        source = asset_path(f"models/stories/{role}")
         original = LlamaForCausalLM.from_pretrained(source, dtype=torch.bfloat16)
         twin = make_twin(original, SHAPES[size], torch.bfloat16, device)
         AutoTokenizer.from_pretrained(source).save_pretrained(folder)

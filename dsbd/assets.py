@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+BUNDLED_PAIRS = ("stories", "sql")
+"""The bundled pairs, the default one first: folders of ``assets/models``, each with a model card."""
+
 
 def asset_path(name: str = "") -> Path:
     """Return the path of a bundled file or folder, whether it exists or not."""

@@ -37,9 +37,6 @@ HELD_OUT_POOL_WINDOWS = 32
 def check(options: argparse.Namespace) -> None:
     """Raise ValueError, with the remedy, if the files that a stage reads are missing."""
     recipe = recipe_of(options)
-    for part in recipe.parts.values():
-        if not (options.data / part.file).is_file():
-            raise ValueError(f"--data {options.data} holds no {part.file}")
     for name in getattr(options, "mix", None) or ():
         if name not in recipe.parts:
             raise ValueError(
@@ -48,6 +45,9 @@ def check(options: argparse.Namespace) -> None:
     start = getattr(options, "start", None)
     if start is not None and not (start / "target" / "config.json").is_file():
         raise ValueError(f"--start {start} holds no target/config.json; give the folder of an exported pair")
+    for part in recipe.parts.values():
+        if not (options.data / part.file).is_file():
+            raise ValueError(f"--data {options.data} holds no {part.file}")
     if options.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {options.threads}")
     needed = {
@@ -164,9 +164,7 @@ def target(options: argparse.Namespace) -> None:
         first_target(options),
         training_batches(options, parts),
         Budget(options.tokens, options.seconds),
-        Schedule(
-            short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens
-        ),
+        Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
         optimizer_settings(options),
         held_out=parts[recipe.checked][1],
         answer=answer_token(options),

@@ -12,7 +12,9 @@ from dsbd.errors import PageError
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of the page: which pair, and where to listen."""
     parser.add_argument(
-        "--target", default=os.environ.get("DSBD_TARGET") or None, help="folder or hub id; default: the bundled pair"
+        "--target",
+        default=os.environ.get("DSBD_TARGET") or None,
+        help="folder, hub id, or bundled:sql; default: the bundled stories",
     )
     parser.add_argument(
         "--draft", default=os.environ.get("DSBD_DRAFT") or None, help="a smaller model of the same vocabulary"

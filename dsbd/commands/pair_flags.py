@@ -4,7 +4,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from dsbd.assets import BUNDLED_PAIRS
 from dsbd.commands.paths import model_name
+from dsbd.errors import PairError
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -12,7 +14,8 @@ if TYPE_CHECKING:
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags of ``load_pair``."""
-    parser.add_argument("--target", type=model_name, metavar="PATH_OR_ID", help="target model (the bundled pair)")
+    parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair, instead of models ({BUNDLED_PAIRS[0]})")
+    parser.add_argument("--target", type=model_name, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
     parser.add_argument("--draft", type=model_name, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
@@ -23,7 +26,12 @@ def pair_of(parsed: argparse.Namespace) -> "Pair":
     """Load the pair that the flags name; fallbacks are printed on stderr."""
     from dsbd.models.pair import load_pair
 
-    pair = load_pair(parsed.target, parsed.draft, parsed.device, parsed.dtype, parsed.engine)
+    target = parsed.target
+    if parsed.pair is not None:
+        if target is not None:
+            raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
+        target = f"bundled:{parsed.pair}"
+    pair = load_pair(target, parsed.draft, parsed.device, parsed.dtype, parsed.engine)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair

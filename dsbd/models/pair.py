@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from dsbd.assets import asset_path
+from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError, PromptError
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_engine, check_forest
@@ -122,7 +122,8 @@ def load_pair(
     """Load a pair and check that each model can see a forest in one cache row.
 
     Args:
-        target: folder or hub id of a causal language model; None, with ``draft`` None, is the bundled pair.
+        target: folder or hub id of a causal language model; ``bundled:stories`` or ``bundled:sql``, with ``draft``
+            None, is a bundled pair, and None its default, the stories.
         draft: a smaller one with the same vocabulary; a target with None here leaves only methods
             that draft nothing.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
@@ -139,7 +140,9 @@ def load_pair(
     if target is None and draft is not None:
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     if target is None:
-        target, draft = asset_path("models/target"), asset_path("models/draft")
+        target = f"{BUNDLED}:{BUNDLED_PAIRS[0]}"
+    if isinstance(target, str) and target.partition(":")[0] == BUNDLED:
+        target, draft = _bundled_pair(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     resolve_engine(engine, place)
@@ -152,6 +155,18 @@ def load_pair(
         limit = min(target_model.vocabulary_size, draft_model.vocabulary_size)
         target_model, draft_model = _limited(target_model, limit), _limited(draft_model, limit)
     return make_pair(target_model, draft_model, tokenizer, resolve_engine(engine, place))
+
+
+def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
+    """Return the folders of the bundled pair of this name, ``bundled:PAIR``."""
+    pair = name.partition(":")[2] or BUNDLED_PAIRS[0]
+    if pair not in BUNDLED_PAIRS:
+        known = ", ".join(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS)
+        raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {known}")
+    if draft is not None:
+        raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out")
+    folder = asset_path(f"models/{pair}")
+    return folder / "target", folder / "draft"
 
 
 def make_pair(target: LanguageModel, draft: LanguageModel | None, tokenizer: Any, engine: str = "eager") -> Pair:
@@ -288,8 +303,9 @@ def _limited(model: LanguageModel, limit: int) -> LanguageModel:
 
 def _display_name(source: str | Path) -> str:
     path = Path(source)
-    if path.is_dir() and path.parent == asset_path("models"):
-        return f"{BUNDLED}/{path.name}"
+    if path.is_dir() and path.parent.parent == asset_path("models"):
+        pair = path.parent.name
+        return f"{BUNDLED}/{path.name}" if pair == BUNDLED_PAIRS[0] else f"{BUNDLED}:{pair}/{path.name}"
     return path.name if path.is_dir() else str(source)
 
 

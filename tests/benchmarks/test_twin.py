@@ -89,7 +89,7 @@ def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
     """Catches a preset whose number of parameters is more than a fifth off its name; only shapes are built."""
     promised = {"68M": 68e6, "0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9, "13B": 12.7e9}
     for role in ("target", "draft"):
-        original = LlamaConfig.from_pretrained(asset_path(f"models/{role}"))
+        original = LlamaConfig.from_pretrained(asset_path(f"models/stories/{role}"))
         if SHAPES[size].layers >= original.num_hidden_layers:
             with torch.device("meta"):
                 twin = LlamaForCausalLM(twin_config(original, SHAPES[size]))

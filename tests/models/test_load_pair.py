@@ -67,6 +67,16 @@ def test_missing_folder(tmp_path: Path) -> None:
     _refused("nowhere", "hub id", target=tmp_path / "nowhere")
 
 
+def test_a_bundled_pair_that_does_not_exist() -> None:
+    """Catches a bundled name that is looked up on a hub."""
+    _refused("bundled:poems", "bundled:stories, bundled:sql", target="bundled:poems")
+
+
+def test_a_bundled_pair_brings_its_own_draft(draft: Path) -> None:
+    """Catches a draft that is silently replaced."""
+    _refused("bundled:stories", str(draft), target="bundled:stories", draft=draft)
+
+
 def test_empty_folder(tmp_path: Path) -> None:
     """Catches an error of the library on a folder that holds no model."""
     _refused(tmp_path.name, "config.json", target=tmp_path)

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-PAIR = Path(__file__).parents[2] / "assets" / "models"
+PAIR = Path(__file__).parents[2] / "assets" / "models" / "stories"
 
 
 @pytest.fixture(scope="module")

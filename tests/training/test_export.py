@@ -75,7 +75,7 @@ def test_a_model_overlaps_wholly_with_itself(tiny_model, tiny_documents, tiny_to
 
 
 def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
-    draft = new_draft(tiny_model, seed=0)
+    draft = new_draft(tiny_model, intermediate_size=48, seed=0)
     assert draft.config.num_hidden_layers == 1
     assert torch.equal(draft.model.embed_tokens.weight, tiny_model.model.embed_tokens.weight)
     theirs, mine = (m.model.layers[0].self_attn.q_proj.weight for m in (tiny_model, draft))
@@ -96,7 +96,10 @@ def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documen
     ("arguments", "said"),
     [
         (["target", "--work", "w", "--data", "nowhere"], "holds no tinystories.txt.gz"),
-        (["target", "--work", "w", "--data", "d", "--mix", "poems=1"], "PART one of stories"),
+        (["target", "--work", "w", "--data", "d", "--mix", "poems=1"], "the parts of --recipe stories are stories, tales, books"),
+        (["target", "--work", "w", "--data", "d", "--mix", "stories"], "not PART=WEIGHT"),
+        (["target", "--work", "w", "--data", "d", "--recipe", "sql"], "holds no train.jsonl.gz"),
+        (["target", "--work", "w", "--data", "d", "--start", "s"], "--start s holds no target/config.json"),
         (["target", "--work", "w", "--data", "d", "--mix", "stories=0"], "every part the weight 0"),
         (["draft", "--work", "w", "--data", "d", "--seconds", "-3"], "not a positive number"),
     ],
