@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache, LlamaForCausalLM
 
+from training.answers import in_answers
 from training.corpus import EncodedDocuments
 
 WINDOW_TOKENS = 1024
@@ -18,7 +19,10 @@ CACHED_TOKENS = 128
 
 @dataclass(frozen=True)
 class TextLoss:
-    """How well a model predicts documents; BOS is given, and EOS is not scored."""
+    """How well a model predicts documents; BOS is given, and EOS is not scored.
+
+    `tokens` and `nats` count the positions that are scored, `text_bytes` whole documents.
+    """
 
     documents: int
     tokens: int
@@ -47,13 +51,16 @@ def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch
 
 
 @torch.inference_mode()
-def text_loss(model: LlamaForCausalLM, documents: EncodedDocuments, length: int = WINDOW_TOKENS) -> TextLoss:
-    """Return the loss of `model` over `documents`, in windows of `length` tokens."""
+def text_loss(
+    model: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None, length: int = WINDOW_TOKENS
+) -> TextLoss:
+    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens."""
     nats, tokens = 0.0, 0
     for window in document_windows(documents, length):
         log_probs = model(window[:, :-1]).logits.float().log_softmax(-1)
-        nats -= log_probs.gather(-1, window[:, 1:, None]).sum().item()
-        tokens += window.shape[1] - 1
+        scored = in_answers(window[:, :-1], answer)
+        nats -= log_probs.gather(-1, window[:, 1:, None])[..., 0][scored].sum().item()
+        tokens += int(scored.sum())
     return TextLoss(len(documents), tokens, documents.text_bytes, nats)
 
 
@@ -62,14 +69,16 @@ def mean_overlap(
     target: LlamaForCausalLM,
     draft: LlamaForCausalLM,
     documents: EncodedDocuments,
+    answer: int | None = None,
     length: int = WINDOW_TOKENS,
 ) -> float:
-    """Return the mean over positions of sum min(target, draft), temperature 1, no warp."""
+    """Return the mean over positions in answers of sum min(target, draft), temperature 1, no warp."""
     overlap, positions = 0.0, 0
     for window in document_windows(documents, length):
         laws = [model(window[:, :-1]).logits.float().softmax(-1) for model in (target, draft)]
-        overlap += torch.minimum(*laws).sum().item()
-        positions += window.shape[1] - 1
+        scored = in_answers(window[:, :-1], answer)
+        overlap += torch.minimum(*laws).sum(-1)[scored].sum().item()
+        positions += int(scored.sum())
     return overlap / positions
 
 

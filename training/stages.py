@@ -231,13 +231,13 @@ def export(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on the held-out documents and print the figures as JSON."""
-    parts, teacher = encoded_parts(options), trained_target(options)
+    parts, teacher, answer = encoded_parts(options), trained_target(options), answer_token(options)
     pupil = trained_draft(options, teacher)
     held_out = {part: sides[1] for part, sides in parts.items()}
     figures = {
-        "target": {p: measures.text_loss(teacher, d).figures() for p, d in held_out.items()},
-        "draft": {p: measures.text_loss(pupil, d).figures() for p, d in held_out.items()},
-        "overlap": {p: measures.mean_overlap(teacher, pupil, d) for p, d in held_out.items()},
+        "target": {p: measures.text_loss(teacher, d, answer).figures() for p, d in held_out.items()},
+        "draft": {p: measures.text_loss(pupil, d, answer).figures() for p, d in held_out.items()},
+        "overlap": {p: measures.mean_overlap(teacher, pupil, d, answer) for p, d in held_out.items()},
         "step_costs": [measures.step_costs(teacher, pupil, tokens) for tokens in (1, 6)],
     }
     text = json.dumps(figures, indent=2)

@@ -74,6 +74,19 @@ def test_a_model_overlaps_wholly_with_itself(tiny_model, tiny_documents, tiny_to
     assert 0 < mean_overlap(tiny_model, other, documents) < 0.99
 
 
+def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tokenizer):
+    """Catches a question that counts, or an answer that does not."""
+    documents = encode_documents(tiny_tokenizer, STORIES[:3])
+    marker = int(documents.ids[4])
+    whole, part = text_loss(tiny_model, documents), text_loss(tiny_model, documents, marker)
+    behind = sum(
+        len(row) - 1 - list(row).index(marker) for row in map(documents.document, range(3)) if marker in row[:-1]
+    )
+    assert part.tokens == behind < whole.tokens
+    assert 0 < part.nats < whole.nats
+    assert mean_overlap(tiny_model, tiny_model, documents, marker) == pytest.approx(1.0, abs=1e-5)
+
+
 def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
     draft = new_draft(tiny_model, intermediate_size=48, seed=0)
     assert draft.config.num_hidden_layers == 1
