@@ -14,7 +14,7 @@ from dsbd.errors import TaskError
 MAX_BYTES = 200_000_000
 """The most bytes of a file, unpacked."""
 MAX_LINE = 1_000_000
-"""The most characters of a line of JSON lines, and of a field of CSV."""
+"""The most characters of a line of JSON lines; the csv module has a bound of its own."""
 MAX_LINES = 1_000_000
 
 
@@ -86,10 +86,10 @@ def csv_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise TaskError(f"{path}, line {reader.line_num}: more fields than the heading has; quote commas")
             yield reader.line_num, {name: text for name, text in row.items() if text}
     except csv.Error as error:
-        raise TaskError(f"{path}, line {reader.line_num}: {error}") from error
+        raise TaskError(f"{path}, line {reader.reader.line_num}: {error}") from error
 
 
-def text_of(entry: dict[str, Any], name: str, path: Path, line: int) -> str:
+def text_of(entry: dict[str, Any], name: str, source: Path | str, line: int) -> str:
     """Return a field that must be a text.
 
     Raises:
@@ -97,5 +97,5 @@ def text_of(entry: dict[str, Any], name: str, path: Path, line: int) -> str:
     """
     if not isinstance(entry.get(name), str):
         found = f"{name!r} is a {type(entry[name]).__name__}" if name in entry else f"there is no {name!r}"
-        raise TaskError(f"{path}, line {line}: {found}; it must be a text")
+        raise TaskError(f"{source}, line {line}: {found}; it must be a text")
     return entry[name]

@@ -7,12 +7,12 @@ continues it up to one of ``task.until``, each filter makes an answer of the con
 
 import hashlib
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import ClassVar
 
-from dsbd.errors import PromptError
+from dsbd.errors import PromptError, TaskError
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
@@ -51,27 +51,45 @@ class Score:
 class Task(ABC):
     """One task. A subclass sets the class attributes, and says what is asked and how an answer is scored."""
 
-    name: ClassVar[str]
-    version: ClassVar[int]
+    name: str
+    version: int
     """Grows whenever the same answers would be scored otherwise, or other prompts be asked."""
-    until: ClassVar[tuple[str, ...]]
+    until: tuple[str, ...]
     """Texts that end an answer, and are no part of it; the end-of-text token does too."""
-    max_new_tokens: ClassVar[int]
-    metrics: ClassVar[Mapping[str, bool]]
+    max_new_tokens: int
+    metrics: Mapping[str, bool]
     """{metric: whether higher is better}; empty where a task has no right answers."""
-    main_metric: ClassVar[str | None]
-    filters: ClassVar[tuple[str, ...]] = ("none",)
+    main_metric: str | None
+    filters: tuple[str, ...] = ("none",)
     """The ways of taking an answer out of a continuation; the first is the main one."""
-    licence: ClassVar[str]
+    licence: str
     """The licence of the data."""
-    note: ClassVar[str] = ""
+    note: str = ""
     """What must stand beside any figure of this task, such as "on reconstructed databases"."""
-    cut_at: ClassVar[str] = " "
+    cut_at: str = " "
     """A passage is shortened to a whole number of parts that end here: words, or lines."""
 
-    @abstractmethod
+    def __init__(self, questions: Iterable[Question]) -> None:
+        """Take the questions, in the order in which they are asked.
+
+        Raises:
+            TaskError: there are none, or two have the same id.
+        """
+        self._questions = tuple(questions)
+        often = [id for id, count in Counter(question.id for question in self._questions).items() if count > 1]
+        if often or not self._questions:
+            wrong = f"several questions with the id {often[0]!r}; give each its own" if often else "no questions"
+            raise TaskError(f"the data of task {self.name} has {wrong}")
+
     def questions(self, limit: int | None = None) -> list[Question]:
-        """Return the first ``limit`` questions, or all of them, in an order that is the same everywhere and always."""
+        """Return the first ``limit`` questions, or all of them, in an order that is the same everywhere and always.
+
+        Raises:
+            TaskError: the limit is less than 1.
+        """
+        if limit is not None and limit < 1:
+            raise TaskError(f"limit is {limit}; give at least 1, or None for all questions")
+        return list(self._questions[:limit])
 
     @abstractmethod
     def score(self, question: Question, answer: str) -> Score:
@@ -129,14 +147,14 @@ def cut(text: str, until: Iterable[str]) -> str:
     return text[: min((place for end in until if (place := text.find(end)) >= 0), default=len(text))]
 
 
-def in_order(questions: Iterable[Question], limit: int | None = None) -> list[Question]:
-    """Return ``limit`` questions, or all, in the order of a hash of their ids: a random sample that never changes.
+def in_order(questions: Iterable[Question]) -> list[Question]:
+    """Return questions in the order of a hash of their ids, which is as good as random and never changes.
 
-    The first n are the same for every larger limit, and they come from everywhere in the data, not from its first
-    passage or database.
+    The first n are a random sample of all: they come from everywhere in the data, not from its first passage or
+    database.
     """
 
     def place(question: Question) -> bytes:
         return hashlib.sha256(f"{ORDER_SEED}:{question.id}".encode()).digest()
 
-    return sorted(questions, key=place)[:limit]
+    return sorted(questions, key=place)

@@ -4,13 +4,21 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dsbd.errors import TaskError
+from dsbd.tasks.gsm8k import Gsm8k
+from dsbd.tasks.mt_bench import MtBench
+from dsbd.tasks.own import OwnQuestions
 from dsbd.tasks.records import Task
 from dsbd.tasks.sql.library import Library
+from dsbd.tasks.squad import Squad
 from dsbd.tasks.stories import Stories
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
+    "gsm8k": Gsm8k,
+    "jsonl": OwnQuestions,
+    "mt_bench": MtBench,
     "sql": lambda data: Library("test", data),
     "sql_validation": lambda data: Library("validation", data),
+    "squad": Squad,
     "stories": lambda data: Stories(),
 }
 """{name: makes the task of a path or hub id; None for bundled data}."""

@@ -5,7 +5,7 @@ The openings are made by a small grammar from a seed, in words that the bundled 
 
 import hashlib
 from string import Template
-from typing import ClassVar
+from types import MappingProxyType
 
 from dsbd.assets import asset_path
 from dsbd.tasks.records import Question, Score, Task
@@ -41,25 +41,24 @@ OPENINGS = [
 
 
 class Stories(Task):
-    """Story openings: the bundled prompts first, then openings made by the grammar."""
+    """Story openings: the bundled prompts first, then openings made by the grammar. None has a right answer."""
 
     name = "stories"
     version = 1
     until = ()
     max_new_tokens = 128
-    metrics: ClassVar = {}
+    metrics = MappingProxyType({})
     main_metric = None
     licence = "Apache-2.0 (made for this project)"
 
-    def questions(self, limit: int | None = None) -> list[Question]:
-        """Return the openings; none has a right answer."""
+    def __init__(self) -> None:
         lines = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()
         openings = dict.fromkeys(line.strip() for line in lines if line.strip())
         number = 0
         while len(openings) < COUNT:
             openings.setdefault(_opening(number))
             number += 1
-        return [Question(f"story-{place}", text) for place, text in enumerate(openings)][:limit]
+        super().__init__(Question(f"story-{place}", text) for place, text in enumerate(openings))
 
     def score(self, question: Question, answer: str) -> Score:
         """Return no metric: a story has no right answer."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsbd.errors import PromptError
+from dsbd.errors import PromptError, TaskError
 from dsbd.tasks.records import Question, cut, in_order
 from dsbd.tasks.stories import Stories
 
@@ -56,9 +56,15 @@ def test_the_order_of_questions_is_fixed():
     questions = [Question(str(number), "") for number in range(20)]
     ordered = [question.id for question in in_order(questions)]
     assert ordered == [question.id for question in in_order(reversed(questions))]
-    assert [question.id for question in in_order(questions, 7)] == ordered[:7]
     assert ordered[:5] == ["7", "11", "4", "8", "17"]
 
 
 def test_a_question_is_a_cluster_of_its_own_unless_it_says_so():
     assert (Question("a", "").cluster, Question("a", "", cluster="b").cluster) == ("a", "b")
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_no_questions_is_an_error(limit):
+    """Catches a negative limit that leaves questions out at the end."""
+    with pytest.raises(TaskError, match=f"limit is {limit}; give at least 1"):
+        Stories().questions(limit)

@@ -109,7 +109,10 @@ def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documen
     ("arguments", "said"),
     [
         (["target", "--work", "w", "--data", "nowhere"], "holds no tinystories.txt.gz"),
-        (["target", "--work", "w", "--data", "d", "--mix", "poems=1"], "the parts of --recipe stories are stories, tales, books"),
+        (
+            ["target", "--work", "w", "--data", "d", "--mix", "poems=1"],
+            "the parts of --recipe stories are stories, tales, books",
+        ),
         (["target", "--work", "w", "--data", "d", "--mix", "stories"], "not PART=WEIGHT"),
         (["target", "--work", "w", "--data", "d", "--recipe", "sql"], "holds no train.jsonl.gz"),
         (["target", "--work", "w", "--data", "d", "--start", "s"], "--start s holds no target/config.json"),

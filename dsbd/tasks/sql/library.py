@@ -4,9 +4,9 @@ An answer is right if it gives the rows of the right query on the database and o
 same tables and other rows: luck on one database does not count.
 """
 
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
-from typing import ClassVar
+from types import MappingProxyType
 
 from dsbd.assets import asset_path
 from dsbd.errors import QueryError, TaskError
@@ -27,7 +27,7 @@ class Library(Task):
     version = 1
     until = ("\n", ";")
     max_new_tokens = 96
-    metrics: ClassVar = {"execution_accuracy": True, "exact_match": True}
+    metrics = MappingProxyType({"execution_accuracy": True, "exact_match": True})
     main_metric = "execution_accuracy"
     licence = "Apache-2.0 (made for this project)"
 
@@ -39,30 +39,18 @@ class Library(Task):
             folder: where PART.jsonl and databases/ are; the bundled ones if left out.
 
         Raises:
-            TaskError: a file is missing.
+            TaskError: a file is missing or damaged.
         """
-        self.folder = Path(folder) if folder is not None else asset_path("tasks/sql")
-        self.file = self.folder / f"{part}.jsonl"
-        self.databases = [self.folder / "databases" / f"{name}.sqlite" for name in DATABASES]
-        missing = [path for path in (self.file, *self.databases) if not path.is_file()]
+        home = Path(folder) if folder is not None else asset_path("tasks/sql")
+        file = home / f"{part}.jsonl"
+        self.databases = [home / "databases" / f"{name}.sqlite" for name in DATABASES]
+        missing = [path for path in (file, *self.databases) if not path.is_file()]
         if missing:
             raise TaskError(
                 f"task {self.name} needs {missing[0]}, which is not there; leave the path out for the bundled questions"
             )
+        super().__init__(in_order(_questions(file)))
         self._gold: dict[tuple[Path, str], list[Row]] = {}
-
-    def questions(self, limit: int | None = None) -> list[Question]:
-        """Return the questions. Their cluster is the skeleton of the right query: there is one database only."""
-        return self._questions[:limit]
-
-    @cached_property
-    def _questions(self) -> list[Question]:
-        read = []
-        for line, entry in json_lines(self.file):
-            ask, sql = text_of(entry, "prompt", self.file, line), text_of(entry, "sql", self.file, line)
-            kept = {name: text_of(entry, name, self.file, line) for name in KEPT}
-            read.append(Question(text_of(entry, "id", self.file, line), ask, (sql,), kept["skeleton"], kept))
-        return in_order(read)
 
     def score(self, question: Question, answer: str) -> Score:
         """Score by execution on all databases, and by the text of the query."""
@@ -93,3 +81,11 @@ class Library(Task):
                     f"the right query {right!r} fails on {database}: {error}; the files do not match"
                 ) from error
         return self._gold[database, right]
+
+
+def _questions(file: Path) -> Iterator[Question]:
+    """Read the questions. Their cluster is the skeleton of the right query: there is one database only."""
+    for line, entry in json_lines(file):
+        id, prompt, sql, *kept = (text_of(entry, name, file, line) for name in ("id", "prompt", "sql", *KEPT))
+        fields = dict(zip(KEPT, kept, strict=True))
+        yield Question(id, prompt, (sql,), fields["skeleton"], fields)

@@ -1,0 +1,144 @@
+"""SQuAD: the official normalisation and F1, the best of the right answers, and a passage that is cut."""
+
+import json
+from fractions import Fraction
+
+import pytest
+
+from dsbd.errors import TaskError
+from dsbd.tasks import squad
+from dsbd.tasks.records import Question
+from dsbd.tasks.squad import Squad
+from tests.tasks.scoring import chance, mean_score
+
+DATA = {
+    "data": [
+        {
+            "title": "Bridges",
+            "paragraphs": [
+                {
+                    "context": "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901.",
+                    "qas": [
+                        {"id": "a", "question": "Who built it?", "answers": ["the Hart brothers", "Hart brothers"]},
+                        {"id": "b", "question": "When was it built?", "answers": ["1850", "in 1850"]},
+                    ],
+                }
+            ],
+        },
+        {
+            "title": "Rivers",
+            "paragraphs": [
+                {
+                    "context": "The Lind is 300 km long.",
+                    "qas": [
+                        {"id": "c", "question": "How long is the Lind?", "answers": ["300 km"]},
+                        {"id": "d", "question": "Which river is 300 km long?", "answers": ["The Lind"]},
+                    ],
+                }
+            ],
+        },
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    data = json.loads(json.dumps(DATA))
+    for article in data["data"]:
+        for paragraph in article["paragraphs"]:
+            for asked in paragraph["qas"]:
+                asked["answers"] = [{"text": text, "answer_start": 0} for text in asked["answers"]]
+    file = tmp_path_factory.mktemp("squad") / "dev.json"
+    file.write_text(json.dumps(data), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
+def task(path):
+    return Squad(path)
+
+
+def test_right_answers_score_all_and_shuffled_ones_what_chance_gives(task):
+    """By chance each of 4 questions gets its own answer 1 time in 4; no two share a word."""
+    assert (mean_score(task), mean_score(task, metric="f1")) == (1.0, 1.0)
+    assert (chance(task), chance(task, "f1")) == pytest.approx((4 / 16, 4 / 16))
+
+
+@pytest.mark.parametrize(
+    ("answer", "references", "exact", "f1"),
+    [
+        ("the Hart Brothers.", ["Hart brothers"], 1, 1),
+        ("Hart", ["the Hart brothers"], 0, Fraction(2, 3)),
+        ("Hart", ["the Hart brothers", "Hart"], 1, 1),
+        ("a-b", ["ab"], 1, 1),
+        ("the U.S.", ["US"], 1, 1),
+        ("theatre", ["atre"], 0, 0),
+        ("x x y", ["x y y"], 0, Fraction(2, 3)),
+        ("x  y", ["x y"], 1, 1),
+        ("", ["x"], 0, 0),
+        ("the", ["a"], 1, 0),
+        ("x “y”", ["x y"], 0, Fraction(1, 2)),
+    ],
+)
+def test_scores_decided_by_hand(task, answer, references, exact, f1):
+    """The last two are quirks of the official scoring: no word is left to share, and only ASCII punctuation goes."""
+    scored = task.score(Question("q", "", tuple(references)), answer).metrics
+    assert scored == {"exact_match": exact, "f1": pytest.approx(float(f1))}
+
+
+def articles_first(text):
+    """A wrong variant: articles are taken out before punctuation, so "A." stays."""
+    words = [word for word in text.lower().split() if word not in ("a", "an", "the")]
+    return " ".join("".join(letter for letter in word if letter.isalnum()) for word in words)
+
+
+def case_kept(text):
+    return " ".join("".join(x for x in word if x.isalnum()) for word in text.split() if word.lower() != "the")
+
+
+@pytest.mark.parametrize("mutant", [articles_first, case_kept])
+def test_a_wrong_normalisation_is_caught(mutant, monkeypatch, task):
+    """Catches a test that every normalisation passes: each mutant changes a score."""
+    cases = [("the Hart", "hart"), ('"The" Hart', "hart"), ("x", "x")]
+    right = [task.score(Question("q", "", (gold,)), answer).metrics["exact_match"] for answer, gold in cases]
+    monkeypatch.setattr(squad, "_plain", mutant)
+    wrong = [task.score(Question("q", "", (gold,)), answer).metrics["exact_match"] for answer, gold in cases]
+    assert right == [1.0, 1.0, 1.0] != wrong
+
+
+def test_questions_of_one_passage_are_one_cluster(task):
+    clusters = {question.id: question.cluster for question in task.questions()}
+    assert clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
+    assert clusters["a"].startswith("Bridges/")
+
+
+def test_a_passage_is_cut_and_the_question_survives(task):
+    question = next(question for question in task.questions() if question.id == "a")
+    assert "The old bridge was built in 1850 by the Hart brothers. It fell in 1901.\nQuestion" in question.prompt
+    fitted = task.fit(question, lambda text: len(text.split()), len(question.prompt.split()) - 8)
+    assert fitted.startswith(squad.HEAD)
+    assert fitted.endswith("The old bridge was built in 1850\nQuestion: Who built it?\nAnswer:")
+
+
+def test_an_answer_is_the_first_line(task):
+    assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data.pop("data"), "not in the format of SQuAD"),
+        (lambda data: data["data"][0]["paragraphs"][0]["qas"][0].pop("answers"), "not in the format of SQuAD"),
+        (lambda data: data.update(data=[1]), "not in the format of SQuAD"),
+        (lambda data: data.update(data=[]), "no questions"),
+        (lambda data: data["data"][1]["paragraphs"][0]["qas"][0].update(id="a"), "several questions with the id 'a'"),
+        (lambda data: data["data"][0]["paragraphs"][0]["qas"][0].update(answers=[]), "'a' has no right answer"),
+    ],
+    ids=["no data", "no answers", "no article", "empty", "same id", "unanswerable"],
+)
+def test_damaged_data_is_an_error(change, message, path, tmp_path):
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    (tmp_path / "bad.json").write_text(json.dumps(data), encoding="utf-8")
+    with pytest.raises(TaskError, match=message):
+        Squad(tmp_path / "bad.json")
