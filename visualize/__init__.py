@@ -30,12 +30,14 @@ if TYPE_CHECKING:
     from visualize.figures.decode import width_figure as width_figure
     from visualize.figures.dynamic_width import dynamic_width_figure as dynamic_width_figure
     from visualize.figures.forest import forest_figure as forest_figure
+    from visualize.figures.forest_memory import forest_memory_figure as forest_memory_figure
     from visualize.figures.mask import mask_figure as mask_figure
     from visualize.figures.pareto import pareto_figure as pareto_figure
     from visualize.figures.quality_width import quality_width_figure as quality_width_figure
     from visualize.figures.scaling import scaling_figure as scaling_figure
     from visualize.figures.width_histogram import width_histogram_figure as width_histogram_figure
     from visualize.pages.bench_page import export_bench as export_bench
+    from visualize.pages.evaluation_page import export_evaluation as export_evaluation
     from visualize.pages.lesson_page import export_lesson as export_lesson
     from visualize.pages.site import export_site as export_site
     from visualize.pages.trace_page import export_html as export_html
@@ -57,6 +59,7 @@ _HOMES = {
     "embed_snippet": "embed.snippets",
     "export_bench": "pages.bench_page",
     "export_csv": "drawings.csv",
+    "export_evaluation": "pages.evaluation_page",
     "export_html": "pages.trace_page",
     "export_lesson": "pages.lesson_page",
     "export_mermaid": "drawings.mermaid",
@@ -65,6 +68,7 @@ _HOMES = {
     "export_text": "drawings.text",
     "export_tikz": "drawings.tikz",
     "forest_figure": "figures.forest",
+    "forest_memory_figure": "figures.forest_memory",
     "forest_mermaid": "drawings.mermaid",
     "forest_svg": "drawings.svg",
     "forest_text": "drawings.text",

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from benchmarks.twin import SHAPES
 from dsbd.models.pair import load_pair
+from tests.toy_pair import toy_pair
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -73,3 +75,43 @@ def test_the_scaling_script_sweeps_every_axis(toy_folders, tmp_path, capsys):
     assert [row["prompt_tokens"] for row in data["rows"] if row["axis"] == "prompt_tokens"] == [16] * 3
     assert report.stat().st_size > 1_000_000
     assert "measured / limit" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_acceptance_script_counts_every_layer(pair_flags, tmp_path, capsys):
+    output, report = tmp_path / "acceptance.json", tmp_path / "acceptance.html"
+    script("acceptance").main(
+        [*pair_flags, "--limit", "2", "--seeds", "2", "--max-new-tokens", "6", "--output", str(output),
+         "--report", str(report)]
+    )  # fmt: skip
+    data = json.loads(output.read_text())
+    assert [one["contender"] for one in data["tables"]] == ["dsbd defaults", "dsbd same-law"]
+    for one in data["tables"]:
+        counts = [sum(found["layers"] for found in one[panel]) for panel in ("by_layer", "by_position", "by_entropy")]
+        assert len(set(counts)) == 1
+        assert counts[0] > 0
+    assert report.stat().st_size > 1_000_000
+    assert "| entropy " in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_memory_script_measures_each_point_in_a_process(pair_flags, tmp_path, capsys):
+    output = tmp_path / "memory.json"
+    script("forest_memory").main([*pair_flags, "--contexts", "32", "--widths", "4", "--output", str(output)])
+    rows = json.loads(output.read_text())["rows"]
+    assert [(row["way"], row["nodes"]) for row in rows] == [
+        ("one row", 16), ("a cache per path", 16), ("a row per path", 16)
+    ]  # fmt: skip
+    assert all(row["peak_bytes"] is None or row["peak_bytes"] >= 0 for row in rows)
+    assert "keys and values MB" in capsys.readouterr().out
+
+
+def test_the_ways_of_the_memory_script_hold_what_they_say():
+    """Catches a rival whose copies are views of one cache: it would look as small as the one row."""
+    memory, target = script("forest_memory"), toy_pair().target
+    slot = 2 * 2 * 2 * 8 * 8  # keys and values, layers, heads, their dimensions, bytes of float64
+    with torch.inference_mode():
+        held = {name: way(target, 32, 4, 3) for name, way in memory.WAYS.items()}
+    assert held["a cache per path"] == 4 * (32 + 3) * slot
+    assert (32 + 4 * 3) * slot <= held["one row"] < held["a cache per path"]
+    assert held["a row per path"] == 0

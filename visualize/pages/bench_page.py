@@ -12,8 +12,7 @@ from dsbd.measure.bench.records import BenchSummary, bench_summary
 from visualize.figures.bench import Summary, plot_sweep, quality_figure, speed_figure, sweep_infos
 from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
 from visualize.files import write
-from visualize.pages.document import document, style
-from visualize.pages.plotly_script import plotly_origins, plotly_tag
+from visualize.pages.chart_document import chart_document, charts, require_plotly
 from visualize.pages.trace_page import copy_plotly
 
 TITLE = "DSBD bench"
@@ -35,14 +34,6 @@ COLUMNS = {
     "best_log_weight_per_token": ("best log-weight/token", 2),
 }
 
-_LOOK = """body { margin: 0 auto; max-width: 1080px; padding: 24px; background: #fffffe; color: #22272e;
-  font: 15px/1.5 ui-sans-serif, system-ui, sans-serif; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 4px 12px 4px 0; text-align: right; border-bottom: 1px solid #d8dde3; white-space: nowrap; }
-th:first-child { text-align: left; }
-pre { white-space: pre-wrap; }
-"""
 _BODY = """<main>
 <h1>{title}</h1>
 {notes}
@@ -71,28 +62,21 @@ def export_bench(summary: Summary, path: str | Path, *, plotly: Literal["inline"
 
 def bench_page(summary: Summary, *, plotly: Literal["inline", "beside"] = "inline") -> str:
     """Return the page as a string. Raises: ValueError for an unknown ``plotly``, or data that is no summary."""
-    if plotly not in ("inline", "beside"):
-        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
+    require_plotly(plotly)
     bench = bench_summary(summary)
     drawings = bench_figures(bench)
     figures = [figure for figure in drawings.values() if figure.data]
     absent = [name for name, figure in drawings.items() if not figure.data]
-    inline = plotly == "inline"
-    drawn = [
-        figure.to_html(full_html=False, include_plotlyjs=inline and place == 0, config={"displaylogo": False})
-        for place, figure in enumerate(figures)
-    ]
     settings = {row.contender: asdict(row.settings) for row in bench.contenders}
     facts = {"conditions": bench.conditions, "settings": settings}
     body = _BODY.format(
         title=TITLE,
         notes="".join(f"<p>{escape(note)}</p>" for note in _notes(bench, absent)),
         table=_table(bench),
-        figures="\n".join(drawn),
+        figures=charts(figures, plotly),
         conditions=escape(json.dumps(facts, indent=1, ensure_ascii=False)),
     )
-    head = [style(_LOOK), *([] if inline else [plotly_tag("beside")])]
-    return document(TITLE, body, head="\n".join(head), scripts=plotly_origins(plotly))
+    return chart_document(TITLE, body, plotly)
 
 
 def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
