@@ -18,31 +18,31 @@ class Ambiguity:
 
 VAGUE = {
     "authors": (
-        Ambiguity(("famous", "well-known", "celebrated"), ((0.5, ("prizes", ">", 3)), (0.3, ("prizes", ">", 1)), (0.2, ("prizes", ">", 5)))),
-        Ambiguity(("young", "contemporary"), ((0.5, ("born", ">", 1975)), (0.3, ("born", ">", 1965)), (0.2, ("born", ">", 1985)))),
+        Ambiguity(("famous", "well-known", "celebrated"), ((0.45, ("prizes", ">", 3)), (0.3, ("prizes", ">", 1)), (0.25, ("prizes", ">", 5)))),
+        Ambiguity(("young", "contemporary"), ((0.45, ("born", ">", 1975)), (0.3, ("born", ">", 1965)), (0.25, ("born", ">", 1985)))),
     ),
     "books": (
-        Ambiguity(("recent", "modern", "new"), ((0.5, ("year", ">", 2010)), (0.3, ("year", ">", 2000)), (0.2, ("year", ">", 2015)))),
-        Ambiguity(("old", "early", "vintage"), ((0.5, ("year", "<", 1970)), (0.3, ("year", "<", 1980)), (0.2, ("year", "<", 1960)))),
-        Ambiguity(("long", "thick"), ((0.5, ("pages", ">", 400)), (0.3, ("pages", ">", 300)), (0.2, ("pages", ">", 500)))),
-        Ambiguity(("short", "thin"), ((0.5, ("pages", "<", 200)), (0.3, ("pages", "<", 150)), (0.2, ("pages", "<", 250)))),
+        Ambiguity(("recent", "modern", "new"), ((0.45, ("year", ">", 2010)), (0.3, ("year", ">", 2000)), (0.25, ("year", ">", 2015)))),
+        Ambiguity(("old", "early", "vintage"), ((0.45, ("year", "<", 1970)), (0.3, ("year", "<", 1980)), (0.25, ("year", "<", 1960)))),
+        Ambiguity(("long", "thick"), ((0.45, ("pages", ">", 400)), (0.3, ("pages", ">", 300)), (0.25, ("pages", ">", 500)))),
+        Ambiguity(("short", "thin"), ((0.45, ("pages", "<", 200)), (0.3, ("pages", "<", 150)), (0.25, ("pages", "<", 250)))),
     ),
     "members": (
-        Ambiguity(("old", "elderly", "senior"), ((0.5, ("age", ">", 60)), (0.3, ("age", ">", 65)), (0.2, ("age", ">", 70)))),
-        Ambiguity(("young", "youthful"), ((0.5, ("age", "<", 25)), (0.3, ("age", "<", 30)), (0.2, ("age", "<", 20)))),
-        Ambiguity(("new", "recent"), ((0.5, ("joined", ">", 2018)), (0.3, ("joined", ">", 2020)), (0.2, ("joined", ">", 2015)))),
+        Ambiguity(("old", "elderly", "senior"), ((0.45, ("age", ">", 60)), (0.3, ("age", ">", 65)), (0.25, ("age", ">", 70)))),
+        Ambiguity(("young", "youthful"), ((0.45, ("age", "<", 25)), (0.3, ("age", "<", 30)), (0.25, ("age", "<", 20)))),
+        Ambiguity(("new", "recent"), ((0.45, ("joined", ">", 2018)), (0.3, ("joined", ">", 2020)), (0.25, ("joined", ">", 2015)))),
     ),
     "branches": (
-        Ambiguity(("big", "large"), ((0.5, ("staff", ">", 20)), (0.3, ("staff", ">", 25)), (0.2, ("staff", ">", 15)))),
-        Ambiguity(("old", "historic"), ((0.5, ("opened", "<", 1960)), (0.3, ("opened", "<", 1950)), (0.2, ("opened", "<", 1970)))),
+        Ambiguity(("big", "large"), ((0.45, ("staff", ">", 20)), (0.3, ("staff", ">", 25)), (0.25, ("staff", ">", 15)))),
+        Ambiguity(("old", "historic"), ((0.45, ("opened", "<", 1960)), (0.3, ("opened", "<", 1950)), (0.25, ("opened", "<", 1970)))),
     ),
     "loans": (
-        Ambiguity(("long", "lengthy"), ((0.5, ("days", ">", 30)), (0.3, ("days", ">", 40)), (0.2, ("days", ">", 20)))),
-        Ambiguity(("recent", "new"), ((0.5, ("taken", ">", 2020)), (0.3, ("taken", ">", 2018)), (0.2, ("taken", ">", 2016)))),
+        Ambiguity(("long", "lengthy"), ((0.45, ("days", ">", 30)), (0.3, ("days", ">", 40)), (0.25, ("days", ">", 20)))),
+        Ambiguity(("recent", "new"), ((0.45, ("taken", ">", 2020)), (0.3, ("taken", ">", 2018)), (0.25, ("taken", ">", 2016)))),
     ),
     "copies": (
-        Ambiguity(("cheap", "low-priced"), ((0.5, ("price", "<", 10)), (0.3, ("price", "<", 8)), (0.2, ("price", "<", 15)))),
-        Ambiguity(("expensive", "costly", "dear"), ((0.5, ("price", ">", 20)), (0.3, ("price", ">", 25)), (0.2, ("price", ">", 30)))),
+        Ambiguity(("cheap", "low-priced"), ((0.45, ("price", "<", 10)), (0.3, ("price", "<", 8)), (0.25, ("price", "<", 15)))),
+        Ambiguity(("expensive", "costly", "dear"), ((0.45, ("price", ">", 20)), (0.3, ("price", ">", 25)), (0.25, ("price", ">", 30)))),
     ),
 }
 """Table: adjectives without a number; the meaning is (column, operator, value)."""
@@ -61,16 +61,16 @@ SUPERLATIVES = {
     "books": (
         Ambiguity(
             ("most popular", "best loved", "favourite"),
-            ((0.6, ("COUNT", "loans", None, True)), (0.4, ("COUNT", "copies", None, True))),
+            ((0.55, ("COUNT", "loans", None, True)), (0.45, ("COUNT", "copies", None, True))),
         ),
         Ambiguity(
-            ("biggest", "largest"), ((0.6, ("", "books", "pages", True)), (0.4, ("COUNT", "copies", None, True)))
+            ("biggest", "largest"), ((0.55, ("", "books", "pages", True)), (0.45, ("COUNT", "copies", None, True)))
         ),
     ),
     "members": (
         Ambiguity(
             ("most active", "keenest", "busiest"),
-            ((0.6, ("COUNT", "loans", None, True)), (0.4, ("SUM", "loans", "days", True))),
+            ((0.55, ("COUNT", "loans", None, True)), (0.45, ("SUM", "loans", "days", True))),
         ),
         Ambiguity(
             ("most loyal", "most faithful", "top"),
@@ -92,16 +92,16 @@ SUPERLATIVES = {
         ),
     ),
     "loans": (
-        Ambiguity(("worst", "most serious"), ((0.6, ("", "loans", "fine", True)), (0.4, ("", "loans", "days", True)))),
+        Ambiguity(("worst", "most serious"), ((0.55, ("", "loans", "fine", True)), (0.45, ("", "loans", "days", True)))),
     ),
     "copies": (),
 }
 """Table: superlatives; the meaning is (aggregate, table, column, whether the greatest comes first)."""
 
 HEDGES = {
-    "since": Ambiguity(("since {}", "from {} on", "from {} onwards"), ((0.65, ">="), (0.35, ">"))),
-    "by": Ambiguity(("by {}", "up to {}", "until {}"), ((0.65, "<="), (0.35, "<"))),
-    "around": Ambiguity(("around {}", "about {}", "in or near {}"), ((0.6, 5), (0.4, 2))),
+    "since": Ambiguity(("since {}", "from {} on", "from {} onwards"), ((0.6, ">="), (0.4, ">"))),
+    "by": Ambiguity(("by {}", "up to {}", "until {}"), ((0.6, "<="), (0.4, "<"))),
+    "around": Ambiguity(("around {}", "about {}", "in or near {}"), ((0.55, 5), (0.45, 2))),
 }
 """Words before a year; the meaning is an operator, or how many years to each side."""
 
@@ -110,18 +110,18 @@ SHOW = {
     "books": ((0.45, ("title",)), (0.3, ("title", "year")), (0.25, ("title", "genre"))),
     "members": ((0.45, ("name",)), (0.3, ("name", "city")), (0.25, ("name", "age"))),
     "branches": ((0.45, ("name",)), (0.3, ("name", "city")), (0.25, ("name", "staff"))),
-    "copies": ((0.6, ("copy_id",)), (0.4, ("copy_id", "price"))),
-    "loans": ((0.6, ("loan_id",)), (0.4, ("loan_id", "days"))),
+    "copies": ((0.55, ("copy_id",)), (0.45, ("copy_id", "price"))),
+    "loans": ((0.55, ("loan_id",)), (0.45, ("loan_id", "days"))),
 }
 """Table: the columns meant where a question asks for rows and names no column ("Show the books in Greek.")."""
 
 ORIGIN = {
-    "members": ((0.6, ("members", "city")), (0.4, ("branches", "city"))),
-    "books": ((0.6, ("books", "language")), (0.4, ("authors", "country"))),
+    "members": ((0.55, ("members", "city")), (0.45, ("branches", "city"))),
+    "books": ((0.55, ("books", "language")), (0.45, ("authors", "country"))),
 }
 """Table: the column meant by "members from Oslo" and "Spanish books"."""
 
-REPEATS = ((0.6, True), (0.4, False))
+REPEATS = ((0.55, True), (0.45, False))
 """Whether each value is wanted once where a question asks for a column of few values ("List the genres of ...")."""
 
 

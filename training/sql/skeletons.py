@@ -106,6 +106,15 @@ def rows(draw: Draw, found: Phrase) -> Drawn:
     return text.replace("{n}", many), query(table, select, found.where, link=found.link)
 
 
+def shown(draw: Draw, table: str) -> tuple[str, tuple[Term, ...]]:
+    """Return words that ask for rows, and the columns meant: the name, or open."""
+    if draw.chance(0.5):
+        columns = draw.read(f"show.{table}")
+        assert isinstance(columns, tuple)
+        return draw.pick(VAGUE_ROWS), tuple(term(table, column) for column in columns)
+    return draw.pick(ROWS), (entity(table),)
+
+
 def filtered(*kinds: str, link: str = "AND") -> Callable[[Draw], Drawn]:
     """Return the skeleton of rows with filters of fixed kinds."""
     return lambda draw: rows(draw, phrase(draw, draw.pick(TABLE_WEIGHTS), kinds, link))
@@ -455,10 +464,12 @@ def parent_noun(draw: Draw, child: str, parent: str, words: str, found: Phrase, 
 def join_rows(draw: Draw) -> Drawn:
     child, parent, words, found = joined(draw)
     many = parent_noun(draw, child, parent, words, found, nouns(draw, child)[1])
-    how, choices = draw.chance(0.5), [ENTITY[child]] * 2 + [column for owner, column in values.AMOUNTS if owner == child]
-    column = ENTITY[child] if how else draw.pick(choices)
-    text = draw.pick(ROWS) if how else draw.pick(VALUES).replace("{c}", column_words(draw, child, column)[1])
-    return text.replace("{n}", many), query(child, (term(child, column),), found.where, (parent,))
+    if draw.chance(0.7):
+        text, select = shown(draw, child)
+    else:
+        column = numeric(draw, child)
+        text, select = draw.pick(VALUES).replace("{c}", column_words(draw, child, column)[1]), (term(child, column),)
+    return text.replace("{n}", many), query(child, select, found.where, (parent,))
 
 
 def join_two(filters: int) -> Callable[[Draw], Drawn]:
@@ -471,7 +482,8 @@ def join_two(filters: int) -> Callable[[Draw], Drawn]:
             raise Rejected
         many = f"{own.before} {parent_noun(draw, child, parent, words, found, nouns(draw, child)[1])}"
         where = (own.condition, *found.where)
-        return draw.pick(ROWS).replace("{n}", many), query(child, (entity(child),), where, (parent,))
+        text, select = shown(draw, child)
+        return text.replace("{n}", many), query(child, select, where, (parent,))
 
     return skeleton
 
@@ -501,7 +513,8 @@ def join_by_name(draw: Draw) -> Drawn:
     where = (condition(parent, ENTITY[parent], "=", value),)
     how = draw.rng.random()
     if how < 0.5:
-        return draw.pick(ROWS).replace("{n}", many), query(child, (entity(child),), where, (parent,))
+        text, select = shown(draw, child)
+        return text.replace("{n}", many), query(child, select, where, (parent,))
     if how < 0.7:
         return draw.pick(COUNTS).replace("{n}", many), query(child, (term(child, None, "COUNT"),), where, (parent,))
     column = numeric(draw, child)
@@ -682,7 +695,8 @@ def membership(negated: bool, inner_filters: int = 1, filters: int = 0) -> Calla
             return draw.pick(COUNTS).replace("{n}", many), query(owner, (term(owner, None, "COUNT"),), where)
         asked = draw.pick((ENTITY[owner], numeric(draw, owner)))
         if asked == ENTITY[owner]:
-            return draw.pick(ROWS).replace("{n}", many), query(owner, (entity(owner),), where)
+            text, select = shown(draw, owner)
+            return text.replace("{n}", many), query(owner, select, where)
         text = draw.pick(VALUES).replace("{c}", column_words(draw, owner, asked)[1])
         return text.replace("{n}", many), query(owner, (term(owner, asked),), where)
 
