@@ -1,16 +1,19 @@
 """How hard a query is, by the rule of Spider's official evaluation (github.com/taoyds/spider, evaluation.py).
 
-The rule counts, in the outermost SELECT only: clauses, nested queries, and what there is more than one of. Its quirks are
-part of it. A NOT before IN, LIKE, BETWEEN or EXISTS in WHERE or HAVING, and every AND or OR in HAVING, count as
+The rule counts, in the outermost SELECT only: clauses, nested queries, and what there is more than one of. Its quirks
+are part of it. A NOT before IN, LIKE, BETWEEN or EXISTS in WHERE or HAVING, and every AND or OR in HAVING, count as
 aggregates; an aggregate in HAVING or WHERE does not. A query in FROM counts as a table, not as nested.
 """
 
 from dataclasses import dataclass
 
-import sqlglot
-from sqlglot import expressions as sql
-
 from dsbd.errors import TaskError
+
+try:
+    import sqlglot
+    from sqlglot import expressions as sql
+except ImportError:
+    raise TaskError("the hardness of a query needs the package sqlglot; pip install 'dsbd[eval]'") from None
 
 LEVELS = ("easy", "medium", "hard", "extra")
 SET_OPERATIONS = (sql.Union, sql.Except, sql.Intersect)
