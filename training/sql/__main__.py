@@ -1,4 +1,4 @@
-"""Command line: `python -m training.sql {databases,questions,training,coverage}`."""
+"""Command line: `python -m training.sql {databases,questions,training,coverage,readings}`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from training.sql import files, rows, splits
+from training.sql import files, readings, rows, splits
 
 
 def positive(text: str) -> int:
@@ -29,6 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
     command.add_argument("--shards", type=positive, default=splits.SHARDS, help=f"shards of {splits.SHARD:,} examples")
     command = commands.add_parser("coverage", help="print how many questions of each skeleton the splits have")
     command.add_argument("--data", type=Path, required=True, help="folder of the three files")
+    commands.add_parser("readings", help="print the ambiguous wordings and the rates of their readings")
     return parser
 
 
@@ -38,6 +39,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if options.command == "coverage":
             print(files.coverage(options.data))
+            return 0
+        if options.command == "readings":
+            print(readings.table())
             return 0
         options.output.mkdir(parents=True, exist_ok=True)
         if options.command == "databases":

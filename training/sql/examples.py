@@ -62,7 +62,7 @@ def sensible(query: Query) -> bool:
     fixed = {one.term.column for one in query.where}
     if query.order and not query.order.aggregate and query.order.column in fixed:
         return False
-    if query.group in fixed or (query.distinct or query.other) and query.select[0].column in fixed:
+    if query.group in fixed or ((query.distinct or query.other) and query.select[0].column in fixed):
         return False
     exact = {one.term.column for one in query.where if one.operator in ("=", "IS NULL")}
     if any(term.column in (fixed if term.distinct else exact) for term in query.select if term.column):
@@ -84,7 +84,7 @@ def example(skeleton: str, seed: int, clause_count: int | None = None) -> Exampl
     """
     build = (SKELETONS.get(skeleton) or LONGER[skeleton])[1]
     try:
-        first = Draw(seed, ())
+        first = Draw(seed)
         question, gold = build(first)
         ambiguities = tuple(first.ambiguities)
         ways = list(itertools.product(*(range(len(RATES[name])) for name in ambiguities)))

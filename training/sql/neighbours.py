@@ -117,5 +117,5 @@ def neighbours(query: Query) -> Iterator[Query]:
         for name in SET_OPERATIONS:
             if name != query.combine:
                 yield replace(query, combine=name)
-        for one in neighbours(query.other):
-            yield replace(query, other=one)
+        for other_query in neighbours(query.other):
+            yield replace(query, other=other_query)

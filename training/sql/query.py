@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from training.sql.schema import chain
+from training.sql.schema import KEYS, chain
 
 
 class Rejected(Exception):  # noqa: N818 - a draw to throw away, not an error
@@ -82,8 +82,6 @@ def chained(main: str, others: list[str]) -> tuple[str, ...]:
 
 def joinable(first: str, second: str) -> bool:
     """Say whether two tables have a common column."""
-    from training.sql.schema import KEYS
-
     return (first, second) in KEYS or (second, first) in KEYS
 
 
@@ -95,7 +93,10 @@ def inner_queries(query: Query) -> list[Query]:
 
 def clauses(query: Query) -> int:
     """Return how many clauses a query has: joins, conditions, group, having, order with limit, set operation."""
-    own = len(query.tables) - 1 + len(query.where) + sum(
-        part is not None for part in (query.group, query.having, query.order, query.other)
+    own = (
+        len(query.tables)
+        - 1
+        + len(query.where)
+        + sum(part is not None for part in (query.group, query.having, query.order, query.other))
     )
     return own + sum(clauses(inner) for inner in inner_queries(query))

@@ -18,31 +18,66 @@ class Ambiguity:
 
 VAGUE = {
     "authors": (
-        Ambiguity(("famous", "well-known", "celebrated"), ((0.45, ("prizes", ">", 3)), (0.3, ("prizes", ">", 1)), (0.25, ("prizes", ">", 5)))),
-        Ambiguity(("young", "contemporary"), ((0.45, ("born", ">", 1975)), (0.3, ("born", ">", 1965)), (0.25, ("born", ">", 1985)))),
+        Ambiguity(
+            ("famous", "well-known", "celebrated"),
+            ((0.45, ("prizes", ">", 3)), (0.3, ("prizes", ">", 1)), (0.25, ("prizes", ">", 5))),
+        ),
+        Ambiguity(
+            ("young", "contemporary"),
+            ((0.45, ("born", ">", 1975)), (0.3, ("born", ">", 1965)), (0.25, ("born", ">", 1985))),
+        ),
     ),
     "books": (
-        Ambiguity(("recent", "modern", "new"), ((0.45, ("year", ">", 2010)), (0.3, ("year", ">", 2000)), (0.25, ("year", ">", 2015)))),
-        Ambiguity(("old", "early", "vintage"), ((0.45, ("year", "<", 1970)), (0.3, ("year", "<", 1980)), (0.25, ("year", "<", 1960)))),
-        Ambiguity(("long", "thick"), ((0.45, ("pages", ">", 400)), (0.3, ("pages", ">", 300)), (0.25, ("pages", ">", 500)))),
-        Ambiguity(("short", "thin"), ((0.45, ("pages", "<", 200)), (0.3, ("pages", "<", 150)), (0.25, ("pages", "<", 250)))),
+        Ambiguity(
+            ("recent", "modern", "new"),
+            ((0.45, ("year", ">", 2010)), (0.3, ("year", ">", 2000)), (0.25, ("year", ">", 2015))),
+        ),
+        Ambiguity(
+            ("old", "early", "vintage"),
+            ((0.45, ("year", "<", 1970)), (0.3, ("year", "<", 1980)), (0.25, ("year", "<", 1960))),
+        ),
+        Ambiguity(
+            ("long", "thick"), ((0.45, ("pages", ">", 400)), (0.3, ("pages", ">", 300)), (0.25, ("pages", ">", 500)))
+        ),
+        Ambiguity(
+            ("short", "thin"), ((0.45, ("pages", "<", 200)), (0.3, ("pages", "<", 150)), (0.25, ("pages", "<", 250)))
+        ),
     ),
     "members": (
-        Ambiguity(("old", "elderly", "senior"), ((0.45, ("age", ">", 60)), (0.3, ("age", ">", 65)), (0.25, ("age", ">", 70)))),
+        Ambiguity(
+            ("old", "elderly", "senior"), ((0.45, ("age", ">", 60)), (0.3, ("age", ">", 65)), (0.25, ("age", ">", 70)))
+        ),
         Ambiguity(("young", "youthful"), ((0.45, ("age", "<", 25)), (0.3, ("age", "<", 30)), (0.25, ("age", "<", 20)))),
-        Ambiguity(("new", "recent"), ((0.45, ("joined", ">", 2018)), (0.3, ("joined", ">", 2020)), (0.25, ("joined", ">", 2015)))),
+        Ambiguity(
+            ("new", "recent"),
+            ((0.45, ("joined", ">", 2018)), (0.3, ("joined", ">", 2020)), (0.25, ("joined", ">", 2015))),
+        ),
     ),
     "branches": (
-        Ambiguity(("big", "large"), ((0.45, ("staff", ">", 20)), (0.3, ("staff", ">", 25)), (0.25, ("staff", ">", 15)))),
-        Ambiguity(("old", "historic"), ((0.45, ("opened", "<", 1960)), (0.3, ("opened", "<", 1950)), (0.25, ("opened", "<", 1970)))),
+        Ambiguity(
+            ("big", "large"), ((0.45, ("staff", ">", 20)), (0.3, ("staff", ">", 25)), (0.25, ("staff", ">", 15)))
+        ),
+        Ambiguity(
+            ("old", "historic"),
+            ((0.45, ("opened", "<", 1960)), (0.3, ("opened", "<", 1950)), (0.25, ("opened", "<", 1970))),
+        ),
     ),
     "loans": (
-        Ambiguity(("long", "lengthy"), ((0.45, ("days", ">", 30)), (0.3, ("days", ">", 40)), (0.25, ("days", ">", 20)))),
-        Ambiguity(("recent", "new"), ((0.45, ("taken", ">", 2020)), (0.3, ("taken", ">", 2018)), (0.25, ("taken", ">", 2016)))),
+        Ambiguity(
+            ("long", "lengthy"), ((0.45, ("days", ">", 30)), (0.3, ("days", ">", 40)), (0.25, ("days", ">", 20)))
+        ),
+        Ambiguity(
+            ("recent", "new"), ((0.45, ("taken", ">", 2020)), (0.3, ("taken", ">", 2018)), (0.25, ("taken", ">", 2016)))
+        ),
     ),
     "copies": (
-        Ambiguity(("cheap", "low-priced"), ((0.45, ("price", "<", 10)), (0.3, ("price", "<", 8)), (0.25, ("price", "<", 15)))),
-        Ambiguity(("expensive", "costly", "dear"), ((0.45, ("price", ">", 20)), (0.3, ("price", ">", 25)), (0.25, ("price", ">", 30)))),
+        Ambiguity(
+            ("cheap", "low-priced"), ((0.45, ("price", "<", 10)), (0.3, ("price", "<", 8)), (0.25, ("price", "<", 15)))
+        ),
+        Ambiguity(
+            ("expensive", "costly", "dear"),
+            ((0.45, ("price", ">", 20)), (0.3, ("price", ">", 25)), (0.25, ("price", ">", 30))),
+        ),
     ),
 }
 """Table: adjectives without a number; the meaning is (column, operator, value)."""
@@ -92,7 +127,9 @@ SUPERLATIVES = {
         ),
     ),
     "loans": (
-        Ambiguity(("worst", "most serious"), ((0.55, ("", "loans", "fine", True)), (0.45, ("", "loans", "days", True)))),
+        Ambiguity(
+            ("worst", "most serious"), ((0.55, ("", "loans", "fine", True)), (0.45, ("", "loans", "days", True)))
+        ),
     ),
     "copies": (),
 }
@@ -139,3 +176,34 @@ def rates() -> dict[str, tuple[tuple[float, object], ...]]:
 
 
 RATES = rates()
+
+
+def described(meaning: object) -> str:
+    """Return a meaning in words of SQL."""
+    if isinstance(meaning, bool):
+        return "DISTINCT" if meaning else "all"
+    if isinstance(meaning, int):
+        return f"± {meaning} years"
+    if isinstance(meaning, tuple) and len(meaning) == 4:
+        aggregate, table, column, greatest = meaning
+        term = f"{aggregate}({column or '*'}) of {table}" if aggregate else f"{column}"
+        return f"{term}, {'greatest' if greatest else 'least'} first"
+    if isinstance(meaning, tuple) and len(meaning) == 3 and meaning[1] in ("<", ">"):
+        return " ".join(map(str, meaning))
+    return ", ".join(meaning) if isinstance(meaning, tuple) else str(meaning)
+
+
+def table() -> str:
+    """Return a Markdown table of every ambiguity, its words and its readings with their rates."""
+    words = {
+        f"{kind}.{owner}.{one.words[0]}": one.words
+        for kind, owners in (("vague", VAGUE), ("superlative", SUPERLATIVES))
+        for owner, ambiguities in owners.items()
+        for one in ambiguities
+    } | {f"hedge.{name}": one.words for name, one in HEDGES.items()}
+    lines = ["| ambiguity | words | readings |", "|---|---|---|"]
+    for name, found in RATES.items():
+        said = ", ".join(words.get(name, ())).replace("{}", "1990") or "(no words of its own)"
+        means = "; ".join(f"{rate:.0%} {described(meaning)}" for rate, meaning in found)
+        lines.append(f"| {name} | {said} | {means} |")
+    return "\n".join(lines)

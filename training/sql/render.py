@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from dataclasses import dataclass
 
@@ -91,7 +92,7 @@ def exists_text(condition: Condition, forms: Forms) -> str:
 def tables_text(tables: tuple[str, ...], forms: Forms) -> str:
     """Return the tables with their joins."""
     order = tables[::-1] if forms.joins_reversed else tables
-    joins = [f" JOIN {table} USING ({key(before, table)})" for before, table in zip(order, order[1:], strict=False)]
+    joins = [f" JOIN {table} USING ({key(before, table)})" for before, table in itertools.pairwise(order)]
     return order[0] + "".join(joins)
 
 
@@ -123,5 +124,3 @@ def all_forms(query: Query) -> set[str]:
         sql(query, Forms(**{name: bool(bits >> place & 1) for place, name in enumerate(names)}))
         for bits in range(2 ** len(names))
     }
-
-

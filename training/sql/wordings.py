@@ -63,7 +63,7 @@ BARE_TIMES = {
 }
 """Comparisons of years that stand without a verb."""
 
-AMOUNT_COMPARISONS = {
+AMOUNT_COMPARISONS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("authors", "prizes"): {
         "=": ("with {} prizes", "{who} won {} prizes", "with exactly {} prizes", "holding {} prizes"),
         ">": ("with more than {} prizes", "{who} won over {} prizes", "holding over {} prizes"),
@@ -118,7 +118,7 @@ AMOUNT_COMPARISONS = {
 }
 """Column of amounts: the words of each comparison."""
 
-LABEL_COMPARISONS = {
+LABEL_COMPARISONS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("authors", "country"): {
         "=": ("from {}", "{who} come from {}", "born in {}", "living in {}"),
         "!=": ("not from {}", "{who} do not come from {}", "from outside {}", "from anywhere but {}"),

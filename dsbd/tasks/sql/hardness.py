@@ -6,6 +6,7 @@ aggregates; an aggregate in HAVING or WHERE does not. A query in FROM counts as 
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 from dsbd.errors import TaskError
 
@@ -31,7 +32,7 @@ class Counts:
     """Which of these there is more than one of: aggregates, selected columns, conditions, columns of GROUP BY."""
 
 
-def parts(condition: sql.Expression | None) -> tuple[list[sql.Expression], list[str]]:
+def parts(condition: Any) -> tuple[list[Any], list[str]]:
     """Return the comparisons of a condition and the connectors between them."""
     if condition is None:
         return [], []
@@ -44,17 +45,17 @@ def parts(condition: sql.Expression | None) -> tuple[list[sql.Expression], list[
     return [condition], []
 
 
-def is_negated(comparison: sql.Expression) -> bool:
+def is_negated(comparison: Any) -> bool:
     """Say whether NOT stands in a comparison, as in NOT IN; IS NOT NULL is an operator of its own."""
     return isinstance(comparison, sql.Not) and not isinstance(comparison.this, sql.Is)
 
 
-def queries_in(comparison: sql.Expression) -> int:
+def queries_in(comparison: Any) -> int:
     """Return how many queries a comparison compares with; those inside them do not count."""
     return sum(isinstance(one, sql.Query) for one in comparison.walk(prune=lambda one: isinstance(one, sql.Query)))
 
 
-def has_aggregate(expression: sql.Expression) -> bool:
+def has_aggregate(expression: Any) -> bool:
     """Say whether an expression is an aggregate."""
     return expression.find(sql.AggFunc) is not None
 

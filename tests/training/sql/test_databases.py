@@ -1,0 +1,65 @@
+"""The library and its siblings: the committed files are what the script makes, and have what a test needs."""
+
+import sqlite3
+from collections import Counter
+
+import pytest
+
+from tests.training.sql.committed import FOLDER
+from training.sql import rows, values
+from training.sql.__main__ import main
+from training.sql.schema import KEYS, NULLABLE, TABLES
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, list[tuple]]:
+    return {table: connection.execute(f"SELECT * FROM {table}").fetchall() for table in TABLES}
+
+
+@pytest.mark.parametrize("name", rows.SEEDS)
+def test_the_committed_file_has_the_rows_that_the_script_makes(name):
+    path = FOLDER / "databases" / f"{name}.sqlite"
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    assert tables(connection) == rows.rows_of(rows.SEEDS[name])
+    assert path.stat().st_size < 60_000
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+    connection.close()
+
+
+def test_the_command_writes_the_same_rows(tmp_path):
+    assert main(["databases", "--output", str(tmp_path)]) == 0
+    assert sorted(path.stem for path in tmp_path.iterdir()) == sorted(rows.SEEDS)
+    connection = sqlite3.connect(tmp_path / "sibling-2.sqlite")
+    assert tables(connection) == rows.rows_of(rows.SEEDS["sibling-2"])
+    connection.close()
+
+
+def test_databases_differ_in_rows_but_not_in_the_words_of_their_columns():
+    found = [rows.rows_of(seed) for seed in rows.SEEDS.values()]
+    for table, columns in TABLES.items():
+        assert len({tuple(one[table]) for one in found}) == len(found)
+        for place, column in enumerate(columns):
+            words = {row[place] for one in found for row in one[table]} - {None}
+            if (table, column) in values.LABELS:
+                assert words == set(values.LABELS[table, column])
+            elif (table, column) in values.AMOUNTS:
+                low, high, step = values.AMOUNTS[table, column]
+                assert words <= set(range(low, high + 1, step))
+
+
+def test_the_main_database_has_unknowns_ties_and_frequent_words():
+    found = rows.rows_of(rows.SEEDS["library"])
+    assert len(KEYS) >= 3
+    for table, columns in TABLES.items():
+        assert 40 <= len(found[table]) <= 400
+        assert 4 <= len(columns) <= 7
+        for place, column in enumerate(columns):
+            cells = Counter(row[place] for row in found[table])
+            assert (cells[None] > 0) == ((table, column) in NULLABLE)
+            if column in ("name", "title"):
+                assert max(cells.values()) == 1
+            if (table, column) in values.LABELS:
+                known = [count for word, count in cells.items() if word is not None]
+                assert max(known) > 1.5 * min(known)
+            if (table, column) in values.AMOUNTS:
+                assert max(cells.values()) > 1
