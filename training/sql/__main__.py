@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from dsbd.errors import DsbdError
 from training.sql import files, readings, rows, splits
 
 
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
             files.write_questions(options.output)
         else:
             files.write_training(options.output, options.shards)
-    except OSError as error:
+    except (OSError, DsbdError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from dsbd.tasks.sql.hardness import hardness
 from training.sql.examples import Example, anonymous
 from training.sql.render import sql
 from training.sql.splits import COUNTS, SHARD, SHARDS, questions, training
@@ -45,7 +44,13 @@ def write_training(folder: Path, shards: int = SHARDS) -> None:
 
 
 def write_questions(folder: Path) -> None:
-    """Write validation and test; the forms that training has are drawn anew first."""
+    """Write validation and test; the forms that training has are drawn anew first.
+
+    Raises:
+        TaskError: the package that reads SQL for the hardness is not installed.
+    """
+    from dsbd.tasks.sql.hardness import hardness  # here, as the other commands do without its package
+
     print("drawing the training examples, to know their forms", file=sys.stderr)
     seen, taken = seen_in_training(), set()  # type: ignore[var-annotated]
     lines: dict[str, list[str]] = {VALIDATION: [], TEST: []}
