@@ -6,10 +6,11 @@ from typing import TypeVar
 
 from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.auto.trials import run_trials
+from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.law.beams import Node
-from dsbd.methods import DRAFTING_METHODS, resolve
+from dsbd.methods import DRAFTING_METHODS, has_auto, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import Observer, RunStart
@@ -91,6 +92,7 @@ def stream(
         SettingsError: ``until`` has an empty text, or is given with ``record``: a trace is of a whole decode.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
+        SettingsError: ``mjgd`` would have too many blocks to search.
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
@@ -117,7 +119,7 @@ def planning(
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
     prompt_ids = _checked_ids(pair, prompt, settings, chat)
-    if not _has_auto(settings):
+    if not has_auto(settings):
         return None
     with memory_errors(TRYING):
         return (yield from run_trials(pair, prompt_ids, settings, check_of(stop)))
@@ -149,6 +151,8 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
             f"method {settings.method} needs a draft model; load one, or use a method other than "
             f"{', '.join(sorted(DRAFTING_METHODS))}"
         )
+    if settings.method == "mjgd":
+        require_few_blocks(pair.target.vocabulary_size, settings.block)
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids
@@ -163,15 +167,10 @@ def _enough(until: Sequence[str], record: bool) -> Enough:
 
 
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:
-    if _has_auto(asked):
+    if has_auto(asked):
         with memory_errors(TRYING):
             asked = replace(asked, **_return_value(run_trials(pair, prompt_ids, asked, check)).values)
     return resolve(asked)
-
-
-def _has_auto(settings: DecodingSettings) -> bool:
-    """Return True if the method reads a field that is still ``auto``."""
-    return settings.method in DRAFTING_METHODS and settings.is_auto
 
 
 def _return_value(steps: Generator[object, None, Value]) -> Value:

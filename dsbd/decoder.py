@@ -3,16 +3,18 @@
 *Source:* the paper's Algorithm 1; docs/algorithm.md, *One iteration*.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
 from dsbd.clock import PhaseClock
 from dsbd.law.choices import Uniforms
-from dsbd.law.verify import verify
+from dsbd.law.joint import verify_joint
+from dsbd.law.verify import VerifiedLayer, verify
 from dsbd.observer import Observer, ObserverSet, RunStart
-from dsbd.score import score
+from dsbd.score import Scored, score
 from dsbd.session import Session, Snapshot
+from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check, Enough, never_enough, never_stop
 
 
@@ -39,13 +41,13 @@ def iterations(
         session.prefill()
     while not session.done:
         clock.start_iteration()
-        depth = min(session.depth.choose(), session.room - 1)
+        depth = min(session.depth.choose(), session.draft_room)
         with clock.phase("draft"):
             drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else []
         with clock.phase("score"):
             scored = score(session.target_row, session.beams, drafted, settings, generator)
         with clock.phase("verify"):
-            layers = verify(scored.forest, scored.next_tokens, settings, pair.eos, Uniforms(scored.uniforms))
+            layers = _decide(scored, settings, pair.eos)
         with clock.phase("commit"):
             iteration = session.commit(scored, layers)
         watching.on_iteration(iteration)
@@ -58,3 +60,10 @@ def iterations(
     result = session.result()
     watching.on_finish(result)
     yield session.snapshot(result)
+
+
+def _decide(scored: Scored, settings: ResolvedSettings, eos: Collection[int]) -> list[VerifiedLayer]:
+    choices = Uniforms(scored.uniforms)
+    if scored.best is None:
+        return verify(scored.forest, scored.next_tokens, settings, eos, choices)
+    return verify_joint(scored.forest, scored.best, scored.next_tokens, settings, eos, choices)

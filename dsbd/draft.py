@@ -8,7 +8,7 @@ others are inert: nothing is drafted below them. Slots that hold nothing, or a t
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -40,6 +40,7 @@ class DraftedLayer:
     chosen: torch.Tensor  # [W + C] index into the law's pairs: the slots, then the covers
     parents: torch.Tensor  # [W + C] slot of the layer above, or place of the input beam
     tokens: torch.Tensor  # [W + C]
+    best: torch.Tensor | None = None  # [2] for a joint test: slot of the best beam, and 1 if it reaches this layer
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Drafter:
                 above = len(beams) + (number - 2) * width if number > 1 else 0
                 tokens, parents = layer.tokens[:width], layer.parents[:width]
                 frontier = self._frontier(layer, frontier, self.row.feed(tokens, parents + above, (width,)))
-        return layers
+        return layers if self._settings.lossless else mark_best(layers, self._ends)
 
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
         settings, vocabulary = self._settings, frontier.logits.shape[1]
@@ -120,6 +121,38 @@ class Drafter:
             if independent:
                 log_multiplicities = equal.sum(dim=1).double().log()
         return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), log_multiplicities)
+
+
+def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[DraftedLayer]:
+    """Set ``best`` of every layer: the beam with the largest sum of raw draft log-probabilities.
+
+    The beams of the last layer compete, and those that end before it. Ties go to the shorter beam, then to the lower
+    slot. Nothing is copied to the host. *Source:* docs/algorithm.md, *Joint tests*.
+
+    Args:
+        layers: of a forest below one input beam, without cover nodes; W slots each.
+        ends: [vocabulary] bool, True for ids that end a beam.
+    """
+    last = len(layers) - 1
+    above = layers[0].law.log_probs.new_zeros(1)  # [slots above] sums; minus infinity where nothing stands below
+    finals = []
+    for number, layer in enumerate(layers):
+        exists = layer.law.probs[layer.chosen] > 0
+        sums = (above[layer.parents] + layer.law.log_probs[layer.chosen]).masked_fill(~exists, -torch.inf)
+        ended = ends[layer.tokens]
+        finals.append(sums if number == last else sums.masked_fill(~ended, -torch.inf))
+        above = sums.masked_fill(ended, -torch.inf)
+    flat, width = torch.cat(finals), finals[0].numel()
+    places = torch.arange(flat.numel(), device=flat.device)
+    winner = torch.where(flat == flat.max(), places, flat.numel()).min()
+    deepest, slot = winner // width, winner % width
+    marked = list[DraftedLayer]()
+    for number in range(last, -1, -1):
+        layer = layers[number]
+        reached = deepest >= number
+        marked.append(replace(layer, best=torch.stack([torch.where(reached, slot, 0), reached.long()])))
+        slot = torch.where(reached, layer.parents[slot], slot)
+    return marked[::-1]
 
 
 def joint_draft_law(

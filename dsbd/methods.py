@@ -2,14 +2,17 @@
 
 With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
 cache. Width one everywhere is speculative sampling of a chain. Temperature 0 without replacement keeps
-the best ``num_beams`` pairs of the joint law: beam search; a likely forest makes it speculative.
+the best ``num_beams`` pairs of the joint law: beam search; a likely forest makes it speculative. The joint test of
+``mjsd`` keeps no law (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
 """
 
 from typing import Any
 
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
-DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative"})
+DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative", "mjsd"})
+WITHOUT_AUTO = frozenset({"mjsd"})
+"""Drafting methods that take no ``auto``."""
 
 READS = {
     "dsbd": [
@@ -36,6 +39,8 @@ READS = {
     "speculative": ["draft_depth", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
     "sampling": ["temperature", "top_k", "top_p"],
     "greedy": [],
+    "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
+    "mjgd": ["block"],
 }
 """The fields each method reads, besides max_new_tokens, length_penalty and seed."""
 
@@ -68,15 +73,31 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
             return _resolved(settings, **_fixed_width(1))
         case "greedy":
             return _resolved(settings, **_fixed_width(1), temperature=0.0, top_k=1, top_p=1.0)
+        case "mjsd":
+            kept = _kept(settings, "joint_threshold", "draft_depth", "draft_width")
+            return _resolved(settings, **_joint(replacement=settings.temperature > 0) | kept)
+        case "mjgd":
+            asked = {"block": settings.block, "draft_depth": settings.block, "joint_threshold": 0.0}
+            return _resolved(settings, **_joint() | asked, temperature=0.0, top_k=1, top_p=1.0)
     raise AssertionError(f"method {settings.method} has no rule here")
 
 
+def has_auto(settings: DecodingSettings) -> bool:
+    """Return True if the method takes ``auto``, and a field still has it."""
+    return settings.method in DRAFTING_METHODS - WITHOUT_AUTO and settings.is_auto
+
+
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
-    return ResolvedSettings(**vars(settings) | implied)
+    unread = {"joint_threshold": DecodingSettings.joint_threshold, "block": DecodingSettings.block, "lossless": True}
+    return ResolvedSettings(**vars(settings) | unread | implied)
 
 
 def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
+
+
+def _joint(replacement: bool = True) -> dict[str, Any]:
+    return _fixed_width(1) | {"lossless": False, "replacement": replacement}
 
 
 def _fixed_width(width: int) -> dict[str, Any]:

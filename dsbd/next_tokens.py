@@ -78,7 +78,7 @@ class NextTokensOnDemand(_Named):
     @cached_property
     def _log_probs(self) -> list[float]:
         with torch.inference_mode():
-            own: list[float] = _log_probs(self._logits)[self._parents, self._tokens].tolist()
+            own: list[float] = token_log_probs(self._logits)[self._parents, self._tokens].tolist()
         return own
 
 
@@ -128,12 +128,13 @@ def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, tor
         tokens [rows, k], their raw log-probabilities [rows, k], and those of all tokens [rows, vocabulary].
         With top_k 0 every token, by id.
     """
-    log_probs = _log_probs(logits)
+    log_probs = token_log_probs(logits)
     if 0 < top_k < logits.shape[1]:
         tokens, best = distinct_top(log_probs, top_k)
         return tokens, best, log_probs
     return torch.arange(logits.shape[1], device=logits.device).expand(logits.shape), log_probs, log_probs
 
 
-def _log_probs(logits: torch.Tensor) -> torch.Tensor:
+def token_log_probs(logits: torch.Tensor) -> torch.Tensor:
+    """Return the raw log p(token | before) of every token, in single precision or, of double logits, in double."""
     return (logits if logits.dtype == torch.float64 else logits.float()).log_softmax(dim=-1)

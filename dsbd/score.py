@@ -15,6 +15,7 @@ import torch
 from dsbd.draft import DraftedLayer
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.joint import BestBeam
 from dsbd.models.rows import Row
 from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
 from dsbd.settings import ResolvedSettings
@@ -31,6 +32,10 @@ class Scored:
     """Raw log p_draft(token | parent) of each forest node, nats."""
     slots: list[Node | None]
     """The node of each slot fed to the target; None where a slot is a duplicate or inert."""
+    draft_slots: list[Node | None]
+    """The same for the slots of the draft model, which the drafts of the last layer were not fed to."""
+    best: BestBeam | None
+    """For a joint test: the draft's best beam. Its nodes are all that the target scores."""
 
 
 @torch.inference_mode()
@@ -43,13 +48,12 @@ def score(
 ) -> Scored:
     """Run the target over the input beams' last tokens and all forest slots, and copy the results once.
 
-    Slots are fed drafts first, layer by layer, then cover nodes, layer by layer.
+    Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
     """
     tokens, parents, sizes = _feed_of(layers, settings.draft_width, len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
-    trials = 0 if settings.forest == "likely" else len(layers) * settings.draft_width
-    count = trials + (len(layers) + 1) * settings.max_width
+    count = _uniforms_needed(len(layers), settings)
     uniforms = torch.rand(count, dtype=torch.float64, device=generator.device, generator=generator)
     parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
     next_tokens: NextTokens
@@ -60,6 +64,14 @@ def score(
         host = _Host([top_tokens, top_log_probs, log_probs[parents, tokens], *parts])
         next_tokens = NextTokensCopied(host.ints(), host.floats(), host.floats())
     return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
+
+
+def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
+    """Return one for each trial and each draw that there can be."""
+    if not settings.lossless:
+        return 1
+    trials = 0 if settings.forest == "likely" else depth * settings.draft_width
+    return trials + (depth + 1) * settings.max_width
 
 
 def is_at_hand(logits: torch.Tensor) -> bool:
@@ -74,6 +86,9 @@ def _feed_of(
     if not layers:
         none = torch.empty(0, dtype=torch.int64, device=device)
         return none, none, []
+    if layers[0].best is not None:
+        tokens = [layer.tokens[layer.best[:1]] for layer in layers if layer.best is not None]
+        return torch.cat(tokens), torch.arange(len(layers), device=device), [1] * len(layers)
     starts = [0] + [beams + number * width for number in range(len(layers) - 1)]
     parents = [layer.parents + start for layer, start in zip(layers, starts, strict=True)]
     covers = [above.numel() - width for above in parents]
@@ -89,6 +104,8 @@ def _feed_of(
 def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
     law = layer.law
     yield from (law.pairs, law.probs, law.log_probs, layer.chosen)
+    if layer.best is not None:
+        yield layer.best
 
 
 class _Host:
@@ -150,23 +167,38 @@ class _ForestBuilder:
         self.width, self.is_likely = settings.draft_width, settings.forest == "likely"
         self.is_ranked = settings.temperature == 0 and not settings.replacement
         self.may_repeat = settings.replacement and not self.is_likely
+        self.is_joint = not settings.lossless
         self.uniforms = host.floats().tolist()
         self.log_probs: dict[Node, float] = {}
 
     def build(self, depth: int) -> Scored:
         layers, draft_slots, cover_slots = list[ForestLayer](), list[Node | None](), list[Node | None]()
+        best_slots, fed_to_draft = list[Node | None](), 0
         above: Sequence[Node | None] = [beam.node for beam in self.beams]
         for _ in range(depth):
             drafted = _HostLayer.read(self.host, self.vocabulary)
             slots = self._slots(above, drafted)
             layer = self._layer(above, drafted, slots)
             layers.append(layer.as_likely() if self.is_likely else layer)
+            fed_to_draft = len(draft_slots)
             draft_slots += slots[: self.width]
             cover_slots += slots[self.width :]
             above = slots[: self.width]
-        nodes = draft_slots + cover_slots
+            if self.is_joint:
+                slot, reached = self.host.ints().tolist()
+                best_slots.append(slots[slot] if reached else None)
+        nodes = best_slots if self.is_joint else draft_slots + cover_slots
         self.next_tokens.name([*(beam.node for beam in self.beams), *nodes])
-        return Scored(Forest(self.beams, layers), self.next_tokens, self.uniforms, self.log_probs, nodes)
+        forest, best = Forest(self.beams, layers), self._best_beam(best_slots)
+        fed = draft_slots[:fed_to_draft]
+        return Scored(forest, self.next_tokens, self.uniforms, self.log_probs, nodes, fed, best)
+
+    def _best_beam(self, slots: Sequence[Node | None]) -> BestBeam | None:
+        nodes = [node for node in slots if node is not None]
+        if not nodes:
+            return None
+        target = [self.next_tokens.log_prob(node) for node in nodes]
+        return BestBeam(nodes, target, [self.log_probs[node] for node in nodes])
 
     def _slots(self, above: Sequence[Node | None], drafted: _HostLayer) -> list[Node | None]:
         """Return the node of each slot; None if an earlier slot is that node, or if there is no node.

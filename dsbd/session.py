@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import torch
 
+from dsbd.block_search import BlockSearch
 from dsbd.clock import PhaseClock
 from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
+from dsbd.law.verdicts import TAKEN
 from dsbd.law.verify import VerifiedLayer
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.pair import Pair
@@ -61,17 +63,24 @@ class Session:
         self.settings = start.settings
         self.beams = [Beam(start.root, 0.0)]
         self.target_row = new_row(start.pair.target, self._slots_expected(), check)
-        self.drafter: Drafter | None = None
-        if self.settings.draft_depth > 0 and start.pair.draft is not None:
-            ends = torch.zeros(start.pair.draft.vocabulary_size, dtype=torch.bool)
-            ends[[token for token in start.pair.eos if token < ends.numel()]] = True
-            row = new_row(start.pair.draft, self._slots_expected(), check)
-            self.drafter = Drafter(row, self.settings, ends.to(start.pair.device), generator)
+        self.drafter = self._new_drafter(generator, check)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
         self._finished: list[Hypothesis] = []
         self._length = 0
         self._iterations = 0
         self._counts: Counter[str] = Counter()
+
+    def _new_drafter(self, generator: torch.Generator, check: Check) -> Drafter | BlockSearch | None:
+        pair, settings = self._start.pair, self.settings
+        model = pair.target if settings.searches_blocks else pair.draft
+        if settings.draft_depth == 0 or model is None:
+            return None
+        ends = torch.zeros(model.vocabulary_size, dtype=torch.bool)
+        ends[[token for token in pair.eos if token < ends.numel()]] = True
+        ends = ends.to(pair.device)
+        if settings.searches_blocks:
+            return BlockSearch(model, ends, check)
+        return Drafter(new_row(model, self._slots_expected(), check), settings, ends, generator)
 
     def _slots_expected(self) -> int:
         """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
@@ -89,6 +98,11 @@ class Session:
         return self.settings.max_new_tokens - self._length
 
     @property
+    def draft_room(self) -> int:
+        """Return how many layers can be drafted: a token is drawn after them, unless the target searched them."""
+        return self.room if self.settings.searches_blocks else self.room - 1
+
+    @property
     def done(self) -> bool:
         """Return True if no beam is alive or the limit is reached."""
         return not self.beams or self.room == 0
@@ -102,8 +116,8 @@ class Session:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
-        if self.drafter is not None and scored.forest.layers:  # the last layer's drafts were not fed to the draft model
-            self.drafter.row.register(scored.slots[: (len(scored.forest.layers) - 1) * self.settings.draft_width])
+        if self.drafter is not None:
+            self.drafter.row.register(scored.draft_slots)
         self.depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         for layer in layers:
             self._count(layer)
@@ -162,7 +176,8 @@ class Session:
 
     def _stats(self, returned: DecodedBeam) -> Stats:
         counts, total, seconds = self._counts, self._clock.total_seconds, self._clock.seconds
-        tried = counts["accepted"] + counts["rejected"]
+        accepted = sum(counts[verdict] for verdict in TAKEN)
+        tried = accepted + counts["rejected"]
         return Stats(
             new_tokens=len(returned.token_ids),
             layers=self._length,
@@ -177,8 +192,8 @@ class Session:
             commit_seconds=total["commit"],
             tokens_per_second=self._length / (seconds - total["prefill"]),
             layers_per_iteration=self._length / self._iterations,
-            acceptance_rate=counts["accepted"] / tried if tried else None,
-            accepted=counts["accepted"],
+            acceptance_rate=accepted / tried if tried else None,
+            accepted=accepted,
             rejected=counts["rejected"],
             orphaned=counts["orphaned"],
             unneeded=counts["unneeded"],

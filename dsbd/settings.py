@@ -15,6 +15,8 @@ METHODS = (
     "speculative",
     "sampling",
     "greedy",
+    "mjsd",
+    "mjgd",
 )
 FORESTS = ("sampled", "likely")
 AUTO: Literal["auto"] = "auto"
@@ -82,6 +84,11 @@ class DecodingSettings:
     always draft_depth. ``draft_depth="auto"`` fills it in."""
     continuation: float = 0.7
     """With depth_costs: how often a draft layer is expected to let verification go on, at the start. 0 to 1."""
+    joint_threshold: float = 0.5
+    """``mjsd`` accepts the longest beginning of the draft's best beam whose tokens, taken together, the target finds at
+    least this many times as likely as the draft model. Above 1 nothing is accepted. 0 to 1e+300."""
+    block: int = 2
+    """``mjgd`` decides this many tokens at once. 1 to 3."""
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -103,9 +110,13 @@ class DecodingSettings:
         self._number("temperature", 0.0, 100.0)
         self._number("top_p", 0.0, 1.0, above=True)
         self._number("length_penalty", -10.0, 10.0)
+        self._number("joint_threshold", 0.0, 1e300)
+        self._integer("block", 1, 3)
         self._boolean("replacement")
         self._boolean("landing")
         self._costs()
+        if self.method == "mjsd" and AUTO in (self.draft_depth, self.draft_width):
+            raise SettingsError("draft_depth or draft_width is 'auto'; mjsd takes whole numbers")
         if self.max_width is not None and self.max_width < self.min_width:
             raise SettingsError(
                 f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
@@ -179,6 +190,13 @@ class ResolvedSettings(DecodingSettings):
     draft_width: int = 6
     max_width: int = 6
     cover_width: int = 0
+    lossless: bool = True
+    """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
+
+    @property
+    def searches_blocks(self) -> bool:
+        """True where the target itself searches the best block, and no token follows it."""
+        return self.method == "mjgd"
 
     def __post_init__(self) -> None:
         super().__post_init__()

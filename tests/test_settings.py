@@ -32,6 +32,8 @@ def test_defaults_are_the_public_ones():
         top_p=1.0,
         length_penalty=1.0,
         seed=0,
+        joint_threshold=0.5,
+        block=2,
     )
 
 
@@ -61,6 +63,10 @@ def test_defaults_are_the_public_ones():
         ("top_p", 0),
         ("top_p", 1.1),
         ("length_penalty", 11),
+        ("joint_threshold", -0.1),
+        ("joint_threshold", math.inf),
+        ("block", 0),
+        ("block", 4),
         ("seed", -1),
         ("seed", 2**63),
     ],
@@ -90,7 +96,8 @@ def test_every_method_resolves_to_itself_again():
     for method in METHODS:
         plan = resolve(DecodingSettings(method=method, num_beams=3, draft_width=5, min_width=2))
         assert resolve(plan) == plan
-        assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS)
+        assert (plan.draft_depth > 0) == (method in DRAFTING_METHODS or method == "mjgd")
+        assert plan.lossless == (method not in ("mjsd", "mjgd"))
 
 
 def test_the_table_of_fields_names_real_fields():
@@ -116,6 +123,8 @@ def test_fields_outside_the_table_do_not_change_the_plan(method):
         "temperature": 0.5,
         "top_k": 7,
         "top_p": 0.5,
+        "joint_threshold": 0.9,
+        "block": 3,
     }
     ignored = {name: value for name, value in other.items() if name not in READS[method]}
     plain, changed = resolve(DecodingSettings(method=method)), resolve(DecodingSettings(method=method, **ignored))

@@ -14,7 +14,7 @@ from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.auto.trials import known_plans
 from dsbd.errors import DsbdError
 from dsbd.measure.comparison import Progress, compare
-from dsbd.methods import DRAFTING_METHODS
+from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
@@ -101,7 +101,7 @@ class Engine:
             raise failed
 
     def _known(self, settings: DecodingSettings) -> Plan | None:
-        return known_plans(self.pair).get(plan_key(settings)) if _is_planned(settings) else None
+        return known_plans(self.pair).get(plan_key(settings)) if has_auto(settings) else None
 
     def _remember(self, made: MadePlan) -> None:
         known_plans(self.pair)[plan_key(made.settings)] = made.plan
@@ -174,11 +174,6 @@ class Engine:
         return self._loan(each, runs + 1, self.limits.compare_seconds)
 
     def _loan(self, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
-        trials = sum(TRIAL_SECONDS for one in each if _is_planned(one) and self._known(one) is None)
+        trials = sum(TRIAL_SECONDS for one in each if has_auto(one) and self._known(one) is None)
         tokens = sum(one.max_new_tokens for one in each) * times
         return min(longest, SECONDS_TO_START + trials + int(SECONDS_PER_TOKEN * tokens))
-
-
-def _is_planned(settings: DecodingSettings) -> bool:
-    """True where ``auto`` is to be resolved by trials."""
-    return settings.method in DRAFTING_METHODS and settings.is_auto

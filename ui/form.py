@@ -20,6 +20,8 @@ METHOD_LABELS = {
     "speculative": "Speculative sampling",
     "sampling": "Sampling",
     "greedy": "Greedy",
+    "mjsd": "Joint test, MJSD (keeps no law)",
+    "mjgd": "Best blocks, MJGD (keeps no law)",
 }
 
 
@@ -59,6 +61,16 @@ FIELDS = (
         0.05,
         main=True,
     ),
+    Field(
+        "joint_threshold",
+        "Joint threshold",
+        "Keep guesses that the large model finds together so many times as likely; keeps no law",
+        0,
+        1.05,
+        0.05,
+        main=True,
+    ),
+    Field("block", "Block", "Tokens decided at once; tries every block, so for small vocabularies", 1, 3, main=True),
     Field("num_beams", "Beams", "How many versions of the text to keep", 1, 16, main=True),
     Field("seed", "Seed", "The same seed gives the same text", 0, 2**31 - 1, None, main=True),
     Field("min_width", "Least width", "Versions to keep at least after every token", 1, 8),

@@ -1,7 +1,7 @@
 /* The running text. Tokens are untrusted: they enter the page through textContent only. */
 const {follow, make} = globalThis.DsbdPage;
 const line = element.querySelector(".running-line");
-const WORDS = {accepted: "accepted", recovered: "recovered", fresh: "fresh", bonus: "bonus"};
+const WORDS = {accepted: "accepted", carried: "carried", recovered: "recovered", fresh: "fresh", bonus: "bonus"};
 
 follow(props, watch, (message, text) => {
   const parts = [make("span", "text-prompt", text.prompt)];

@@ -30,14 +30,17 @@ def run(parsed: argparse.Namespace) -> int:
     trace = Trace.load(parsed.file)
     signed = _is_signed(trace, parsed) if parsed.public_key else None
     report = verify_trace(trace, list_sealed=True)
+    lossless = trace.settings.lossless
     if parsed.json:
-        print_json({**asdict(report), "signed": signed})
+        print_json({**asdict(report), "lossless": lossless, "signed": signed})
     else:
         if report.passed:
             print(f"all {report.checks} decisions and identities follow")
             print("sealed by the digest only:", *report.sealed, sep="\n  ")
         else:
             print(f"does not follow: {report.failure}")
+        if not lossless:
+            print(f"method {trace.settings.method} keeps no law: what follows is its own test, not the target's law")
         if signed is not None:
             print(f"the signature is {'good' if signed else 'not of this trace and key'}")
     return OK if report.passed and signed is not False else CHECK_FAILED

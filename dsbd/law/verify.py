@@ -27,6 +27,17 @@ TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 """Gives the target's next tokens after each of some nodes."""
 
 
+class JointSums(NamedTuple):
+    """What a joint test compares at one token of the draft's best beam; nats.
+
+    The fields mean what those of ``dsbd.tracing.records.JointSums`` mean.
+    """
+
+    target: float
+    draft: float
+    threshold: float
+
+
 class TriedDraft(NamedTuple):
     """One draft and its verdict. The fields mean what those of ``dsbd.tracing.records.Trial`` mean."""
 
@@ -39,6 +50,7 @@ class TriedDraft(NamedTuple):
     S: float | None = None
     acceptance: float | None = None
     uniform: float | None = None
+    joint: JointSums | None = None
 
 
 class DrawnBeam(NamedTuple):

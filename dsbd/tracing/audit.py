@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dsbd.depth import DepthPolicy
 from dsbd.methods import resolve
 from dsbd.tracing.checks import BrokenError, Checks
+from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
 from dsbd.tracing.law_audit import LawAudit
 from dsbd.tracing.layer_audit import LayerAudit
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, path_to
@@ -137,21 +138,27 @@ class _IterationAudit:
         start = audit.checks.place
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = self.settings.max_new_tokens - audit.length
-        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - 1))
+        most = room if self.settings.searches_blocks else room - 1
+        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), most))
         self.same("layers are present", last > 0, True)
         self.laws.forest()
+        kind_of_audit = LayerAudit
+        if not self.settings.lossless:
+            kind_of_audit = JointLayerAudit
+            JointAudit(audit.checks, self.settings, iteration).run()
         for number, layer in enumerate(iteration.layers, 1):
             audit.checks.place = f"{start}, layer {number}"
             self.same("layer number", layer.layer, number)
             self.same("alive beams", layer.alive, [beam.node for beam in alive])
             self.laws.layer(layer, alive)
-            deciding = LayerAudit(audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights)
+            deciding = kind_of_audit(audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights)
             alive = deciding.run()
             audit.finished |= deciding.finished
             self.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
         audit.checks.place = start
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
-            self.same(f"every {kind} has its layer", all(1 <= item.layer <= last for item in items), True)
+            deepest = last if kind == "draw" or self.settings.lossless else iteration.draft_depth
+            self.same(f"every {kind} has its layer", all(1 <= item.layer <= deepest for item in items), True)
         outcomes = [layer.outcome for layer in iteration.layers]
         passed = sum(outcome in ("passed", "landed") for outcome in outcomes)
         audit.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")

@@ -99,7 +99,7 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
     for item in items:
         if depth.get(item.node) != item.layer:
             _damaged(f"{where}: a trial or draw of layer {item.layer} names node {item.node}, which is not in it")
-        if item.layer > len(iteration.layers):
+        if item.layer > len(iteration.layers) and not (isinstance(item, Trial) and item.joint):
             _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
     for number, layer in enumerate(iteration.layers, 1):
         _check_layer(layer, number, where, known)

@@ -75,7 +75,8 @@ class LawAudit:
         for number in range(1, max([self.iteration.draft_depth, *self.of_layer]) + 1):
             nodes = [node for node in self.of_layer.get(number, []) if node.kind != "drawn"]
             self._counts(number, nodes, len(sources))
-            is_known = number == 1 or number - 1 in tried or self.is_likely or not self.settings.replacement
+            is_known = number == 1 or self.is_likely or not self.settings.replacement
+            is_known = is_known or (self.settings.lossless and number - 1 in tried)
             for node in nodes:
                 if node.draft_log_prob is None:
                     sources.setdefault(node.id, -math.inf)
@@ -186,7 +187,7 @@ class LawAudit:
         if kinds["drafted"] + kinds["cover"] + ENDS * beams < pairs and (self.keeps_all or not self.is_likely):
             checks.same(f"cover nodes of layer {number}", kinds["cover"], asked[1])
         trials = [trial.node for trial in self.iteration.trials if trial.layer == number]
-        if trials and not self.is_likely:
+        if trials and not self.is_likely and settings.lossless:
             drafted = {node.id for node in nodes if node.kind == "drafted"}
             checks.same(f"nodes tried in layer {number}", set(trials), drafted)
             if not settings.replacement and settings.draft_width <= pairs and (

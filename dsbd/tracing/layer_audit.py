@@ -53,6 +53,7 @@ class LayerAudit:
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
         self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
+        self.is_last = layer.layer == len(iteration.layers)
         self.is_greedy = ranks_are_greedy(settings)
         self.state = _Residual()
         self.finished: dict[int, InputBeam] = {}
@@ -91,6 +92,7 @@ class LayerAudit:
         node, name = self.own.get(trial.node), f"trial of node {trial.node}"
         if node is None or node.kind != "drafted" or node.draft_prob is None:
             self.checks.broken(f"{name}: it is not a draft of this layer")
+        self.checks.same(f"joint sums, {name}", trial.joint, None)
         rest = 1.0  # of Q, less the earlier drafts
         if not self.settings.replacement and not self.is_greedy:
             rest -= state.drafted_mass
@@ -206,12 +208,12 @@ class LayerAudit:
         self.checks.same("finished beams", layer.finished, ended)
         self.finished = {beam.node: beam for beam in layer.beams if beam.node in ended}
         living = [beam for beam in layer.beams if beam.node not in ended]
-        all_land = self.settings.landing and all(draw.landed or nodes[draw.node].ends for draw in self.draws)
-        if not living:
-            outcome = "finished"
-        elif layer.kind == "bonus":
-            outcome = "bonus"
-        else:
-            outcome = ("landed" if all_land else "short") if self.draws else "passed"
-        self.checks.same("outcome", layer.outcome, outcome)
+        self.checks.same("outcome", layer.outcome, self._outcome() if living else "finished")
         return living
+
+    def _outcome(self) -> str:
+        """Where a beam lives on."""
+        if self.layer.kind == "bonus":
+            return "bonus"
+        all_land = self.settings.landing and all(draw.landed or self.nodes[draw.node].ends for draw in self.draws)
+        return ("landed" if all_land else "short") if self.draws else "passed"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dsbd.law.beams import Node as BeamNode
+from dsbd.law.verdicts import TAKEN
 from dsbd.law.verify import VerifiedLayer
 from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.results import ITERATION_PHASES
@@ -19,6 +20,7 @@ from dsbd.tracing.records import (
     Draw,
     InputBeam,
     Iteration,
+    JointSums,
     KeptSlots,
     Layer,
     ModelRecord,
@@ -44,6 +46,11 @@ REASONS = {
     "rejected": "the uniform is not below P'/Q",
     "orphaned": "its parent is not alive",
     "unneeded": "the layer already had its width",
+}
+JOINT_REASONS = {
+    "accepted": "the beam up to it reaches the threshold",
+    "carried": "the beam up to it does not reach the threshold, but a longer beginning does",
+    "rejected": "neither the beam up to it nor a longer beginning reaches the threshold",
 }
 PairProbs = dict[tuple[BeamNode, int], float]
 
@@ -113,6 +120,8 @@ class _IterationWriter:
         self.piece = recorder._piece
         self.eos = recorder._start.pair.eos
         self.nodes: list[Node] = []
+        self.scored = {node for node in raw.scored.slots if node is not None}
+        self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
         self.draft_probs = [_pair_probs(layer.law) for layer in raw.scored.forest.layers]
 
     def write(self) -> Iteration:
@@ -127,7 +136,7 @@ class _IterationWriter:
             draft_depth=len(raw.scored.forest.layers),
             nodes=self.nodes,
             layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
-            trials=[trial for number, layer in enumerate(raw.layers, 1) for trial in self._trials(number, layer)],
+            trials=[trial for layer in raw.layers for trial in self._trials(layer)],
             draws=[draw for number, layer in enumerate(raw.layers, 1) for draw in self._draws(number, layer)],
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
@@ -143,16 +152,26 @@ class _IterationWriter:
             drafts = dict.fromkeys(layer.drafts)
             for node in (*drafts, *layer.covers):
                 kind: NodeKind = "drafted" if node in drafts else "cover"
-                target, draft = self.raw.scored.next_tokens.log_prob(node), self.raw.scored.draft_log_probs[node]
+                target, draft = self._target_log_prob(node), self.raw.scored.draft_log_probs[node]
                 probs = self._target_prob(number, node), self.draft_probs[number - 1].get(_content(node), 0.0)
                 self._add(node, number, kind, (_finite(target), _finite(draft)), probs)
+
+    def _target_log_prob(self, node: BeamNode) -> float:
+        """Return the log-probability of a forest node; minus infinity if the target neither scored nor drew it."""
+        if node in self.scored:
+            return self.raw.scored.next_tokens.log_prob(node)
+        return self._row_log_prob(node) if node in self.drawn else -np.inf
+
+    def _row_log_prob(self, node: BeamNode) -> float:
+        """Return the log-probability of a node that was drawn, from the row after its parent."""
+        assert node.parent is not None
+        (row,) = self.raw.scored.next_tokens([node.parent])
+        return float(row.log_probs[row.tokens == node.token][0])
 
     def _drawn_nodes(self, number: int, layer: VerifiedLayer) -> None:
         for draw in layer.draws:
             if draw.node not in self.ids:
-                assert draw.node.parent is not None
-                (row,) = self.raw.scored.next_tokens([draw.node.parent])
-                target = float(row.log_probs[row.tokens == draw.node.token][0])
+                target = self._row_log_prob(draw.node)
                 self._add(draw.node, number, "drawn", (target, None), (draw.target_prob, None))
 
     def _add(
@@ -208,7 +227,7 @@ class _IterationWriter:
             target_support=layer.law.support,
             width=len(layer.draws) if width is None else width.width,
             width_reason="bonus" if width is None else width.reason,
-            accepted=sum(trial.verdict == "accepted" for trial in layer.trials),
+            accepted=sum(trial.verdict in TAKEN for trial in layer.trials),
             outcome=layer.outcome,
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
@@ -235,20 +254,25 @@ class _IterationWriter:
             )
         return rows
 
-    def _trials(self, number: int, layer: VerifiedLayer) -> list[Trial]:
+    def _layer_of(self, node: BeamNode) -> int:
+        """Return the layer of a forest node; a joint test tries nodes below the last layer that came out, too."""
+        return node.length - self.raw.input_beams[0].node.length
+
+    def _trials(self, layer: VerifiedLayer) -> list[Trial]:
         return [
             Trial(
-                layer=number,
+                layer=self._layer_of(trial.node),
                 order=trial.order,
                 node=self.ids[trial.node],
                 verdict=trial.verdict,
-                reason=REASONS[trial.verdict],
+                reason=(REASONS if trial.joint is None else JOINT_REASONS)[trial.verdict],
                 draft_prob=trial.draft_prob,
                 residual_prob=trial.residual_prob,
                 c=trial.c,
                 S=trial.S,
                 acceptance=trial.acceptance,
                 uniform=trial.uniform,
+                joint=None if trial.joint is None else JointSums(_finite(trial.joint.target), *trial.joint[1:]),
             )
             for trial in layer.trials
         ]

@@ -98,7 +98,8 @@ class Node:
     ends: bool
     """True for an end-of-sequence token: the beam is then a finished hypothesis."""
     target_log_prob: float | None
-    """Raw log p(token | parent) under the target, nats; None if it is minus infinity."""
+    """Raw log p(token | parent) under the target, nats; None if it is minus infinity, or not known: in a joint test the
+    target scores the best beam only."""
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
@@ -109,8 +110,22 @@ class Node:
 
 
 @dataclass(frozen=True, config=STRICT)
+class JointSums:
+    """What a joint test compares at one token of the draft's best beam: both models' sums of raw log-probabilities.
+
+    The sums run from below the input beam to this token, in nats. The beginning of the beam up to it passes if
+    min(1, exp(target - draft)) reaches the threshold.
+    """
+
+    target: float | None
+    """None if it is minus infinity."""
+    draft: float
+    threshold: float
+
+
+@dataclass(frozen=True, config=STRICT)
 class Trial:
-    """The test of one draft. Duplicates of a node have a trial each.
+    """The test of one draft. Duplicates of a node have a trial each; a joint test tries the draft's best beam only.
 
     With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
     max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
@@ -131,6 +146,8 @@ class Trial:
     acceptance: Probability | None
     uniform: float | None
     """The random number; the draft is accepted if it is below ``acceptance``. None if no random number was needed."""
+    joint: JointSums | None = None
+    """In a joint test: the sums behind ``acceptance``, which is then min(1, exp(target - draft)); else None."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -193,7 +210,8 @@ class Layer:
     """How many drafts were accepted."""
     outcome: Outcome
     """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification
-    went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more."""
+    went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
+    block: the last layer of a block that the target searched itself."""
     beams: Listed[InputBeam]
     """The beams that this layer yielded, finished ones included."""
     finished: Listed[int]

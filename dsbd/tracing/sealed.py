@@ -30,6 +30,8 @@ def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
     for field in fields(ResolvedSettings):
         value = getattr(trace.settings, field.name)
         for other in _others(field.name, value, trace.settings):
+            if other == value:
+                continue
             try:
                 settings = replace(trace.settings, **{field.name: other})
             except SettingsError:
@@ -84,6 +86,11 @@ def _record(trace: Trace) -> Iterator[str]:
     lost = sum(node.target_prob == 0 and node.target_log_prob is not None for node in nodes)
     if lost:
         yield f"target_log_prob of {_many(lost, 'node')} without a probability, as far as they stay the least likely"
+    beside = sum(node.target_log_prob is None for node in nodes)
+    if beside and not trace.settings.lossless:
+        yield f"target_log_prob of {_many(beside, 'node')} that the target did not score or finds impossible"
+    if trace.settings.searches_blocks:
+        yield "that no other block is likelier, and statistic draft_calls"
     others = sum(pair.node is None for iteration in trace.iterations for layer in iteration.layers
                  for pair in layer.alternatives)  # fmt: skip
     if others:

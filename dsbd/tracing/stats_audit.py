@@ -5,10 +5,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dsbd.tracing.checks import Checks
-from dsbd.tracing.records import Result
+from dsbd.tracing.records import Iteration, Result
 from dsbd.tracing.trace import Trace
 
 Number = float | int | None
@@ -32,7 +32,7 @@ def check_stats(checks: Checks, trace: Trace, result: Result, layers: int) -> No
 
 def _counts(trace: Trace, result: Result, layers: int) -> dict[str, Number]:
     iterations = trace.iterations
-    verdicts = Counter(trial.verdict for iteration in iterations for trial in iteration.trials)
+    verdicts = _verdicts(iterations)
     kinds = Counter(draw.kind for iteration in iterations for draw in iteration.draws)
     counts: dict[str, Number] = {name: verdicts[name] for name in ("accepted", "rejected", "orphaned", "unneeded")}
     counts |= {name: kinds[name] for name in ("recovered", "fresh", "bonus")}
@@ -43,17 +43,25 @@ def _counts(trace: Trace, result: Result, layers: int) -> dict[str, Number]:
     if trace.models.target.attention == "forest":
         counts["target_calls"] = len(iterations) + prompt
         counts["kv_peak_slots"] = max((iteration.kept.slots_scored for iteration in iterations), default=0)
+    drafting = None if trace.settings.searches_blocks else trace.models.draft  # a search has calls of its own
     if trace.settings.draft_depth == 0:
         counts["draft_calls"] = 0
-    elif trace.models.draft is not None and trace.models.draft.attention == "forest":
+    elif drafting is not None and drafting.attention == "forest":
         counts["draft_calls"] = sum(drafted) + prompt
     if not verdicts["accepted"] + verdicts["rejected"]:
         counts["acceptance_rate"] = None
     return counts
 
 
+def _verdicts(iterations: Sequence[Iteration]) -> Counter[str]:
+    """Count the trials by verdict; what is carried is accepted."""
+    verdicts = Counter[str](trial.verdict for iteration in iterations for trial in iteration.trials)
+    verdicts["accepted"] += verdicts.pop("carried", 0)
+    return verdicts
+
+
 def _numbers(trace: Trace, stats: Mapping[str, Number], layers: int) -> dict[str, float]:
-    verdicts = Counter(trial.verdict for iteration in trace.iterations for trial in iteration.trials)
+    verdicts = _verdicts(trace.iterations)
     tried = verdicts["accepted"] + verdicts["rejected"]
     beams = [beam for iteration in trace.iterations for layer in iteration.layers for beam in layer.beams]
     phases = [vars(iteration.phases) for iteration in trace.iterations]

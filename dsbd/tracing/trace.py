@@ -108,8 +108,16 @@ class Trace:
 
 
 DIGEST_DEFAULTS: dict[str, dict[str, Any]] = {
-    "settings": {"forest": "sampled", "depth_costs": None, "continuation": 0.7},
+    "settings": {
+        "forest": "sampled",
+        "depth_costs": None,
+        "continuation": 0.7,
+        "joint_threshold": 0.5,
+        "block": 2,
+        "lossless": True,
+    },
     "layer": {"forest_mass": None},
+    "trial": {"joint": None},
 }
 """Fields that the format gained after its first traces, with the value that says nothing new.
 
@@ -127,6 +135,8 @@ def canonical_digest(trace: Trace) -> str:
     for iteration in plain["iterations"]:
         for layer in iteration["layers"]:
             _drop_silent(layer, DIGEST_DEFAULTS["layer"])
+        for trial in iteration["trials"]:
+            _drop_silent(trial, DIGEST_DEFAULTS["trial"])
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
@@ -153,7 +163,7 @@ def _with_max_width(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict) or given.get("max_width") is not None:
         return data
     try:
-        settings = DecodingSettings.from_dict(given)
+        settings = DecodingSettings.from_dict({name: value for name, value in given.items() if name != "lossless"})
     except (SettingsError, TypeError):  # what is wrong with them is the validation's to say
         return data
     return data | {"settings": given | {"max_width": settings.widest}}

@@ -105,6 +105,17 @@ def _shift_distribution(data: Data) -> Any:
     return None
 
 
+def _sums(name: str) -> Callable[[Data], Any]:
+    """Change one number of the first joint test."""
+    return _field(
+        "trials", "joint", lambda sums: sums | {name: sums[name] + 1e-3}, lambda trial: trial["joint"] is not None
+    )
+
+
+def _joint_verdict(verdict: str, other: str) -> Callable[[Data], Any]:
+    return _field("trials", "verdict", lambda _: other, lambda trial: trial["joint"] and trial["verdict"] == verdict)
+
+
 def _scaled(value: float | None) -> float | None:
     return None if value is None else value * 1.001 - 1e-4
 
@@ -128,6 +139,12 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
     if data["iterations"][0]["output_beams"] else False,
     "score of the result": lambda data: data["result"]["beams"][0].update(score=-1e-3),
     "tokens of the result": lambda data: data["result"]["token_ids"].append(1),
+    **{f"joint sum, {name}": _sums(name) for name in ("target", "draft", "threshold")},
+    "joint sums are gone": _field("trials", "joint", lambda _: None, lambda trial: trial["joint"] is not None),
+    "joint verdict, accepted": _joint_verdict("accepted", "carried"),
+    "joint verdict, carried": _joint_verdict("carried", "accepted"),
+    "joint verdict, rejected": _joint_verdict("rejected", "carried"),
+    "joint acceptance": _field("trials", "acceptance", lambda one: one * 0.99, lambda trial: bool(trial["joint"])),
     "likeliest pair": lambda data: data["iterations"][0]["layers"][0]["alternatives"][0].update(target_prob=1.01),
     "seed beside the settings": lambda data: data.update(seed=data["seed"] + 1),
     **{
@@ -136,6 +153,7 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
             "method", "max_new_tokens", "draft_depth", "draft_width", "min_width", "max_width", "width_threshold",
             "replacement", "input_beams", "landing", "cover_width", "forest", "num_beams", "temperature", "top_k",
             "top_p", "length_penalty", "seed", "depth_costs", "continuation",
+            "joint_threshold", "block", "lossless",
         )
     },
 }  # fmt: skip

@@ -16,6 +16,7 @@ FILES = [
     *sorted(asset_path("traces").glob("*.gz")),
     *sorted(asset_path("lessons").glob("traces/*.gz")),
     FOLDER / "likely.json.gz",
+    FOLDER / "joint.json.gz",
 ]
 TRACES = {path.name: Trace.load(path) for path in FILES}
 
@@ -51,7 +52,20 @@ def test_an_altered_trace_fails_or_is_listed(sealed, what):
     assert tried
 
 
-DECIDED = [what for what in ALTERATIONS if not what.startswith("settings")] + [
+JOINT = [what for what in ALTERATIONS if what.startswith("joint")]
+
+
+@pytest.mark.parametrize("what", JOINT)
+def test_a_joint_test_is_decided_again(what):
+    """Catches an audit that takes the sums, the threshold or the verdicts of a joint test as recorded."""
+    altered = alter(TRACES["joint.json.gz"], what)
+    assert altered is not None
+    report = dsbd.verify_trace(altered)
+    assert not report.passed
+    assert "digest" not in report.failure
+
+
+DECIDED = [what for what in ALTERATIONS if not what.startswith("settings") and what not in JOINT] + [
     "settings temperature",
     "settings top_k",
     "settings min_width",

@@ -116,6 +116,8 @@ RECORDINGS: dict[str, dict[str, object]] = {
     "small": {"seed": 1, "draft_depth": 2, "draft_width": 2, "cover_width": 0, "max_new_tokens": 3},
     "likely": {"seed": 5, "forest": "likely", "draft_width": 7, "num_beams": 3, "width_threshold": 0.6,
                "cover_width": 0, "min_width": 1, "max_new_tokens": 12},
+    "joint": {"seed": 36, "method": "mjsd", "draft_width": 3, "max_new_tokens": 20},
+    "blocks": {"method": "mjgd", "max_new_tokens": 5},
 }  # fmt: skip
 """Settings of each trace in ``traces/``, in addition to the common ones."""
 

@@ -7,9 +7,13 @@ from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
-RECORDED = {**{path.name: Trace.load(path) for path in sorted(FOLDER.glob("*.json*"))}, "likely": toy_trace("likely")}
+RECORDED = {
+    **{path.name: Trace.load(path) for path in sorted(FOLDER.glob("*.json*"))},
+    "likely": toy_trace("likely"),
+    "joint": toy_trace("joint"),
+}
 TRACES = {
-    **{name: toy_trace(name) for name in ("toy", "wider", "narrow", "plain")},
+    **{name: toy_trace(name) for name in ("toy", "wider", "narrow", "plain", "blocks")},
     "nasty": nasty_trace(),
     **RECORDED,
 }

@@ -18,7 +18,7 @@ from visualize.scenes.source import Source, load_trace
 from visualize.scenes.tokens import piece_label
 from visualize.words.words import Words, number
 
-PATTERNS = {"accepted": "", "recovered": "/", "fresh": ".", "bonus": "x"}
+PATTERNS = {"accepted": "", "carried": "|", "recovered": "/", "fresh": ".", "bonus": "x"}
 """The pattern of the bars, for readers who cannot tell the colours apart."""
 PHASE_STYLES = {
     "draft": ("#56b4e9", "/"),

@@ -12,10 +12,11 @@ from typing import Literal
 
 Theme = Literal["light", "dark"]
 
-STATES = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "drafted", "cover", "input")
+STATES = ("accepted", "carried", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "drafted", "cover",
+          "input")  # fmt: skip
 """All states, in the order of the legend."""
 DRAWN = ("recovered", "fresh", "bonus")
-YIELDED = ("accepted", *DRAWN)
+YIELDED = ("accepted", "carried", *DRAWN)
 """States of the tokens that a layer yielded."""
 
 

@@ -267,7 +267,7 @@ def _counted(so_far: Statistics, iteration: Iteration) -> Statistics:
     counts["layers"] += len(iteration.layers)
     counts["widths"] += sum(layer.width for layer in iteration.layers)
     for trial in iteration.trials:
-        counts[trial.verdict] += 1
+        counts["accepted" if trial.verdict == "carried" else trial.verdict] += 1
     for draw in iteration.draws:
         counts[draw.kind] += 1
         counts["landed"] += draw.landed

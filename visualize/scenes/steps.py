@@ -76,8 +76,10 @@ class StepList:
             for node in members:
                 self.looks[node.id] = (node.kind, 0, False)
             cover = sum(node.kind == "cover" for node in members)
-            drafts = sum(trial.layer == layer for trial in self.iteration.trials)
-            key = "step.draft_nodes" if not drafts else "step.draft_cover" if cover else "step.draft"
+            drafts = sum(trial.layer == layer and trial.joint is None for trial in self.iteration.trials)
+            is_search = self.settings is not None and self.settings.searches_blocks
+            none = "step.draft_search" if is_search else "step.draft_nodes"
+            key = none if not drafts else "step.draft_cover" if cover else "step.draft"
             counts = {"drafts": drafts, "nodes": len(members) - (cover if drafts else 0), "cover": cover}
             counted = {noun: self.words.counted(noun, count) for noun, count in counts.items()}
             sentence, shown = self.words(key, layer=layer, **counted), [*roots, *(node.id for node in members)]
@@ -86,9 +88,11 @@ class StepList:
 
     def _score(self) -> None:
         forest = sum(node.kind != "drawn" for node in self.iteration.nodes)
-        key = "step.score" if forest else "step.score_none"
-        sentence = self.words(key, nodes=self.words.counted("nodes", forest))
-        self._add("score", 0, sentence, [] if self.steps else self.roots, about=(forest,))
+        tested = sum(trial.joint is not None for trial in self.iteration.trials)
+        key = "step.score_joint" if tested else "step.score" if forest else "step.score_none"
+        about = (tested, 1) if tested else (forest,)
+        sentence = self.words(key, nodes=self.words.counted("nodes", about[0]))
+        self._add("score", 0, sentence, [] if self.steps else self.roots, about=about)
 
     def _layer(self, layer: Layer) -> None:
         draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
@@ -111,7 +115,7 @@ class StepList:
                 outcome_sentence=self.words.outcome(layer),
                 at_least=chances,
                 forest_mass=layer.forest_mass,
-                threshold=self.settings.width_threshold if self.settings and not bonus else None,
+                threshold=self.settings.width_threshold if self.settings and chances else None,
                 step=len(self.steps),
                 alternatives=self._alternatives(layer),
                 chain_S=tuple(layer.chain_S),
@@ -120,13 +124,17 @@ class StepList:
             )
         )
         self._add("width", layer.layer, self.words("step.width", layer=layer.layer, reason=reason))
-        trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if trial.layer == layer.layer]
+        trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if self._is_tried_in(trial, layer)]
         for at, trial in trials:
-            self._trial(at, trial, layer, len(trials))
+            self._trial(at, trial, layer, sum(other.layer == trial.layer for _, other in trials))
         drawn = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
         for order, (at, draw) in enumerate(drawn, 1):
             self._draw(at, draw, order, len(drawn))
         self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
+
+    def _is_tried_in(self, trial: Trial, layer: Layer) -> bool:
+        """Tell which layer a trial belongs to: what a joint test tried below the last layer belongs to the last one."""
+        return min(trial.layer, len(self.iteration.layers)) == layer.layer
 
     def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
         found = []

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
 from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
 from visualize.scenes.tokens import MARKS
@@ -22,7 +23,8 @@ ALTERNATIVE_DIGITS = 4
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
         "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
         "completes")  # fmt: skip
-TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform")
+TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform",
+         "joint")  # fmt: skip
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
 LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "chain_S",
@@ -33,6 +35,8 @@ ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
 EXACT = {"target_prob", "draft_prob"}
 """Of a drafted node: these numbers decide its verdict and keep every digit."""
+EXACT_JOINT = EXACT | {"target_log_prob", "draft_log_prob"}
+"""The same where a beam is tested as a whole."""
 
 
 def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
@@ -94,13 +98,14 @@ class DiffSceneWithToDict(DiffScene):
 def _iteration(iteration: IterationScene) -> dict[str, Any]:
     """One iteration; nodes are named by their place in it."""
     places = {node.id: place for place, node in enumerate(iteration.nodes)}
+    exact = EXACT_JOINT if any(trial.joint for trial in iteration.trials) else EXACT
     slots = iteration.slots
     return {
         "index": iteration.index,
         "columns": iteration.columns,
         "rows": iteration.rows,
         "scored_step": iteration.scored_step,
-        "nodes": {"fields": list(NODE), "rows": [_node(node) for node in iteration.nodes]},
+        "nodes": {"fields": list(NODE), "rows": [_node(node, exact) for node in iteration.nodes]},
         "trials": _records(TRIAL, iteration.trials, places),
         "draws": _records(DRAW, iteration.draws, places),
         "layers": [_plain({field: getattr(layer, field) for field in LAYER}) for layer in iteration.layers],
@@ -119,7 +124,7 @@ def _step(step: StepScene) -> list[Any]:
     return [step.phase, step.layer, step.focus, list(step.about), changes]
 
 
-def _node(node: NodeScene) -> list[Any]:
+def _node(node: NodeScene, exact_if_drafted: set[str]) -> list[Any]:
     """A field that follows from another is None, and a row ends with its last value that is not None.
 
     The token follows where it equals its label, the columns where each character takes one, and the added text where
@@ -130,7 +135,7 @@ def _node(node: NodeScene) -> list[Any]:
     row["adds"] = None if node.adds == node.token.replace(MARKS[" "], " ") and node.kind != "input" else node.adds
     row["token"] = None if node.token == node.label else node.token
     row["pending"], row["completes"] = node.pending or None, node.completes or None
-    exact = EXACT if node.kind == "drafted" else ()
+    exact = exact_if_drafted if node.kind == "drafted" else ()
     values = [int(row[f]) if isinstance(row[f], bool) else row[f] if f in exact else _rounded(row[f]) for f in NODE]
     while values[-1] is None:
         values.pop()
@@ -149,8 +154,13 @@ def _alternatives(iteration: IterationScene) -> dict[str, Any]:
 
 def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
     """Trials or draws, every digit kept."""
-    rows = [[places[item.node] if field == "node" else getattr(item, field) for field in fields] for item in items]
+    rows = [[places[item.node] if field == "node" else _cell(getattr(item, field)) for field in fields]
+            for item in items]  # fmt: skip
     return {"fields": list(fields), "rows": rows}
+
+
+def _cell(value: Any) -> Any:
+    return asdict(value) if isinstance(value, JointSums) else value
 
 
 def _table(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:

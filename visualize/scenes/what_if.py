@@ -67,6 +67,8 @@ def what_if(
 
     Raises:
         ValueError: an argument is out of its range, or there is no such trial.
+
+    A joint test has no random numbers, so nothing is decided again: there are no layers in the answer.
     """
     threshold = settings.width_threshold if width_threshold is None else width_threshold
     least = settings.min_width if min_width is None else min_width
@@ -74,7 +76,7 @@ def what_if(
     _check(threshold, least, given, len(iteration.trials))
     nodes = {node.id: node for node in iteration.nodes}
     layers: list[WhatIfLayer] = []
-    for layer in iteration.layers:
+    for layer in [] if any(trial.joint for trial in iteration.trials) else iteration.layers:
         width = layer.width if layer.kind == "bonus" else _width(iteration, layer, settings, threshold, least)
         found, stop = _tried(iteration, layer, width, nodes, given, settings.replacement)
         layers.append(found)

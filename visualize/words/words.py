@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import Draw, Layer, Node, Trial
+from dsbd.tracing.records import Draw, JointSums, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -46,6 +46,8 @@ class Words:
 
     def trial(self, trial: Trial, *, width: int) -> str:
         """Say the verdict of one trial with its arithmetic."""
+        if trial.joint is not None:
+            return self._joint(trial, trial.joint)
         if trial.verdict == "orphaned":
             return self("trial.orphaned")
         if trial.verdict == "unneeded":
@@ -60,12 +62,21 @@ class Words:
         u, ratio = tell_apart(trial.uniform, trial.acceptance)
         return self(f"trial.{trial.verdict}", u=u, ratio=ratio)
 
+    def _joint(self, trial: Trial, sums: JointSums) -> str:
+        if sums.target is None or trial.acceptance is None:
+            return self("trial.joint_impossible")
+        ratio, threshold = tell_apart(trial.acceptance, sums.threshold)
+        return self(f"trial.joint_{trial.verdict}", ratio=ratio, threshold=threshold)
+
     def residual(self, trial: Trial, node: Node) -> str | None:
-        """Say where P' comes from; None for a trial without P'.
+        """Say where P' comes from, or which sums a joint test compared; None for a trial without either.
 
         The formula is given only if it yields the recorded number: without replacement, P and Q of the trial
         are not those of the node.
         """
+        if trial.joint is not None:
+            target = "−∞" if trial.joint.target is None else number(trial.joint.target)
+            return self("trial.joint_sums", target=target, draft=number(trial.joint.draft))
         if trial.residual_prob is None:
             return None
         shown = {"residual": number(trial.residual_prob), "draft": number(trial.draft_prob)}
@@ -94,6 +105,7 @@ class Words:
         if settings is None:
             return layer.width_reason or self("width.given", width=layer.width), ""
         reason = _bonus_reason(layer, settings) if layer.kind == "bonus" else _draft_reason(layer, settings, chances)
+        reason = "joint" if layer.width_reason == "joint" else reason
         values = {"width": layer.width, "next": layer.width + 1}
         tails = (_at(chances, layer.width), _at(chances, layer.width + 1), settings.width_threshold)
         shown = dict(zip(("reached", "missed", "threshold"), tell_apart(*tails), strict=True))
@@ -101,8 +113,10 @@ class Words:
 
     def outcome(self, layer: Layer) -> str:
         """Say what the layer's verdicts led to."""
-        likely = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
-        return self(f"outcome.{layer.outcome}{likely}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
+        kind = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
+        if layer.width_reason == "joint" and layer.outcome in ("passed", "short"):
+            kind = "_joint"
+        return self(f"outcome.{layer.outcome}{kind}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
 
 def _draft_reason(layer: Layer, settings: ResolvedSettings, chances: Sequence[float]) -> str:

@@ -103,6 +103,17 @@ def test_a_distribution_that_does_not_follow_from_the_chain_is_named(modules):
     assert failures[1:] == [None] * (len(failures) - 1)
 
 
+JOINT = [what for what in ALTERATIONS if what.startswith("joint")]
+
+
+def test_the_browser_decides_a_joint_test_again(modules):
+    """Catches a browser that takes the sums, the threshold or the verdicts of a joint test as recorded."""
+    altered = [alter(TRACES["joint"], what) for what in JOINT]
+    for what, trace in zip(JOINT, altered, strict=True):
+        assert trace is not None
+        assert any(report["failure"] for report in modules.run(RECHECK, scene_json(build_scene(trace)))), what
+
+
 CONCLUSION = (
     OPEN
     + """

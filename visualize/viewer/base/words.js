@@ -61,6 +61,7 @@ export class Words {
 
   /* The verdict of one trial with its arithmetic. */
   trial(trial, width) {
+    if (trial.joint) return this.joint(trial);
     if (trial.verdict === "orphaned") return this.say("trial.orphaned");
     if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
     if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
@@ -73,8 +74,18 @@ export class Words {
     return this.say(`trial.${trial.verdict}`, {u, ratio});
   }
 
-  /* Where P' comes from; spelled out only where the formula gives the recorded number. */
+  joint({verdict, acceptance, joint}) {
+    if (joint.target === null || acceptance === null) return this.say("trial.joint_impossible");
+    const [ratio, threshold] = tellApart(acceptance, joint.threshold);
+    return this.say(`trial.joint_${verdict}`, {ratio, threshold});
+  }
+
+  /* Where P' comes from, spelled out only where the formula gives the recorded number; or the sums of a joint test. */
   residual(trial, node) {
+    if (trial.joint) {
+      const {target, draft} = trial.joint;
+      return this.say("trial.joint_sums", {target: target === null ? "−∞" : number(target), draft: number(draft)});
+    }
     if (trial.residual_prob === null) return "";
     const shown = {residual: number(trial.residual_prob), draft: number(trial.draft_prob)};
     if (trial.c && trial.S && node.target_prob !== null) {
@@ -99,7 +110,8 @@ export class Words {
     if (settings.width_threshold === undefined) {
       return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
     }
-    const reason = layer.kind === "bonus" ? bonusReason(layer, settings) : draftReason(layer, settings);
+    const drafted = layer.width_reason === "joint" ? "joint" : draftReason(layer, settings);
+    const reason = layer.kind === "bonus" ? bonusReason(layer, settings) : drafted;
     const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
     const values = {
       width: layer.width,
@@ -114,7 +126,8 @@ export class Words {
   /* What the layer's verdicts led to. */
   outcome(layer) {
     const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
-    return this.say(`outcome.${layer.outcome}${likely}`, {
+    const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
+    return this.say(`outcome.${layer.outcome}${isJoint ? "_joint" : likely}`, {
       layer: layer.layer,
       width: layer.width,
       accepted: layer.accepted,
@@ -130,7 +143,7 @@ export class Words {
 
   /* What a trial or a draw decided. */
   verdict(iteration, fact) {
-    return fact.trial ? this.trial(fact.trial, iteration.layer(fact.trial.layer).width) : this.drawn(fact.draw);
+    return fact.trial ? this.trial(fact.trial, iteration.layer(fact.trial.layer)?.width) : this.drawn(fact.draw);
   }
 
   /* The sentence of one step. */
@@ -140,12 +153,15 @@ export class Words {
     switch (step.phase) {
       case "draft": {
         const [drafts, nodes, cover] = about;
-        const key = !drafts ? "step.draft_nodes" : cover ? "step.draft_cover" : "step.draft";
+        const none = settings.method === "mjgd" ? "step.draft_search" : "step.draft_nodes";
+        const key = !drafts ? none : cover ? "step.draft_cover" : "step.draft";
         const counted = {drafts: this.counted("drafts", drafts), nodes: this.counted("nodes", nodes)};
         return this.say(key, {layer, ...counted, cover: this.counted("cover", cover)});
       }
       case "score":
-        return this.say(about[0] ? "step.score" : "step.score_none", {nodes: this.counted("nodes", about[0])});
+        return this.say(!about[0] ? "step.score_none" : about[1] ? "step.score_joint" : "step.score", {
+          nodes: this.counted("nodes", about[0]),
+        });
       case "width":
         return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
       case "layer":

@@ -3,7 +3,7 @@
 
 import {records} from "../base/dom.js";
 
-export const YIELDED = ["accepted", "recovered", "fresh", "bonus"];
+export const YIELDED = ["accepted", "carried", "recovered", "fresh", "bonus"];
 const VERIFYING = ["width", "trial", "draw", "layer"];
 
 export class Iteration {

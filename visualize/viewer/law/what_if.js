@@ -13,7 +13,8 @@ export function whatIf(iteration, settings, changes) {
     min_width: changes.min_width ?? settings.min_width,
   };
   const layers = [];
-  for (const layer of iteration.layers) {
+  const isJoint = iteration.trials.some((trial) => trial.joint); // without random numbers
+  for (const layer of isJoint ? [] : iteration.layers) {
     const found = tried(iteration, layer, asked, changes.uniforms ?? {});
     layers.push(found);
     if (found.stop) return {layers, stop: {layer: layer.layer, reason: found.stop}};

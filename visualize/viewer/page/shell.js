@@ -18,6 +18,7 @@ const LEGEND = [
   "drafted",
   "cover",
   "accepted",
+  "carried",
   "rejected",
   "orphaned",
   "unneeded",

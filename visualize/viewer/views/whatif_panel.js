@@ -27,6 +27,11 @@ export class WhatIfPanel {
       sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}));
       return;
     }
+    if (viewer.now.trials.some((trial) => trial.joint)) {
+      this.rows = null;
+      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.joint")}));
+      return;
+    }
     this.threshold = make("input", {
       type: "range",
       min: 0,

@@ -1,0 +1,197 @@
+"""The joint test: the longest beginning of the draft's best beam that is likely enough as a whole. No model, no torch.
+
+It keeps no law: what it accepts does not follow the target's law, and after a rejection the token is drawn from the
+target's own law and not from a residual.
+
+*Source:* multi-token joint speculative decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*. Differs from the
+authors' code, which compares warped probabilities: here both sums are of raw log-probabilities, so that the test means
+something at temperature 0 too.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dsbd.law.beams import Beam, Node
+from dsbd.law.choices import Choices
+from dsbd.law.forest import Forest
+from dsbd.law.laws import Floats, Law, joint_law
+from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+from dsbd.law.verify import DrawnBeam, JointSums, TopTokensAfter, TriedDraft, VerifiedLayer
+from dsbd.law.width import Chain, Width
+from dsbd.settings import ResolvedSettings
+
+ONE_SEQUENCE = Width(Chain([0.0], [1.0]), [], [1.0], 1, "joint")
+"""The width of every layer: the method follows one sequence."""
+
+
+@dataclass(frozen=True)
+class BestBeam:
+    """The beam of the forest that the draft model finds likeliest, below the one input beam, top down. n tokens."""
+
+    nodes: Sequence[Node]
+    target_log_probs: Sequence[float]  # [n] raw log p(token | parent), nats; may be minus infinity
+    draft_log_probs: Sequence[float]  # [n] the same under the draft model, finite
+
+
+def joint_sums(beam: BestBeam, threshold: float) -> list[JointSums]:
+    """Add up both models' log-probabilities along the beam.
+
+    >>> from dsbd.law import toy
+    >>> beam = BestBeam([toy.AA, toy.AA.child(0)], [math.log(1 / 8), math.log(1 / 2)], [math.log(1 / 2)] * 2)
+    >>> [round(acceptance(sums), 6) for sums in joint_sums(beam, 0.5)]
+    [0.25, 0.25]
+
+    Args:
+        beam: the best beam.
+        threshold: ``joint_threshold``.
+    """
+    target = draft = 0.0
+    found = []
+    for target_log_prob, draft_log_prob in zip(beam.target_log_probs, beam.draft_log_probs, strict=True):
+        target, draft = target + target_log_prob, draft + draft_log_prob
+        found.append(JointSums(target, draft, threshold))
+    return found
+
+
+def acceptance(sums: JointSums) -> float:
+    """Return min(1, p / q) of a beginning of the beam, p and q being the probabilities of all its tokens together.
+
+    >>> acceptance(JointSums(math.log(1 / 4), math.log(1 / 2), 0.9)), acceptance(JointSums(-1.0, -2.0, 0.9))
+    (0.5, 1.0)
+    """
+    return math.exp(min(sums.target - sums.draft, 0.0))
+
+
+def passes(sums: JointSums) -> bool:
+    """Return True if a beginning is likely enough. One that the target finds impossible never is.
+
+    >>> passes(JointSums(-1.0, -1.0, 1.0)), passes(JointSums(-1.0, -1.0, 1.1)), passes(JointSums(-math.inf, -1.0, 0.0))
+    (True, False, False)
+    """
+    return sums.target > -math.inf and acceptance(sums) >= sums.threshold
+
+
+def accepted_length(sums: Sequence[JointSums]) -> int:
+    """Return how many tokens are accepted: the *longest* beginning that passes, whatever the shorter ones do.
+
+    >>> accepted_length([JointSums(-2.0, -1.0, 0.5), JointSums(-2.0, -2.0, 0.5), JointSums(-9.0, -3.0, 0.5)])
+    2
+    """
+    return max((length for length, one in enumerate(sums, 1) if passes(one)), default=0)
+
+
+def verify_joint(
+    forest: Forest,
+    beam: BestBeam,
+    next_tokens: TopTokensAfter,
+    settings: ResolvedSettings,
+    eos: Collection[int],
+    choices: Choices,
+) -> list[VerifiedLayer]:
+    """Test the draft's best beam, keep what is accepted, then draw one token from the target's own law.
+
+    No token is drawn after one that ends, nor after a block that the target searched itself.
+
+    The toy's beam "aab" below "a", at the threshold 1/2: the target finds "a" twice as likely as the draft model does,
+    and "ab" as likely:
+
+    >>> from dsbd.law import toy
+    >>> from dsbd.law.choices import Uniforms
+    >>> forest = Forest(toy.BEAMS[:1], toy.forest().layers)
+    >>> beam = BestBeam([toy.AA], [math.log(2 / 3)], [math.log(1 / 3)])
+    >>> chosen = toy.settings(joint_threshold=0.5, lossless=False)
+    >>> layers = verify_joint(forest, beam, toy.next_tokens, chosen, toy.EOS, Uniforms([0.9]))
+    >>> [(layer.outcome, [toy.text(one.node) for one in layer.beams]) for layer in layers]
+    [('passed', ['aa']), ('bonus', ['aa.'])]
+
+    Args:
+        forest: what was drafted below the one input beam.
+        beam: its best beam, of one token at least.
+        next_tokens: gives the target's next tokens after the input beam and the unfinished nodes of ``beam``.
+        settings: joint_threshold, temperature, top_k, top_p and replacement are read.
+        eos: token ids that end a beam.
+        choices: the randomness of the one draw.
+
+    Returns:
+        A layer for each token that came out, at least one.
+    """
+    return _JointVerifier(forest, beam, next_tokens, settings, eos, choices).run()
+
+
+@dataclass(frozen=True)
+class _JointVerifier:
+    forest: Forest
+    beam: BestBeam
+    next_tokens: TopTokensAfter
+    settings: ResolvedSettings
+    eos: Collection[int]
+    choices: Choices
+
+    def run(self) -> list[VerifiedLayer]:
+        sums = joint_sums(self.beam, self.settings.joint_threshold)
+        count = accepted_length(sums)
+        trials = [self._trial(place, one, count) for place, one in enumerate(sums)]
+        (alive,), layers = self.forest.input_beams, list[VerifiedLayer]()
+        for place in range(count):
+            layers.append(self._accepted(alive, place, trials[place]))
+            (alive,) = layers[-1].beams
+        if layers and (not layers[-1].living or layers[-1].outcome == "block"):
+            return layers
+        return [*layers, self._drawn(alive, count, trials[count:])]
+
+    def _trial(self, place: int, sums: JointSums, count: int) -> TriedDraft:
+        node = self.beam.nodes[place]
+        verdict: Verdict = "rejected"
+        if place < count:
+            verdict = "accepted" if passes(sums) else "carried"
+        prob = self.forest.layers[place].law.probability(node)
+        return TriedDraft(node, 0, verdict, prob, acceptance=acceptance(sums), joint=sums)
+
+    def _accepted(self, alive: Beam, place: int, trial: TriedDraft) -> VerifiedLayer:
+        beam = Beam(trial.node, alive.log_weight + self.beam.target_log_probs[place])
+        outcome: Outcome = "passed"
+        if trial.node.token in self.eos:
+            outcome = "finished"
+        elif self.settings.searches_blocks and place + 1 == len(self.beam.nodes):
+            outcome = "block"
+        law, draft_probs = self._laws(alive, place)
+        return self._layer(alive, law, draft_probs, ONE_SEQUENCE, [trial], [], beam, outcome)
+
+    def _drawn(self, alive: Beam, place: int, trials: list[TriedDraft]) -> VerifiedLayer:
+        """Draw the token after the accepted ones from the target's own law, rejected or not."""
+        law, draft_probs = self._laws(alive, place)
+        drawn = self.choices.draw(law.masses())
+        _, token = law.pair(drawn.index)
+        landed = self.forest.find(alive.node, token)
+        node = landed or alive.node.child(token)
+        target, draft = law.probability(drawn.index), float(draft_probs[drawn.index])
+        kind: DrawKind = "fresh" if trials else "bonus"
+        draw = DrawnBeam(kind, node, landed is not None, target, draft, 0.0, 1.0, drawn)
+        beam = Beam(node, float(law.log_weights[drawn.index]))
+        outcome: Outcome = "short" if trials else "bonus"
+        ended: Outcome = "finished" if token in self.eos else outcome
+        return self._layer(alive, law, draft_probs, ONE_SEQUENCE if trials else None, trials, [draw], beam, ended)
+
+    def _laws(self, alive: Beam, place: int) -> tuple[Law, Floats]:
+        """Return P below the alive beam, and Q at its pairs; zeros below the last drafted layer."""
+        law = joint_law(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
+        if place >= len(self.beam.nodes):
+            return law, np.zeros(law.support)
+        return law, self.forest.layers[place].law.restrict(law, {alive.node: 0})[0]
+
+    def _layer(
+        self,
+        alive: Beam,
+        law: Law,
+        draft_probs: Floats,
+        width: Width | None,
+        trials: list[TriedDraft],
+        draws: list[DrawnBeam],
+        beam: Beam,
+        outcome: Outcome,
+    ) -> VerifiedLayer:
+        living = [] if outcome == "finished" else [beam]
+        return VerifiedLayer([alive], law, draft_probs, width, trials, draws, [beam], living, outcome)

@@ -1,0 +1,211 @@
+"""The joint test against a short oracle: every block over small tables, thresholds, ends, and two wrong variants."""
+
+import math
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+import dsbd.law.joint
+from dsbd.law.beams import Beam, Node
+from dsbd.law.choices import Uniforms
+from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.joint import BestBeam, JointSums, passes, verify_joint
+from dsbd.law.laws import TopTokens
+from dsbd.law.verify import verify
+from dsbd.settings import ResolvedSettings
+from tests.law.oracle import Tables
+
+EOS = 2
+UNIFORM = 0.37
+THRESHOLDS = (0.0, 0.1, 0.5, 0.9, 1.0, 2.0)
+
+
+def chosen(**changes) -> ResolvedSettings:
+    """Settings of ``mjsd`` as resolved, without top-k."""
+    plain = {"method": "mjsd", "draft_width": 1, "max_width": 1, "landing": False, "top_k": 0, "lossless": False}
+    return ResolvedSettings(**(plain | changes))
+
+
+def run(tables: Tables, block: tuple[int, ...], settings: ResolvedSettings, uniform: float = UNIFORM):
+    """Verify one block as the draft's best beam; the layers, and their tokens with the verdict or kind of each."""
+    root = Node(None, -1, 0)
+    node, nodes, layers = root, [], []
+    paths = {root: ()}
+    for token in block:
+        probs = np.array(tables.next_token["draft"](paths[node]))
+        law = DraftLaw([node], np.zeros(probs.size, dtype=np.int64), np.arange(probs.size), probs)
+        child = node.child(token)
+        layers.append(ForestLayer([child], [float(probs[token])], [], law))
+        paths[child] = (*paths[node], token)
+        node = child
+        nodes.append(node)
+
+    def next_tokens(asked):
+        with np.errstate(divide="ignore"):
+            rows = [np.log(np.array(tables.next_token["target"](paths[one]))) for one in asked]
+        return [TopTokens(np.arange(row.size), row) for row in rows]
+
+    def logs(role):
+        probs = [tables.next_token[role](block[:at])[token] for at, token in enumerate(block)]
+        return [math.log(prob) if prob > 0 else -math.inf for prob in probs]
+
+    forest = Forest([Beam(root, 0.0)], layers)
+    beam = BestBeam(nodes, logs("target"), logs("draft"))
+    found = verify_joint(forest, beam, next_tokens, settings, tables.eos, Uniforms([uniform]))
+    told = [
+        (layer.beams[0].node.token, layer.draws[0].kind if layer.draws else layer.trials[0].verdict) for layer in found
+    ]
+    return found, told, next_tokens, root
+
+
+def oracle(tables: Tables, block: tuple[int, ...], threshold: float, uniform: float):
+    """The rule of docs/algorithm.md, *Joint tests*, with products of probabilities."""
+    p, q = tables.next_token["target"], tables.next_token["draft"]
+    ratios, ratio = [], 1.0
+    for at, token in enumerate(block):
+        ratio *= p(block[:at])[token] / q(block[:at])[token]
+        ratios.append(ratio)
+    good = [one > 0 and min(1.0, one) >= threshold for one in ratios]
+    count = max((at + 1 for at, one in enumerate(good) if one), default=0)
+    told = [(token, "accepted" if one else "carried") for token, one in zip(block[:count], good, strict=False)]
+    if count and block[count - 1] in tables.eos:
+        return told
+    row = p(block[:count])
+    token = next(token for token in range(len(row)) if uniform < sum(row[: token + 1]))
+    return [*told, (token, "bonus" if count == len(block) else "fresh")]
+
+
+def blocks(tables: Tables, depth: int):
+    """Every block of ``depth`` tokens; one that ends is shorter."""
+    for block in product(range(tables.vocabulary), repeat=depth):
+        ends = [at for at, token in enumerate(block) if token in tables.eos]
+        if not ends or ends[0] == depth - 1:
+            yield block
+
+
+def agrees(tables: Tables, depth: int) -> Counter:
+    """Compare every block and threshold; count what came out. Ratios within rounding of a threshold are left out."""
+    seen: Counter = Counter()
+    for block, threshold, uniform in product(blocks(tables, depth), THRESHOLDS, (0.15, 0.8)):
+        layers, told, *_ = run(tables, block, chosen(joint_threshold=threshold), uniform)
+        assert told == oracle(tables, block, threshold, uniform), (block, threshold)
+        path = tuple(token for token, _ in told)
+        weight = sum(math.log(tables.next_token["target"](path[:at])[token]) for at, token in enumerate(path))
+        assert layers[-1].beams[0].log_weight == pytest.approx(weight, abs=1e-12)
+        seen.update(kind for _, kind in told)
+        seen.update(layer.outcome for layer in layers)
+    return seen
+
+
+@pytest.mark.parametrize("depth", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+def test_every_block_of_small_tables_is_decided_as_the_oracle_does(depth):
+    """Catches any other rule; carried beginnings, ends and every kind of last token occur."""
+    seen: Counter = Counter()
+    for seed in range(4):
+        seen += agrees(Tables(seed, 3 + seed % 2, EOS if seed % 3 else None, likeness=0.2), depth)
+    assert {"accepted", "fresh", "bonus", "passed", "short", "finished"} <= set(seen)
+    assert bool(seen["carried"]) == (depth > 1)
+
+
+def first_failure(patch: pytest.MonkeyPatch) -> None:
+    """Accepting stops at the first beginning that fails."""
+
+    def shortest(sums: list[JointSums]) -> int:
+        return next((at for at, one in enumerate(sums) if not passes(one)), len(sums))
+
+    patch.setattr(dsbd.law.joint, "accepted_length", shortest)
+
+
+def residual_draw(patch: pytest.MonkeyPatch) -> None:
+    """After a rejection the token is drawn from max(p - q, 0), as where a law is kept."""
+    laws = dsbd.law.joint._JointVerifier._laws
+
+    class Residual:
+        def __init__(self, law, draft_probs) -> None:
+            self.law, self.draft_probs = law, draft_probs
+
+        def __getattr__(self, name):
+            return getattr(self.law, name)
+
+        def masses(self):
+            return np.maximum(self.law.masses() - self.draft_probs, 0.0)
+
+    def with_residual(self, alive, place):
+        law, draft_probs = laws(self, alive, place)
+        return Residual(law, draft_probs), draft_probs
+
+    patch.setattr(dsbd.law.joint._JointVerifier, "_laws", with_residual)
+
+
+@pytest.mark.parametrize("mutant", [first_failure, residual_draw])
+def test_mutants_are_caught(monkeypatch, mutant):
+    mutant(monkeypatch)
+    with pytest.raises(AssertionError):
+        agrees(Tables(1, 3, likeness=0.2), 2)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
+def test_above_one_nothing_is_accepted_and_below_nothing_is_refused(temperature):
+    """Catches a last token that is not the one of plain sampling with the same uniform."""
+    tables = Tables(3, 4)
+    for block in blocks(tables, 2):
+        shape = {"temperature": temperature, "replacement": temperature > 0}
+        _, told, next_tokens, root = run(tables, block, chosen(joint_threshold=1.5, **shape))
+        plain = verify(
+            Forest([Beam(root, 0.0)], []), next_tokens, chosen(lossless=True, **shape), (), Uniforms([UNIFORM])
+        )
+        assert len(told) == len(plain) == 1
+        assert told[0][0] == plain[0].beams[0].node.token
+        _, told, *_ = run(tables, block, chosen(joint_threshold=0.0, **shape))
+        assert tuple(token for token, _ in told[:2]) == block
+        assert told[2][1] == "bonus"
+
+
+def test_a_higher_threshold_never_accepts_more():
+    tables = Tables(5, 4, likeness=0.2)
+    for block in blocks(tables, 3):
+        lengths = [len(run(tables, block, chosen(joint_threshold=one))[1]) for one in THRESHOLDS]
+        assert lengths == sorted(lengths, reverse=True)
+
+
+class Impossible(Tables):
+    """Tables whose target never takes token 1 after token 0."""
+
+    def _target(self, path):
+        row = super()._target(path)
+        return [0.0 if token == 1 else prob for token, prob in enumerate(row)] if path[-1:] == (0,) else row
+
+
+def test_a_token_that_the_target_finds_impossible_ends_what_is_accepted():
+    """Catches a threshold of 0 that lets it pass, and a sum that becomes no number."""
+    tables = Impossible(2, 3)
+    layers, told, *_ = run(tables, (0, 1, 2), chosen(joint_threshold=0.0))
+    assert told[0] == (0, "accepted")
+    assert told[1][1] == "fresh"
+    assert told[1][0] != 1
+    assert [trial.verdict for trial in layers[1].trials] == ["rejected", "rejected"]
+    assert all(trial.acceptance == 0 for trial in layers[1].trials)
+
+
+def test_the_bound_holds_where_its_premise_does():
+    """The draft's likeliest block of all, accepted whole, is not far below the target's likeliest one."""
+    held = 0
+    for seed, threshold in product(range(60), (0.1, 0.5, 0.9)):
+        tables = Tables(seed, 3, likeness=0.6)
+
+        def log(role, block, tables=tables):
+            return sum(math.log(tables.next_token[role](block[:at])[token]) for at, token in enumerate(block))
+
+        every = list(blocks(tables, 2))
+        drafted, best = (
+            max(every, key=lambda block: log("draft", block)),
+            max(every, key=lambda block: log("target", block)),
+        )
+        told = run(tables, drafted, chosen(joint_threshold=threshold))[1]
+        if told[-1][1] == "bonus":
+            held += 1
+            limit = log("target", best) - log("draft", best) - math.log(threshold)
+            assert log("target", best) - log("target", drafted) <= limit + 1e-12
+    assert held > 30
