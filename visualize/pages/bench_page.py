@@ -16,6 +16,8 @@ from visualize.pages.chart_document import chart_document, charts, require_plotl
 from visualize.pages.trace_page import copy_plotly
 
 TITLE = "DSBD bench"
+MOST_LINES = 8
+"""A sweep with more lines, as a grid has them, is not drawn."""
 CHARTS = {
     "speed": speed_figure,
     "quality": quality_figure,
@@ -80,9 +82,11 @@ def bench_page(summary: Summary, *, plotly: Literal["inline", "beside"] = "inlin
 
 
 def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
-    """Return all figures of a bench by name, with one ``sweep <setting>`` for each swept setting."""
+    """Return all figures of a bench by name, with one ``sweep <setting>`` for each setting swept along a few lines."""
     figures = {name: draw(bench) for name, draw in CHARTS.items()}
-    return figures | {f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(bench)}
+    return figures | {
+        f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(bench) if len(info.lines) <= MOST_LINES
+    }
 
 
 def _notes(bench: BenchSummary, absent: list[str]) -> list[str]:

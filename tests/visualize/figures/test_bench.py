@@ -15,7 +15,7 @@ from tests.measure.bench.made_up import made_up_summary
 from tests.visualize.homes import visit
 from visualize.figures.bench import QualityInfo, SpeedInfo, SweepInfo, plot_sweep, quality_info, speed_info, sweep_infos
 from visualize.figures.bench_machine import BarsInfo, ForwardsInfo, energy_info, forwards_info, limits_info, memory_info
-from visualize.pages.bench_page import bench_figures, bench_page
+from visualize.pages.bench_page import MOST_LINES, bench_figures, bench_page
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -131,6 +131,14 @@ def test_results_of_older_versions_are_drawn(part):
     drawn = bench_figures(bench_summary(older))
     assert {name for name, figure in drawn.items() if not figure.data} == {"energy"}
     assert len([name for name in drawn if name.startswith("sweep ")]) == 1
+
+
+def test_a_grid_is_not_drawn_as_sweeps():
+    """Catches a figure of fifty lines."""
+    for lines, drawn in ((MOST_LINES, ["sweep draft_depth"]), (MOST_LINES + 1, [])):
+        rows = [row(f"{name} draft_depth={depth}", 5.0) for name in "abcdefghi"[:lines] for depth in (2, 4)]
+        figures = bench_figures(bench_summary(summary() | {"contenders": rows, "ratios": {}}))
+        assert [name for name in figures if name.startswith("sweep")] == drawn
 
 
 def test_data_that_is_no_summary_is_named():
