@@ -15,6 +15,7 @@ from dsbd.version import __version__
 if TYPE_CHECKING:
     from dsbd.api import Update, decode, stream
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
+    from dsbd.evaluation.api import evaluate
     from dsbd.models.pair import Pair, load_pair
     from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
@@ -40,6 +41,7 @@ _HOME = {
     "TraceError": "dsbd.errors",
     "Update": "dsbd.api",
     "decode": "dsbd.api",
+    "evaluate": "dsbd.evaluation.api",
     "load_pair": "dsbd.models.pair",
     "stream": "dsbd.api",
     "verify_trace": "dsbd.tracing.audit",

@@ -11,6 +11,7 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import Contender
+from dsbd.measure.bench.json_lines import append_line, read_lines
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.bench.records import FORMAT, Acceptance, Forwards, ResolvedAuto, Run
 
@@ -83,44 +84,29 @@ class ResultsFile:
         self._write({"record": "cost", "name": name, "value": to_plain(value)})
 
     def _write(self, record: Mapping[str, Any]) -> None:
-        if self._path is None:
-            return
-        try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(record, ensure_ascii=True, allow_nan=False) + "\n")
-        except OSError as error:
-            raise SettingsError(f"cannot write {str(self._path)!r}: {error.strerror or error}") from None
+        if self._path is not None:
+            append_line(self._path, record)
 
     def _load(self, path: Path) -> None:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"cannot read {str(path)!r}: {error}; name another --output") from None
-        whole = text[: text.rfind("\n") + 1]
-        try:
-            records = [json.loads(line) for line in whole.splitlines()]
-            head = records[0]
-            if head["format"] != FORMAT:
-                raise ValueError(head["format"])
-            for record in records[1:]:
+        heads: list[dict[str, Any]] = []
+
+        def take(record: dict[str, Any]) -> None:
+            if heads:
                 self._take(record)
-        except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-            raise SettingsError(f"{str(path)!r} is not a file of a bench ({error}); name another --output") from None
-        changed = difference({name: head.get(name) for name in self.conditions}, self.conditions)
+            elif record["format"] != FORMAT:
+                raise ValueError(record["format"])
+            else:
+                heads.append(record)
+
+        read_lines(path, take, "a file of a bench", "name another --output")
+        if not heads:
+            raise SettingsError(f"{str(path)!r} is not a file of a bench (no line is whole); name another --output")
+        changed = difference({name: heads[0].get(name) for name in self.conditions}, self.conditions)
         if changed is not None:
             raise SettingsError(
                 f"{str(path)!r} was measured under other conditions: {changed}; name another --output, because figures "
                 "of different conditions cannot be compared"
             )
-        if len(whole) < len(text):
-            self._cut(path, whole)
-
-    def _cut(self, path: Path, whole: str) -> None:
-        """Drop the line that a crash cut off."""
-        try:
-            path.write_text(whole, encoding="utf-8")
-        except OSError as error:
-            raise SettingsError(f"cannot write {str(path)!r}: {error.strerror or error}") from None
 
     def _take(self, record: Mapping[str, Any]) -> None:
         if record["record"] == "run":

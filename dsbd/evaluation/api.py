@@ -1,0 +1,74 @@
+"""The public function: evaluate contenders on tasks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from dsbd.errors import SettingsError
+from dsbd.evaluation.evaluation import Evaluation
+from dsbd.evaluation.exams import exam_of, make_exam
+from dsbd.evaluation.report import Report, write_report
+from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
+from dsbd.models.pair import Pair
+from dsbd.settings import DecodingSettings
+from dsbd.tasks.records import Task
+
+
+def evaluate(
+    pair: Pair,
+    tasks: Sequence[str | Task],
+    output: str | Path,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    *,
+    data: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seeds: int = 1,
+    chat: bool = False,
+    log_samples: bool = False,
+    **settings: Any,
+) -> Report:
+    """Answer the questions of tasks with several decoders in turn, score the answers, and write the results.
+
+    Every decode is kept in the folder as soon as it is made. The same call goes on where an earlier one was stopped, by
+    Ctrl-C for example; then the report says that it is not complete.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        tasks: names such as ``"sql"``, or tasks of your own.
+        output: a folder, for predictions, results and samples. docs/evaluation.md describes the files.
+        methods: names of the bench, such as ``"dsbd:same-law"``, ``"beam_sampling"`` or ``"hf_beam_sampling"``.
+        data: where a task's data is, by the task's name.
+        limit: only the first questions of each task.
+        seeds: how often every question is answered.
+        chat: apply the model's chat template.
+        log_samples: also write every question with its answers.
+        settings: fields of :class:`dsbd.DecodingSettings`, for every method that reads them; a list is a sweep. Without
+            ``max_new_tokens`` each task has its own.
+
+    Raises:
+        SettingsError: a value is unknown or out of range, or the folder has another evaluation.
+        TaskError: a task's data is missing or damaged.
+        PairError: a method drafts and the pair has no draft model.
+        PromptError: a question does not fit the models.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    known = [field.name for field in fields(DecodingSettings) if field.name != "method"]
+    for name in settings:
+        if name not in known:
+            raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(known)}")
+    values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
+    exam = make_exam(
+        tasks,
+        contenders(methods, ("defaults",), values),
+        data=data,
+        limit=limit,
+        seeds=seeds,
+        max_new_tokens=settings.get("max_new_tokens"),
+        chat=chat,
+    )
+    evaluation = Evaluation(pair, exam, output)
+    evaluation.run()
+    store = evaluation.store
+    assert store.head is not None, "the evaluation has begun"
+    return write_report(store, exam_of(store.head, [run.task for run in exam.runs]), log_samples)
