@@ -35,7 +35,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     if parsed.resume:
         read_store(parsed.output_path)
-    processes = Processes()
+    processes = Processes(parsed.device)
     if processes.device is not None and parsed.device == "auto":
         parsed.device = processes.device
     evaluation = Evaluation(pair_of(parsed), exam, parsed.output_path, processes)

@@ -5,20 +5,37 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from dsbd.errors import SettingsError
+
 Item = TypeVar("Item")
 PATIENCE = timedelta(days=7)
 """How long a process that is ready waits for the others at the end."""
 
 
 class Processes:
-    """The processes that share the work, as accelerate's ``PartialState`` knows them; one where none were launched."""
+    """The processes that share the work, as accelerate's ``PartialState`` knows them; one where none were launched.
 
-    def __init__(self) -> None:
+    Args:
+        device: that the user asked for, or ``auto``.
+
+    Raises:
+        SettingsError: processes were launched that cannot see each other.
+    """
+
+    def __init__(self, device: str = "auto") -> None:
         self._state: Any = None
-        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        launched = int(os.environ.get("WORLD_SIZE", "1"))
+        if launched > 1:
+            import torch
             from accelerate import PartialState
 
-            self._state = PartialState(timeout=PATIENCE)
+            on_cpu = device == "cpu" or not torch.cuda.is_available()
+            self._state = PartialState(cpu=on_cpu, timeout=PATIENCE)
+            if self._state.num_processes != launched:
+                raise SettingsError(
+                    f"{launched} processes were launched, and {self._state.num_processes} can see each other; start "
+                    "them with accelerate launch --multi_gpu --num_processes N, on processors too"
+                )
         self.count: int = self._state.num_processes if self._state else 1
         self.number: int = self._state.process_index if self._state else 0
         self.on_this_machine = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if self._state else 1
