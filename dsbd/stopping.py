@@ -60,17 +60,17 @@ class Until:
         settled = None
         for hypothesis in snapshot.candidates:
             whole = snapshot.pair.decode(hypothesis.node.token_ids())
-            before = text_before(whole, self._ends)
+            before = cut(whole, self._ends)
             if (len(before) == len(whole) and not hypothesis.finished) or settled not in (None, before):
                 return False
             settled = before
         return True
 
 
-def text_before(text: str, ends: Iterable[str]) -> str:
+def cut(text: str, ends: Iterable[str]) -> str:
     """Return the text before the first place where one of ``ends`` stands; all of it where none does.
 
-    >>> text_before("SELECT 1;\\n\\nQ: and", ["\\n", ";"])
+    >>> cut("SELECT 1;\\n\\nQ: and", ["\\n", ";"])
     'SELECT 1'
     """
     return text[: min((place for end in ends if (place := text.find(end)) >= 0), default=len(text))]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 import dsbd
-from dsbd.stopping import Until, text_before
+from dsbd.stopping import Until, cut
 from tests.toy_pair import toy_pair
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=16, draft_depth=3, draft_width=4, num_beams=3)
@@ -24,7 +24,7 @@ def test_the_answer_is_that_of_the_whole_decode(method):
     saved = 0
     for seed in SEEDS:
         whole, early = decoded(method, seed), decoded(method, seed, ENDS)
-        assert text_before(early.text, ENDS) == text_before(whole.text, ENDS)
+        assert cut(early.text, ENDS) == cut(whole.text, ENDS)
         assert early.stats.layers <= whole.stats.layers
         saved += whole.stats.layers - early.stats.layers
     assert saved > 0, "the texts are never there: this test sees nothing"
@@ -33,10 +33,10 @@ def test_the_answer_is_that_of_the_whole_decode(method):
 def test_one_sequence_ends_in_the_iteration_of_the_text():
     """Catches a decode that goes on although nothing can change any more."""
     texts = [decoded("sampling", seed, ENDS).text for seed in SEEDS]
-    ended = [text for text in texts if text_before(text, ENDS) != text]
+    ended = [text for text in texts if cut(text, ENDS) != text]
     assert len(ended) > len(texts) / 2
     for text in ended:
-        assert text_before(text[:-1], ENDS) == text[:-1]
+        assert cut(text[:-1], ENDS) == text[:-1]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_beams_that_can_still_differ_go_on(candidates, enough):
     assert Until([";"])(snapshot) is enough
 
 
-def test_the_text_before_the_first_of_several_ends():
-    assert text_before("one; two\nthree", ["\n", ";"]) == "one"
-    assert text_before("one", ["\n"]) == "one"
-    assert text_before("one", []) == "one"
+def test_the_cut_the_first_of_several_ends():
+    assert cut("one; two\nthree", ["\n", ";"]) == "one"
+    assert cut("one", ["\n"]) == "one"
+    assert cut("one", []) == "one"
 
 
 @pytest.mark.parametrize("until", ["\n", ["\n", ""], [3]])

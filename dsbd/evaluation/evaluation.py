@@ -61,7 +61,7 @@ class Evaluation:
     def shortened(self) -> int:
         """How many prompts had to be shortened."""
         return sum(
-            self._prompts[run.task.name, question.id] != question.prompt
+            self._prompts[run.name, question.id] != question.prompt
             for run in self._exam.runs
             for question in run.questions
         )
@@ -101,8 +101,8 @@ class Evaluation:
                 if contender.name in waiting:
                     self._warm_up(next(job for job in mine if job.contender.name == contender.name))
             for job in mine:
-                bar.set_description(f"{job.run.task.name} {job.contender.name}")
-                prompt = self._prompts[job.run.task.name, job.question.id]
+                bar.set_description(f"{job.run.name} {job.contender.name}")
+                prompt = self._prompts[job.run.name, job.question.id]
                 self._store.add(predict(pair, job, prompt, meters, processes.on_this_machine, exam.chat))
                 bar.update()
 
@@ -125,7 +125,7 @@ class Evaluation:
         settings = job.contender.settings
         short = replace(settings, max_new_tokens=min(WARM_UP_TOKENS, settings.max_new_tokens))
         shorter = replace(job, contender=replace(job.contender, settings=short))
-        predict(self._pair, shorter, self._prompts[job.run.task.name, job.question.id], chat=self._exam.chat)
+        predict(self._pair, shorter, self._prompts[job.run.name, job.question.id], chat=self._exam.chat)
 
     def _resolved(self) -> Exam:
         """Return the exam with every ``auto`` resolved: once, by the first process, then as the folder says."""
@@ -136,7 +136,7 @@ class Evaluation:
         found: list[dict[str, Any]] = [store.head[AUTO]] if AUTO in store.head else []
         if not found and self._processes.is_main:
             run = exam.runs[0]
-            prompt = self._prompts[run.task.name, run.questions[0].id]
+            prompt = self._prompts[run.name, run.questions[0].id]
             contest = Contest(tuple(exam.at_limit(one, run) for one in exam.contenders), (prompt,), 1)
             resolved = resolve_auto(self._pair, contest, ResultsFile()).contenders
             found = [{one.name: auto_facts(one) for one in resolved if one.auto_reason is not None}]
@@ -167,7 +167,7 @@ def _special(tokenizer: Any, name: str) -> list[str | None]:
 
 
 def _question(job: Job) -> tuple[int, str, str]:
-    return (job.turn, job.run.task.name, job.question.id)
+    return (job.turn, job.run.name, job.question.id)
 
 
 def _require_draft(pair: Pair, contenders: Sequence[Contender]) -> None:
@@ -183,10 +183,10 @@ def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:
         room = pair.room_after(run.max_new_tokens)
         if room < 1:
             raise SettingsError(
-                f"max_new_tokens of task {run.task.name} is {run.max_new_tokens}, and the models' context leaves no "
+                f"max_new_tokens of task {run.name} is {run.max_new_tokens}, and the models' context leaves no "
                 "room for a prompt; lower max_new_tokens"
             )
         for question in run.questions:
             prompt = run.task.fit(question, lambda text: len(pair.encode(text, chat=exam.chat)), room)
-            found[run.task.name, question.id] = prompt
+            found[run.name, question.id] = prompt
     return found

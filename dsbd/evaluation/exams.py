@@ -47,7 +47,8 @@ def make_exam(
     runs = []
     for name, task in zip(names, tasks, strict=True):
         place = (data or {}).get(name)
-        runs.append(_run(load_task(task, place) if isinstance(task, str) else task, place, limit, max_new_tokens))
+        asked = load_task(task, place) if isinstance(task, str) else task
+        runs.append(_run(name, asked, place, limit, max_new_tokens))
     return Exam(tuple(runs), tuple(contenders), seeds, limit, chat)
 
 
@@ -66,7 +67,7 @@ def exam_of(head: Mapping[str, Any], tasks: Sequence[Task] = ()) -> Exam:
     runs = []
     for name, facts in asked["tasks"].items():
         task = own.get(name) or load_task(name, facts["data"])
-        run = _run(task, facts["data"], asked["limit"], facts["max_new_tokens"])
+        run = _run(name, task, facts["data"], asked["limit"], facts["max_new_tokens"])
         if run.digest != facts["digest"]:
             raise SettingsError(
                 f"the questions of task {name} are not those that were asked: its data has changed; bring back the "
@@ -104,12 +105,10 @@ def _tuples(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def _run(task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:
+def _run(name: str, task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:
     questions = task.questions()
-    if not questions:
-        raise SettingsError(f"task {task.name} has no question; give data with one at least")
     length = task.max_new_tokens if max_new_tokens is None else max_new_tokens
-    return TaskRun(task, data, tuple(questions[:limit]), len(questions), length)
+    return TaskRun(name, task, data, tuple(questions[:limit]), len(questions), length)
 
 
 def _require_tasks(names: Sequence[str], tasks: Sequence[str | Task], data: Mapping[str, str]) -> None:

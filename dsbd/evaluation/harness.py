@@ -41,22 +41,21 @@ def results_of(
         scored: what the contender answered, at least once.
         tables: of all contenders, by task; the contender's own rows go under ``dsbd``.
     """
-    runs = [run for run in exam.runs if any(one.prediction.task == run.task.name for one in scored)]
-    by_task = {run.task.name: [one for one in scored if one.prediction.task == run.task.name] for run in runs}
+    runs = [run for run in exam.runs if any(one.prediction.task == run.name for one in scored)]
+    by_task = {run.name: [one for one in scored if one.prediction.task == run.name] for run in runs}
     target, seed = head["conditions"]["models"]["target"], contender.settings.seed
     seconds = sum(one.prediction.seconds for one in scored)
     name, template = model_name(contender, head), head["chat_template"]
-    own = {PREFIX + run.task.name: run for run in runs}
+    own = {PREFIX + run.name: run for run in runs}
     return {
-        "results": {task: _result(run, by_task[run.task.name]) for task, run in own.items()},
+        "results": {task: _result(run, by_task[run.name]) for task, run in own.items()},
         "group_subtasks": {task: [] for task in own},
         "configs": {task: _config(run, exam, contender) for task, run in own.items()},
         "versions": {task: run.task.version for task, run in own.items()},
         "n-shot": dict.fromkeys(own, 0),
         "higher_is_better": {task: _directions(run) for task, run in own.items()},
         "n-samples": {
-            task: {"original": run.available, "effective": _questions(by_task[run.task.name])}
-            for task, run in own.items()
+            task: {"original": run.available, "effective": _questions(by_task[run.name])} for task, run in own.items()
         },
         "config": {
             "model": "dsbd",
@@ -86,7 +85,7 @@ def results_of(
         **{f"tokenizer_{name}_token": pair for name, pair in head["tokenizer"].items()},
         "eot_token_id": None,
         "max_length": head["context"],
-        "task_hashes": {task: _task_hash(run, by_task[run.task.name]) for task, run in own.items()},
+        "task_hashes": {task: _task_hash(run, by_task[run.name]) for task, run in own.items()},
         "model_source": "dsbd",
         "model_name": name,
         "model_name_sanitized": sanitised(name),
@@ -101,7 +100,7 @@ def results_of(
             "method": contender.method,
             "auto": contender.auto_reason,
             "conditions": head["conditions"],
-            "tasks": {task: _own_figures(by_task[run.task.name], tables[run.task.name]) for task, run in own.items()},
+            "tasks": {task: _own_figures(by_task[run.name], tables[run.name]) for task, run in own.items()},
         },
     }
 
@@ -143,7 +142,7 @@ def sanitised(name: str) -> str:
 
 
 def _result(run: TaskRun, scored: Sequence[Scored]) -> dict[str, Any]:
-    found: dict[str, Any] = {"alias": PREFIX + run.task.name}
+    found: dict[str, Any] = {"alias": PREFIX + run.name}
     for filter_ in run.task.filters:
         for metric in run.task.metrics or (PERPLEXITY,):
             values = _by_question(scored, filter_, metric)
@@ -175,7 +174,7 @@ def _config(run: TaskRun, exam: Exam, contender: Contender) -> dict[str, Any]:
     kwargs = gen_kwargs(contender)
     kept = {name: kwargs[name] for name in ("do_sample", "temperature") if name in kwargs}
     return {
-        "task": PREFIX + run.task.name,
+        "task": PREFIX + run.name,
         "dataset_path": run.data or "bundled",
         "output_type": "generate_until",
         "num_fewshot": 0,

@@ -77,7 +77,7 @@ def predict(
     first = measured.hypotheses.first_token_at or notes.first_token_at
     return Prediction(
         **vars(run),
-        task=job.run.task.name,
+        task=job.run.name,
         question=job.question.id,
         cluster=job.question.cluster,
         turn=job.turn,

@@ -76,6 +76,8 @@ class Prediction(Run):
 class TaskRun:
     """One task of an evaluation, with the questions that are asked."""
 
+    name: str
+    """What a user calls it: a split of a task has a name of its own."""
     task: Task
     data: str | None
     """Where the data came from; None where it is bundled."""
@@ -106,7 +108,7 @@ class Job:
     @property
     def key(self) -> tuple[str, str, str, int]:
         """The key of its prediction."""
-        return (self.contender.name, self.run.task.name, self.question.id, self.turn)
+        return (self.contender.name, self.run.name, self.question.id, self.turn)
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Exam:
         """Return as plain data what two evaluations must have in common to be one."""
         return {
             "tasks": {
-                run.task.name: {
+                run.name: {
                     "version": run.task.version,
                     "data": run.data,
                     "questions": len(run.questions),
@@ -169,7 +171,7 @@ def seed_of(job: Job) -> int:
     So it is the same on any number of processes, for every contender, and whatever was decoded before.
     """
     base = job.contender.settings.seed
-    return int(_digest(base, job.run.task.name, job.question.id, job.turn)[:15], 16)
+    return int(_digest(base, job.run.name, job.question.id, job.turn)[:15], 16)
 
 
 def _digest(*parts: object) -> str:

@@ -65,9 +65,7 @@ def write_report(store: Store, exam: Exam, log_samples: bool) -> Report:
     with tqdm(predictions, file=sys.stderr, unit="answer", desc="scoring", leave=False, disable=None) as bar:
         scored = score_all(exam, bar)
     answered = {one.task for one in predictions}
-    tables = {
-        run.task.name: table_of(run, exam, scored, head["conditions"]) for run in exam.runs if run.task.name in answered
-    }
+    tables = {run.name: table_of(run, exam, scored, head["conditions"]) for run in exam.runs if run.name in answered}
     files: list[Path] = []
     for contender in exam.contenders:
         own = [one for one in scored if one.prediction.contender == contender.name]
@@ -82,10 +80,10 @@ def write_report(store: Store, exam: Exam, log_samples: bool) -> Report:
 def _write_samples(place: Path, date: str, exam: Exam, contender: str, own: Sequence[Scored]) -> list[Path]:
     found = []
     for run in exam.runs:
-        mine = [one for one in own if one.prediction.task == run.task.name]
+        mine = [one for one in own if one.prediction.task == run.name]
         if mine:
             who = exam.at_limit(next(one for one in exam.contenders if one.name == contender), run)
-            path = place / f"samples_{PREFIX}{run.task.name}_{date}.jsonl"
+            path = place / f"samples_{PREFIX}{run.name}_{date}.jsonl"
             lines = [json.dumps(sample, ensure_ascii=False) + "\n" for sample in samples_of(run, who, mine)]
             write_text(path, "".join(lines))
             found.append(path)

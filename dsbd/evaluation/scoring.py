@@ -9,7 +9,7 @@ from dsbd.evaluation.tables import EvaluationTable
 from dsbd.evaluation.tabulate import Answer, make_table
 from dsbd.measure.bench.contenders import BASELINE, Contender
 from dsbd.measure.bench.grids import GRID_BASELINE
-from dsbd.stopping import text_before
+from dsbd.stopping import cut
 from dsbd.tasks.records import Score
 
 
@@ -32,11 +32,11 @@ def score_all(exam: Exam, predictions: Iterable[Prediction]) -> list[Scored]:
     An answer is taken from the text before the first of the task's ``until``: where decoding ended makes no difference.
     """
     known: dict[tuple[str, str, str], Score] = {}
-    questions = {(run.task.name, question.id): (run, question) for run in exam.runs for question in run.questions}
+    questions = {(run.name, question.id): (run, question) for run in exam.runs for question in run.questions}
     found = []
     for one in predictions:
         run, question = questions[one.task, one.question]
-        text = text_before(one.text, run.task.until)
+        text = cut(one.text, run.task.until)
         answers = {name: run.task.answer(text, name) for name in run.task.filters}
         for answer in answers.values():
             if (one.task, one.question, answer) not in known:
@@ -49,7 +49,7 @@ def score_all(exam: Exam, predictions: Iterable[Prediction]) -> list[Scored]:
 def table_of(run: TaskRun, exam: Exam, scored: Sequence[Scored], conditions: Mapping[str, Any]) -> EvaluationTable:
     """Return the table of one task; the contenders stand in the order of the exam."""
     task, contenders = run.task, {one.name: exam.at_limit(one, run) for one in exam.contenders}
-    mine = [one for one in scored if one.prediction.task == task.name]
+    mine = [one for one in scored if one.prediction.task == run.name]
     answers = [
         _answer(one, contender, task.main_metric)
         for name, contender in contenders.items()
@@ -58,7 +58,7 @@ def table_of(run: TaskRun, exam: Exam, scored: Sequence[Scored], conditions: Map
     ]
     return make_table(
         answers,
-        task=task.name,
+        task=run.name,
         metric=task.main_metric,
         higher_is_better=task.metrics[task.main_metric] if task.main_metric is not None else False,
         note=task.note,

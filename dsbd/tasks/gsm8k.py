@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import Any
 
 from dsbd.errors import TaskError
+from dsbd.stopping import cut
 from dsbd.tasks.files import json_lines, text_of
 from dsbd.tasks.places import hub_rows, place_of
-from dsbd.tasks.records import Question, Score, Task, cut, in_order
+from dsbd.tasks.records import Question, Score, Task, in_order
 
 REMEDY = "the path of GSM8K's test.jsonl, or a hub id such as openai/gsm8k (MIT)"
 HEAD = """Question: A baker fills 4 trays with 12 rolls each and sells 30 of the rolls. How many rolls are left?

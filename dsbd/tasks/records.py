@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from dsbd.errors import PromptError, TaskError
+from dsbd.stopping import cut
 
 ORDER_SEED = 1
 """Questions are asked in the order of a hash of this number and their id."""
@@ -140,11 +141,6 @@ class Task(ABC):
                 "fit; use models with a longer context, or fewer new tokens"
             )
         return before + passage[: ends[fits]] + after
-
-
-def cut(text: str, until: Iterable[str]) -> str:
-    """Return the text before the first place where one of ``until`` stands."""
-    return text[: min((place for end in until if (place := text.find(end)) >= 0), default=len(text))]
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:

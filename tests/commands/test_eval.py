@@ -93,7 +93,8 @@ def test_two_processes_give_the_predictions_of_one(capsys, pair_flags, tmp_path)
     code, _, _ = run(capsys, *flags, "--output-path", str(tmp_path / "one"))
     assert code == 0
     launch = [sys.executable, "-m", "accelerate.commands.launch", "--multi_gpu", "--num_processes", "2",
-              "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no", "--main_process_port", "0"]  # fmt: skip
+              "--num_machines", "1", "--mixed_precision", "no", "--dynamo_backend", "no",
+              "--main_process_port", "0"]  # fmt: skip
     command = [*launch, "-m", "dsbd", *flags, "--output-path", str(tmp_path / "two")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=500)
     assert done.returncode == 0, done.stderr

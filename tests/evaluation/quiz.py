@@ -23,11 +23,11 @@ class Quiz(Task):
     licence = "none"
     note = "a toy"
 
-    def questions(self, limit=None):
-        return [
+    def __init__(self):
+        super().__init__(
             Question(f"q{number}", f"Say {'so ' * number}once", (f"yes {number}",), f"c{number // 2}", {"kind": "toy"})
             for number in range(6)
-        ][:limit]
+        )
 
     def answer(self, text, filter="none"):
         plain = super().answer(text, filter)
@@ -50,7 +50,7 @@ def made_up_prediction(run: TaskRun, number: int, text: str, contender: str = "s
     figures = {
         "contender": contender, "prompt": question.prompt, "prompt_tokens": 5, "seed": turn, "text": text,
         "seconds": 1.0, "prefill_seconds": 0.1, "layers": 10, "new_tokens": 10, "perplexity": 2.0 + number,
-        "best_log_weight": -1.0, "best_log_weight_per_token": -0.1, "target_calls": 10, "task": run.task.name,
+        "best_log_weight": -1.0, "best_log_weight_per_token": -0.1, "target_calls": 10, "task": run.name,
         "question": question.id, "cluster": question.cluster, "turn": turn, "shortened": False, "ended": "limit",
         "first_token_seconds": 0.1, "processes": 1,
     }  # fmt: skip

@@ -14,7 +14,7 @@ from dsbd.evaluation.records import seed_of
 from dsbd.evaluation.store import Store
 from dsbd.measure.bench import json_lines
 from dsbd.models.pair import make_pair
-from dsbd.stopping import text_before
+from dsbd.stopping import cut
 from tests.evaluation.quiz import METHODS, Quiz, exam
 from tests.toy_pair import toy_pair
 
@@ -129,7 +129,7 @@ def test_seeds_differ_by_question_and_turn_only(whole):
 def test_how_a_decode_ended_is_what_happened(whole):
     """Catches an answer that is called settled although it has no end."""
     for one in whole.predictions:
-        has_end = text_before(one.text, Quiz.until) != one.text
+        has_end = cut(one.text, Quiz.until) != one.text
         assert has_end or one.ended != "until"
         assert (one.layers == 6) == (one.ended == "limit") or one.ended == "eos"
         assert 0 <= one.prefill_seconds <= one.first_token_seconds <= one.seconds or one.contender == "hf_sampling"

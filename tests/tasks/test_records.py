@@ -3,7 +3,8 @@
 import pytest
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.tasks.records import Question, cut, in_order
+from dsbd.stopping import cut
+from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.stories import Stories
 
 PASSAGE = "one two  three four"

@@ -22,7 +22,7 @@ from dsbd.models.attention import NAME as PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.stopping import text_before
+from dsbd.stopping import cut
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
 
@@ -57,7 +57,7 @@ class _Ending(StoppingCriteria):
         ended = False
         if self._until and len(input_ids) == 1:
             text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
-            ended = text_before(text, self._until) != text
+            ended = cut(text, self._until) != text
         return torch.full((len(input_ids),), ended, device=input_ids.device)
 
 
