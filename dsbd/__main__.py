@@ -1,7 +1,7 @@
 """Command line: ``python -m dsbd decode|compare|bench|eval|verify-trace|sign-trace|export|lesson|site|page|doctor``.
 
-Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench was
-stopped; its results so far are kept and printed).
+Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench or
+an evaluation was stopped; its results so far are kept and printed).
 """
 
 import argparse
