@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from training.sql.examples import Example, anonymous
+from training.sql.examples import Example
 from training.sql.render import sql
-from training.sql.splits import COUNTS, SHARD, SHARDS, questions, training
+from training.sql.splits import COUNTS, SHARD, SHARDS, questions, seen_in_training, training
 
 TRAINING, VALIDATION, TEST = "train.jsonl.gz", "validation.jsonl", "test.jsonl"
 
@@ -26,11 +26,6 @@ def record(name: str, one: Example, text: str, split: str) -> dict[str, str]:
         "skeleton": one.skeleton,
         "split": split,
     }
-
-
-def seen_in_training(shards: int = SHARDS) -> set[str]:
-    """Return the value-anonymised golds of the training examples."""
-    return {anonymous(sql(one.gold)) for shard in range(shards) for one, _ in training(shard)}
 
 
 def write_training(folder: Path, shards: int = SHARDS) -> None:
@@ -52,7 +47,8 @@ def write_questions(folder: Path) -> None:
     from dsbd.tasks.sql.hardness import hardness  # here, as the other commands do without its package
 
     print("drawing the training examples, to know their forms", file=sys.stderr)
-    seen, taken = seen_in_training(), set()  # type: ignore[var-annotated]
+    seen = seen_in_training()
+    taken: set[str] = set()
     lines: dict[str, list[str]] = {VALIDATION: [], TEST: []}
     for split in COUNTS:
         found = questions(split, taken, seen)

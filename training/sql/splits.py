@@ -6,6 +6,7 @@ import random
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from training.sql.examples import MOST_CLAUSES, Example, Triple, anonymous, draw_skeleton, example, triples
 from training.sql.golds import databases, means_something
@@ -54,20 +55,33 @@ def reserved(text: str) -> bool:
     return zlib.crc32(text.encode()) % 10 == 0
 
 
-def fits(split: str, text: str, seen: set[str]) -> bool:
+@dataclass(frozen=True)
+class Seen:
+    """The value-anonymised forms that training has."""
+
+    golds: frozenset[str]
+    """Of right answers."""
+    texts: frozenset[str]
+    """Of the SQL itself, which may have another reading or be written in another form."""
+
+
+def seen_in_training(shards: int = SHARDS) -> Seen:
+    """Draw the training examples and return their forms; this takes minutes."""
+    drawn = [(anonymous(sql(one.gold)), anonymous(text)) for shard in range(shards) for one, text in training(shard)]
+    return Seen(frozenset(gold for gold, _ in drawn), frozenset(text for _, text in drawn))
+
+
+def fits(split: str, text: str, seen: Seen) -> bool:
     """Say whether a gold belongs to a split: `compound` has only new forms, `iid` new values in forms of training."""
     if "'" not in text and not any(character.isdigit() for character in text):
         return False
     if split == "compound":
-        return anonymous(text) not in seen
-    return split == "length" or (reserved(text) and anonymous(text) in seen)
+        return anonymous(text) not in seen.golds and anonymous(text) not in seen.texts
+    return split == "length" or (reserved(text) and anonymous(text) in seen.golds)
 
 
-def questions(split: str, taken: set[str], seen: set[str]) -> list[Example]:
-    """Return the questions of an evaluation split whose SQL is not taken; golds are checked.
-
-    `seen` are the value-anonymised golds of training.
-    """
+def questions(split: str, taken: set[str], seen: Seen) -> list[Example]:
+    """Return the questions of an evaluation split whose SQL is not taken; golds are checked."""
     connections = databases()
     found: list[Example] = []
     each: Counter[str] = Counter()

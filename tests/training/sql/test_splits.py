@@ -50,7 +50,7 @@ def test_no_sql_and_no_question_is_asked_twice(asked):
 
 def check_training(asked: list[dict], trained: list) -> None:
     """Assert that training has no SQL of the questions, and no value-anonymised form of `compound` and `length`."""
-    texts = {sql(query) for one, _ in trained for query in one.queries} | {text for _, text in trained}
+    texts = {sql(one.gold) for one, _ in trained} | {text for _, text in trained}
     assert not texts & {one["sql"] for one in asked}
     forms = {anonymous(text) for text in texts}
     assert not forms & {anonymous(one["sql"]) for one in asked if one["split"] in ("compound", "length")}
@@ -102,7 +102,8 @@ def test_each_atom_of_a_held_out_triple_is_trained(shard):
 def test_the_committed_questions_are_what_the_script_draws(split, asked):
     """Their own forms stand for training's, which take minutes to draw: only those forms can have been taken."""
     before = of(asked, "validation") if split == "iid" else []
-    seen = {anonymous(one["sql"]) for one in of(asked, split)}
+    golds = frozenset(anonymous(one["sql"]) for one in of(asked, split))
+    seen = splits.Seen(golds, frozenset())
     found = splits.questions(split, {one["sql"] for one in before}, seen)
     assert [(one.question, sql(one.gold)) for one in found] == [
         (one["question"], one["sql"]) for one in of(asked, split)
@@ -132,7 +133,7 @@ def test_the_coverage_of_the_committed_files():
 
 def test_questions_are_written_with_their_hardness(tmp_path, monkeypatch):
     one = next(splits.candidates("iid", splits.weights(splits.SKELETONS)))
-    monkeypatch.setattr("training.sql.files.training", lambda shard: iter(()))
+    monkeypatch.setattr("training.sql.splits.training", lambda shard: iter(()))
     monkeypatch.setattr("training.sql.files.questions", lambda split, taken, seen: [one])
     assert main(["questions", "--output", str(tmp_path)]) == 0
     found = [json.loads(line) for line in (tmp_path / "test.jsonl").read_text(encoding="utf-8").splitlines()]
