@@ -116,7 +116,7 @@ class Session:
         """Finish the beams that ended, keep the last layer's beams, and free the cache slots that they do not need."""
         before, slots_scored = self.beams, self.target_row.slots
         self.target_row.register(scored.slots)
-        if self.drafter is not None:
+        if self.drafter is not None and scored.forest.layers:
             self.drafter.row.register(scored.draft_slots)
         self.depth.observe(len(scored.forest.layers), *draft_layers_passed(layers))
         for layer in layers:

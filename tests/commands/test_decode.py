@@ -32,6 +32,7 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,
         "num_beams": 2, "temperature": 0.9, "top_k": 20, "top_p": 0.95, "length_penalty": 0.5, "seed": 7,
         "forest": "sampled", "depth_costs": [1.0, 1.5, 2.0], "continuation": 0.6,
+        "joint_threshold": 0.5, "block": 2,
     }  # fmt: skip
     assert set(values) == {field.name for field in fields(dsbd.DecodingSettings)}
     flags = []
@@ -40,7 +41,11 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("[]")]
     code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
     assert code == 0
-    assert json.loads(out)["settings"] == values
+    assert json.loads(out)["settings"] == values | {"lossless": True}
+    flags = ["--method", "mjsd", "--joint-threshold", "0.3", "--max-new-tokens", "3"]
+    code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
+    told = json.loads(out)["settings"]
+    assert (code, told["joint_threshold"], told["lossless"]) == (0, 0.3, False)
 
 
 def test_plain_decode_streams_the_text_alone(capsys, pair_flags):
