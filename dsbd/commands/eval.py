@@ -57,4 +57,8 @@ def _show(parsed: argparse.Namespace, report: "Report", finished: bool) -> int:
         print_json(report.to_dict())
     else:
         print(summary_table(report))
+    if parsed.report is not None:
+        from dsbd.commands.eval_report import write_pages
+
+        write_pages(report, parsed.report)
     return OK if finished else STOPPED

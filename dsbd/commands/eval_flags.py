@@ -21,6 +21,7 @@ def add_eval_flags(parser: argparse.ArgumentParser) -> None:
     add("--limit", type=int, metavar="N", help="only the first N questions of each task")
     add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
     add("--log-samples", action="store_true", help="also write every question with its answers")
+    add("--report", type=output_folder, metavar="DIR", help="folder for report.md and figures.html")
     add("--resume", action="store_true", help="go on with the evaluation of the folder; refuse where there is none")
     add("--score", type=input_path, metavar="DIR", help="score the predictions of a folder again; nothing is decoded")
     add("--chat", action="store_true", help="apply the model's chat template")

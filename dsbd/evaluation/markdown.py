@@ -15,13 +15,20 @@ interval holds zero, the report says "{no_difference}": that is not "equal". p i
 questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
 
 
-def report_markdown(tables: Mapping[str, EvaluationTable]) -> str:
+def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
     """Return the whole report, a chapter for each task.
 
     Args:
         tables: by task.
+        complete: False where decodes are missing; the report then says so.
+        figures: address of the page with the figures, to link to.
     """
-    return "\n\n".join(["# Evaluation", *(chapter(found) for found in tables.values())]) + "\n"
+    parts = ["# Evaluation"]
+    if not complete:
+        parts.append("Not complete: some decodes are missing.")
+    if figures is not None:
+        parts.append(f"[Figures]({figures})")
+    return "\n\n".join([*parts, *(chapter(found) for found in tables.values())]) + "\n"
 
 
 def chapter(found: EvaluationTable) -> str:

@@ -1,11 +1,10 @@
 """The report of an evaluation as one Markdown table for a terminal."""
 
+from dsbd.evaluation.markdown import NOT_MEASURED, quality_cell
 from dsbd.evaluation.report import Report
-from dsbd.evaluation.statistics import Mean
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import cell, median_cell, table
 
-NOT_MEASURED = "not measured"
 HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "speed ratio [95 %]", "J/token",
          "layers/iteration", "acceptance", "mean width"]  # fmt: skip
 
@@ -33,7 +32,7 @@ def _row(found: EvaluationTable, row: ContenderRow) -> list[str]:
         found.task,
         row.contender,
         found.metric,
-        _value(found, row),
+        quality_cell(found, row),
         str(found.questions),
         cell(row.tokens_per_second.mean if row.tokens_per_second else None, 1),
         _speed(found, row),
@@ -48,22 +47,3 @@ def _speed(found: EvaluationTable, row: ContenderRow) -> str:
     if row.speed is None:
         return "1" if row.contender == found.baseline else cell(None)
     return median_cell(row.speed.median, row.speed.low, row.speed.high)
-
-
-def _value(found: EvaluationTable, row: ContenderRow) -> str:
-    """Return the main metric with its interval: Wilson's for a share of independent questions, else over clusters."""
-    if row.right is not None and found.clusters == found.questions:
-        share = row.right
-        return f"{100 * share.share:.1f} % [{100 * share.low:.1f}, {100 * share.high:.1f}]"
-    if row.quality is None:
-        return NOT_MEASURED
-    if found.metric == "perplexity":
-        return _mean(row.quality, 1, 3, "")
-    return _mean(row.quality, 100, 1, " %")
-
-
-def _mean(value: Mean, scale: float, digits: int, unit: str) -> str:
-    shown = f"{scale * value.mean:.{digits}f}{unit}"
-    if value.low is None or value.high is None:
-        return shown
-    return f"{shown} [{scale * value.low:.{digits}f}, {scale * value.high:.{digits}f}]"

@@ -39,8 +39,13 @@ def test_an_evaluation_from_the_first_question_to_the_table(capsys, pair_flags, 
     assert report["complete"] is True
     assert [row["contender"] for row in report["tables"]["stories"]["rows"]] == ["dsbd same-law", "beam_sampling"]
     assert len(report["files"]) == 4
-    code, again, _ = run(capsys, "eval", "--score", str(tmp_path / "out"), "--log-samples", "--json")
+    scored = ["eval", "--score", str(tmp_path / "out"), "--log-samples", "--json", "--report", str(tmp_path / "report")]
+    code, again, _ = run(capsys, *scored)
     assert (code, json.loads(again)) == (0, report)
+    written = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+    assert "### Differences to beam_sampling" in written
+    assert "(figures.html)" in written
+    assert (tmp_path / "report" / "figures.html").stat().st_size > 1_000_000
     assert "temperature was 1.0, is 0.5" in refused(capsys, *flags, "--temperature", "0.5")
 
 
@@ -66,6 +71,7 @@ def test_an_evaluation_from_the_first_question_to_the_table(capsys, pair_flags, 
         (["--output-path", "binary/below", *FEW, "--resume"], "has no evaluation.json"),
         (["--output-path", "out", *FEW, "--resume"], "has no evaluation.json"),
         (["--score", "out"], "has no evaluation.json"),
+        (["--score", "out", "--report", "binary"], "it is no folder"),
         (["--score", "x\x00y"], "is no path"),
         (["--output-path", "out", *FEW, "--target", "./no/such/folder"], "./no/such/folder"),
     ],

@@ -96,3 +96,11 @@ def test_a_task_note_stands_in_its_chapter():
     text = report_markdown({"spider": table})
     assert "Note: on reconstructed databases." in text
     assert "Differences" not in text  # there is no baseline
+
+
+def test_missing_decodes_and_the_figures_are_named():
+    text = report_markdown({"sql": TABLE}, complete=False, figures="figures.html")
+    assert text.startswith(
+        "# Evaluation\n\nNot complete: some decodes are missing.\n\n[Figures](figures.html)\n\n## sql"
+    )
+    assert "Not complete" not in report_markdown({"sql": TABLE})
