@@ -48,3 +48,17 @@ def hub_rows(hub_id: str, split: str, subset: str | None = None) -> list[dict[st
         return [dict(row) for row in datasets.load_dataset(hub_id, subset, split=split)]
     except Exception as error:  # a library of many file formats and a network: it has no common error
         raise TaskError(f"data set {hub_id} cannot be loaded: {error}; give a local path instead") from error
+
+
+def hub_folder(hub_id: str, patterns: list[str]) -> Path:
+    """Return a folder with those files of a data set's repository that match one of the patterns.
+
+    Raises:
+        TaskError: the repository cannot be fetched.
+    """
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(hub_id, repo_type="dataset", allow_patterns=patterns))
+    except Exception as error:  # errors of the network, of the hub, of the disk
+        raise TaskError(f"data set {hub_id} cannot be fetched: {error}; give a local path instead") from error

@@ -9,6 +9,7 @@ from dsbd.tasks.mt_bench import MtBench
 from dsbd.tasks.own import OwnQuestions
 from dsbd.tasks.records import Task
 from dsbd.tasks.sql.library import Library
+from dsbd.tasks.sql.spider import Spider
 from dsbd.tasks.squad import Squad
 from dsbd.tasks.stories import Stories
 
@@ -16,6 +17,7 @@ TASKS: dict[str, Callable[[str | Path | None], Task]] = {
     "gsm8k": Gsm8k,
     "jsonl": OwnQuestions,
     "mt_bench": MtBench,
+    "spider": Spider,
     "sql": lambda data: Library("test", data),
     "sql_validation": lambda data: Library("validation", data),
     "squad": Squad,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from dsbd.errors import TaskError
-from dsbd.tasks.places import hub_rows, place_of
+from dsbd.tasks.places import hub_folder, hub_rows, place_of
 from dsbd.tasks.registry import TASKS, load_task
 
 
@@ -26,16 +26,16 @@ def test_a_missing_path_is_an_error_with_its_remedy(data, tmp_path, monkeypatch)
         place_of("t", data, "the remedy")
 
 
-@pytest.mark.parametrize("name", ["gsm8k", "jsonl", "mt_bench", "squad"])
+@pytest.mark.parametrize("name", ["gsm8k", "jsonl", "mt_bench", "spider", "squad"])
 def test_a_task_without_bundled_data_says_what_to_give(name):
     with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
         load_task(name)
 
 
 def test_an_unknown_task_is_an_error_that_names_the_tasks():
-    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are gsm8k, jsonl, mt_bench, sql, "):
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are gsm8k, jsonl, mt_bench, spider, sql, "):
         load_task("sqad")
-    assert sorted(TASKS) == ["gsm8k", "jsonl", "mt_bench", "sql", "sql_validation", "squad", "stories"]
+    assert sorted(TASKS) == ["gsm8k", "jsonl", "mt_bench", "spider", "sql", "sql_validation", "squad", "stories"]
 
 
 def test_a_hub_needs_its_library(monkeypatch):
@@ -49,8 +49,11 @@ def test_an_error_of_a_hub_is_a_task_error(monkeypatch):
         raise ConnectionError("no network")
 
     monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=refuse))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", SimpleNamespace(snapshot_download=refuse))
     with pytest.raises(TaskError, match="a/b cannot be loaded: no network; give a local path"):
         hub_rows("a/b", "test")
+    with pytest.raises(TaskError, match="a/b cannot be fetched: no network; give a local path"):
+        hub_folder("a/b", ["*"])
 
 
 HUB = {
