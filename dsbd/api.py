@@ -10,7 +10,7 @@ from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.law.beams import Node
-from dsbd.methods import DRAFTING_METHODS, has_auto, resolve
+from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import Observer, RunStart
@@ -146,7 +146,7 @@ def _updates(
 
 
 def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
-    if settings.method in DRAFTING_METHODS and settings.draft_depth != 0 and pair.draft is None:
+    if needs_draft_model(settings) and pair.draft is None:
         raise PairError(
             f"method {settings.method} needs a draft model; load one, or use a method other than "
             f"{', '.join(sorted(DRAFTING_METHODS))}"

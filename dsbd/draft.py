@@ -4,6 +4,7 @@ Everything stays on the model's device in tensors of fixed shape; nothing is cop
 the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, the likeliest
 pairs of a likely one. Slots with equal content are one node: the first carries the multiplicity, and the
 others are inert: nothing is drafted below them. Slots that hold nothing, or a token that ends, are inert too.
+Where Q only chooses a width, a layer has no slots.
 """
 
 import math
@@ -93,7 +94,9 @@ class Drafter:
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
         settings, vocabulary = self._settings, frontier.logits.shape[1]
         law = joint_draft_law(frontier.logits, frontier.log_weights, frontier.log_multiplicities, settings)
-        if settings.forest == "likely":
+        if not settings.draws_drafts:
+            chosen = self._no_tokens
+        elif settings.forest == "likely":
             chosen = first_slots(law.scores.topk(min(settings.draft_width, law.scores.numel())).indices, settings)
         else:
             chosen = race(law, settings, self._generator)

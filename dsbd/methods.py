@@ -4,15 +4,17 @@ With an empty forest each iteration is a bonus layer: that is plain (beam) sampl
 cache. Width one everywhere is speculative sampling of a chain. Temperature 0 without replacement keeps
 the best ``num_beams`` pairs of the joint law: beam search; a likely forest makes it speculative. The joint test of
 ``mjsd`` keeps no law (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
+Where nothing is drafted, the width of a layer may still be chosen by the rule, or by chance: the two ablations.
 """
 
 from typing import Any
 
-from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
 
-DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative", "mjsd"})
-WITHOUT_AUTO = frozenset({"mjsd"})
-"""Drafting methods that take no ``auto``."""
+DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative", "mjsd", "width_rule_sampling"})
+"""Methods that call the draft model."""
+WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
+"""Those of them that take no ``auto``."""
 
 READS = {
     "dsbd": [
@@ -41,6 +43,26 @@ READS = {
     "greedy": [],
     "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
     "mjgd": ["block"],
+    "width_rule_sampling": [
+        "draft_width",
+        "min_width",
+        "max_width",
+        "width_threshold",
+        "replacement",
+        "temperature",
+        "top_k",
+        "top_p",
+    ],
+    "random_width": [
+        "num_beams",
+        "min_width",
+        "max_width",
+        "width_weights",
+        "replacement",
+        "temperature",
+        "top_k",
+        "top_p",
+    ],
 }
 """The fields each method reads, besides max_new_tokens, length_penalty and seed."""
 
@@ -79,7 +101,21 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "mjgd":
             asked = {"block": settings.block, "draft_depth": settings.block, "joint_threshold": 0.0}
             return _resolved(settings, **_joint() | asked, temperature=0.0, top_k=1, top_p=1.0)
+        case "width_rule_sampling":
+            rule = _kept(settings, "draft_width", "min_width", "width_threshold", "replacement")
+            return _resolved(settings, **_fixed_width(settings.widest) | {"draft_depth": 1} | rule)
+        case "random_width":
+            widths = settings.widest - settings.min_width + 1
+            weights = settings.width_weights or (1.0,) * widths
+            kept = _kept(settings, "min_width", "replacement")
+            return _resolved(settings, **_fixed_width(settings.widest) | kept | {"width_weights": weights})
     raise AssertionError(f"method {settings.method} has no rule here")
+
+
+def needs_draft_model(settings: DecodingSettings) -> bool:
+    """Return True if a decode with these settings calls the draft model."""
+    drafts_nothing = "draft_depth" in READS[settings.method] and settings.draft_depth == 0
+    return settings.method in DRAFTING_METHODS and not drafts_nothing
 
 
 def has_auto(settings: DecodingSettings) -> bool:
@@ -88,8 +124,7 @@ def has_auto(settings: DecodingSettings) -> bool:
 
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
-    unread = {"joint_threshold": DecodingSettings.joint_threshold, "block": DecodingSettings.block, "lossless": True}
-    return ResolvedSettings(**vars(settings) | unread | implied)
+    return ResolvedSettings(**vars(settings) | LATER_FIELDS | implied)
 
 
 def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def score(
 
     Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
     """
-    tokens, parents, sizes = _feed_of(layers, settings.draft_width, len(beams), generator.device)
+    with_slots = layers if settings.draws_drafts else []
+    tokens, parents, sizes = _feed_of(with_slots, settings.draft_width, len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
     count = _uniforms_needed(len(layers), settings)
@@ -67,11 +68,11 @@ def score(
 
 
 def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
-    """Return one for each trial and each draw that there can be."""
+    """Return one for each trial and each draw that there can be, and one for a width that is drawn."""
     if not settings.lossless:
         return 1
-    trials = 0 if settings.forest == "likely" else depth * settings.draft_width
-    return trials + (depth + 1) * settings.max_width
+    trials = depth * settings.draft_width if settings.forest == "sampled" and settings.draws_drafts else 0
+    return trials + (depth + 1) * settings.max_width + (settings.width_weights is not None)
 
 
 def is_at_hand(logits: torch.Tensor) -> bool:

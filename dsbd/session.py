@@ -99,8 +99,8 @@ class Session:
 
     @property
     def draft_room(self) -> int:
-        """Return how many layers can be drafted: a token is drawn after them, unless the target searched them."""
-        return self.room if self.settings.searches_blocks else self.room - 1
+        """Return how many layers may be drafted: a token is drawn after them, where there is a bonus layer."""
+        return self.room - self.settings.has_bonus_layer
 
     @property
     def done(self) -> bool:

@@ -17,6 +17,8 @@ METHODS = (
     "greedy",
     "mjsd",
     "mjgd",
+    "width_rule_sampling",
+    "random_width",
 )
 FORESTS = ("sampled", "likely")
 AUTO: Literal["auto"] = "auto"
@@ -24,6 +26,9 @@ AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
 """Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
 WIDEST = 64
 """Beams that a layer yields at most."""
+LATER_FIELDS: dict[str, Any] = {"joint_threshold": 0.5, "block": 2, "lossless": True, "width_weights": None}
+"""Settings that came after version 0.2, each with the value that says nothing new. Where they have it, files leave them
+out, so that what a decode without them writes stays as it was."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +55,15 @@ class DecodingSettings:
     """The least number of beams that a layer yields. 1 to 64."""
     max_width: int | None = None
     """The most beams that a layer yields, and the beams of a bonus layer; None = the larger of min_width and
-    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, or draft_width is ``auto``;
-    64 at most. 1 to 64."""
+    draft_width, or of min_width and num_beams if the forest is likely or ``auto``, draft_width is ``auto`` or the
+    method is ``random_width``; 64 at most. With width_weights None = the last width that has a weight. 1 to 64."""
     width_threshold: float = 0.7
     """The width is the largest K for which P(at least K drafts are accepted) reaches this; in a likely forest,
     P(K draws all land). 0 to 1."""
+    width_weights: tuple[float, ...] | None = None
+    """Of ``random_width``: how often each width from min_width on is drawn, relative to the others, such as a histogram
+    of the widths of other decodes; None = all widths from min_width to max_width alike. 1 to 64 numbers from 0, not all
+    of them 0."""
     replacement: bool = True
     """True: beams are drawn independently and may repeat. False: no two beams are equal."""
     input_beams: int | None = None
@@ -115,8 +124,10 @@ class DecodingSettings:
         self._boolean("replacement")
         self._boolean("landing")
         self._costs()
-        if self.method == "mjsd" and AUTO in (self.draft_depth, self.draft_width):
-            raise SettingsError("draft_depth or draft_width is 'auto'; mjsd takes whole numbers")
+        self._weights()
+        for method, name in (("mjsd", "draft_depth"), ("mjsd", "draft_width"), ("width_rule_sampling", "draft_width")):
+            if self.method == method and getattr(self, name) == AUTO:
+                raise SettingsError(f"{name} is 'auto'; {method} takes whole numbers")
         if self.max_width is not None and self.max_width < self.min_width:
             raise SettingsError(
                 f"max_width is {self.max_width}, below min_width {self.min_width}; raise max_width or lower min_width"
@@ -127,8 +138,11 @@ class DecodingSettings:
         """The value that ``max_width`` resolves to: its own, or its default if it is None."""
         if self.max_width is not None:
             return self.max_width
-        drafts = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
-        return min(max(drafts, self.min_width), WIDEST)
+        if self.method == "random_width":
+            beams = self.num_beams if self.width_weights is None else self.min_width + len(self.width_weights) - 1
+        else:
+            beams = self.num_beams if self.draft_width == AUTO or self.forest != "sampled" else self.draft_width
+        return min(max(beams, self.min_width), WIDEST)
 
     @property
     def is_auto(self) -> bool:
@@ -168,15 +182,42 @@ class DecodingSettings:
         costs = self.depth_costs
         if costs is None:
             return
-        usable = isinstance(costs, (tuple, list)) and all(
-            isinstance(cost, (int, float)) and not isinstance(cost, bool) and 0 < cost <= sys.float_info.max
-            for cost in costs
-        )
+        usable = _are_numbers(costs) and all(cost > 0 for cost in costs)
         if not usable or self.draft_depth == AUTO or len(costs) != self.draft_depth + 1:
             raise SettingsError(
                 f"depth_costs is {costs!r}; allowed are None, or draft_depth + 1 numbers above 0, draft_depth given"
             )
         object.__setattr__(self, "depth_costs", tuple(float(cost) for cost in costs))
+
+    def _weights(self) -> None:
+        weights = self.width_weights
+        if weights is None:
+            return
+        if not _are_numbers(weights) or not 1 <= len(weights) <= WIDEST or not 0 < sum(weights) <= sys.float_info.max:
+            raise SettingsError(
+                f"width_weights is {weights!r}; allowed are None, or 1 to {WIDEST} numbers from 0, not all of them 0"
+            )
+        object.__setattr__(self, "width_weights", tuple(float(weight) for weight in weights))
+        widths = self.widest - self.min_width + 1
+        if self.method == "random_width" and len(weights) != widths:
+            raise SettingsError(
+                f"width_weights has {len(weights)} numbers, but there are {widths} widths from min_width "
+                f"{self.min_width} to {self.widest}; leave out max_width, or give one number each"
+            )
+
+
+def plain_settings(settings: DecodingSettings) -> dict[str, Any]:
+    """Return settings as plain data for a file; those of :data:`LATER_FIELDS` only where they say something."""
+    plain = vars(settings)
+    return {name: value for name, value in plain.items() if name not in LATER_FIELDS or value != LATER_FIELDS[name]}
+
+
+def _are_numbers(values: Any) -> bool:
+    """True for a list or tuple of finite numbers from 0."""
+    return isinstance(values, (tuple, list)) and all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= sys.float_info.max
+        for value in values
+    )
 
 
 @dataclass(frozen=True)
@@ -202,3 +243,13 @@ class ResolvedSettings(DecodingSettings):
         super().__post_init__()
         if self.is_auto:
             raise SettingsError("a field is auto; dsbd.decode and dsbd.stream resolve it")
+
+    @property
+    def draws_drafts(self) -> bool:
+        """False for ``width_rule_sampling``: Q only chooses the width of a layer, and nothing is drafted from it."""
+        return self.method != "width_rule_sampling"
+
+    @property
+    def has_bonus_layer(self) -> bool:
+        """True where a layer can be drawn below the forest, so that the forest leaves room for one more token."""
+        return self.draws_drafts and not self.searches_blocks

@@ -86,6 +86,27 @@ def test_max_width_below_min_width_is_refused():
         DecodingSettings(min_width=3, max_width=2)
 
 
+@pytest.mark.parametrize(
+    "weights", [(), (0, 0), (1, -1), (1, float("nan")), (1, float("inf")), "12", 3, (1,) * 65, (True,), (1e308, 1e308)]
+)
+def test_weights_that_cannot_be_are_refused(weights):
+    """Catches a division by zero in the middle of a decode."""
+    with pytest.raises(SettingsError, match="width_weights is"):
+        DecodingSettings(method="random_width", width_weights=weights)
+
+
+def test_the_weights_name_the_widths():
+    """Catches a weight that no width has, and a width without a weight."""
+    assert resolve(DecodingSettings(method="random_width", num_beams=3)).width_weights == (1.0, 1.0, 1.0)
+    plan = resolve(DecodingSettings(method="random_width", min_width=2, width_weights=[1, 0, 2]))
+    assert (plan.min_width, plan.max_width, plan.width_weights) == (2, 4, (1.0, 0.0, 2.0))
+    assert resolve(DecodingSettings(width_weights=(1, 2))).width_weights is None
+    with pytest.raises(SettingsError, match="has 3 numbers, but there are 2 widths"):
+        DecodingSettings(method="random_width", max_width=2, width_weights=(1, 1, 1))
+    with pytest.raises(SettingsError, match="width_rule_sampling takes whole numbers"):
+        DecodingSettings(method="width_rule_sampling", draft_width="auto")
+
+
 def test_unknown_field_is_refused():
     with pytest.raises(SettingsError, match="unknown setting 'colour'"):
         DecodingSettings.from_dict({"colour": 1})

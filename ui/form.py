@@ -22,6 +22,8 @@ METHOD_LABELS = {
     "greedy": "Greedy",
     "mjsd": "Joint test, MJSD (keeps no law)",
     "mjgd": "Best blocks, MJGD (keeps no law)",
+    "width_rule_sampling": "Width rule sampling",
+    "random_width": "Random width",
 }
 
 
@@ -83,8 +85,8 @@ FIELDS = (
     Field("top_p", "Top-p", "Choose among the likeliest up to this probability in all; 1 = all", 0.05, 1, 0.05),
     Field("length_penalty", "Length penalty", "Above 0 favours long texts, below 0 short ones", -2, 2, 0.1),
 )
-FILLED_IN = ("depth_costs", "continuation")
-"""Settings without a field: auto fills them in."""
+WITHOUT_FIELD = ("depth_costs", "continuation", "width_weights")
+"""Settings that the form leaves alone: auto fills the first two in, and a histogram comes from elsewhere."""
 DEFAULTS = DecodingSettings()
 
 

@@ -18,6 +18,8 @@ from dsbd.measure.bench.contenders import (
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
 
+NUMBERS = tuple[float, ...]
+
 
 def add_contender_flags(
     parser: argparse.ArgumentParser, points: Sequence[str], defaults: Mapping[str, str] | None = None
@@ -77,7 +79,7 @@ def names(text: str) -> list[str]:
 def _value(name: str, text: str, hint: Any) -> Any:
     """Return a setting as the first of its types that can read the text; the settings check its range."""
     kinds = get_args(hint) if NoneType in get_args(hint) or get_origin(hint) is not None else (hint,)
-    readers: Mapping[Any, Any] = {NoneType: _none, bool: _boolean, int: int, float: float, str: str}
+    readers: Mapping[Any, Any] = {NoneType: _none, bool: _boolean, int: int, float: float, str: str, NUMBERS: _numbers}
     for kind in sorted(kinds, key=lambda one: one is str):
         if get_origin(kind) is Literal and text in get_args(kind):
             return text
@@ -93,6 +95,11 @@ def _value(name: str, text: str, hint: Any) -> Any:
 def _none(text: str) -> None:
     if text.lower() != "none":
         raise ValueError(text)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    """Return the numbers of one list, 0:2:5; a comma would start another value of the sweep."""
+    return tuple(float(number) for number in text.split(":"))
 
 
 def _boolean(text: str) -> bool:

@@ -19,8 +19,8 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
         options: dict[str, Any] = {"default": field.default, "dest": field.name, "help": f"({field.default})"}
         if kind is bool:
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
-        elif field.name == "depth_costs":
-            parser.add_argument(flag, type=_costs, metavar="COST,COST,...", **options)
+        elif field.name in ("depth_costs", "width_weights"):
+            parser.add_argument(flag, type=_numbers, metavar="N:N:...", **options)
         elif field.name in AUTO_FIELDS and kind is not str:
             parser.add_argument(flag, type=_integer_or_auto, metavar="N|auto", **options)
         elif type(None) in get_args(kind):
@@ -43,11 +43,11 @@ def _integer_or_auto(text: str) -> int | str:
     return AUTO if text.lower() == AUTO else int(text)
 
 
-def _costs(text: str) -> tuple[float, ...] | None:
-    return None if text.lower() == "none" else tuple(float(cost) for cost in text.split(","))
+def _numbers(text: str) -> tuple[float, ...] | None:
+    return None if text.lower() == "none" else tuple(float(number) for number in text.replace(",", ":").split(":"))
 
 
 # argparse names the type in its message
 _integer_or_none.__name__ = "whole number or none"
 _integer_or_auto.__name__ = "whole number or auto"
-_costs.__name__ = "list of numbers"
+_numbers.__name__ = "list of numbers"

@@ -20,7 +20,7 @@ from dsbd.law.choices import Choices, DrawnPair
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
-from dsbd.law.width import Width, cap_width, choose_width, landing_width
+from dsbd.law.width import Width, cap_width, choose_width, landing_width, random_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
@@ -75,7 +75,7 @@ class VerifiedLayer:
     law: Law
     draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
     width: Width | None
-    """None in a bonus layer."""
+    """None in a bonus layer of the largest width."""
     trials: list[TriedDraft]
     draws: list[DrawnBeam]
     beams: list[Beam]
@@ -97,6 +97,19 @@ class VerifiedLayer:
         """
         return self.outcome in ("passed", "landed")
 
+    @property
+    def is_bonus(self) -> bool:
+        """True for a layer that was drawn from the target's law alone.
+
+        >>> from dsbd.law import toy
+        >>> from dsbd.law.choices import Uniforms
+        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
+        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
+        >>> [layer.is_bonus for layer in layers]
+        [False, True]
+        """
+        return bool(self.draws) and self.draws[0].kind == "bonus"
+
 
 def verify(
     forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
@@ -116,7 +129,7 @@ def verify(
     Args:
         forest: the drafts, drawn layer by layer from the draft laws it holds.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
-        settings: forest, widths, replacement, landing, temperature, top_k and top_p are read.
+        settings: method, forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
         choices: the randomness.
 
@@ -127,6 +140,8 @@ def verify(
     alive, decided = forest.input_beams, list[VerifiedLayer]()
     for drafted in forest.layers:
         state = verifier.enter(alive, drafted)
+        if not settings.draws_drafts:
+            return [verifier.bonus_layer(state, verifier.choose_width(state, drafted))]
         if state.draft_mass <= 0:
             break
         decided.append(verifier.draft_layer(state, drafted))
@@ -175,7 +190,7 @@ class _Verifier:
 
     def draft_layer(self, state: _State, drafted: ForestLayer) -> VerifiedLayer:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
-        width = self._landing_width(state, drafted) if self.settings.forest == "likely" else self._width(state, drafted)
+        width = self.choose_width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
@@ -187,7 +202,10 @@ class _Verifier:
             outcome = "landed" if self.settings.landing and all_land else "short"
         return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
 
-    def _width(self, state: _State, drafted: ForestLayer) -> Width:
+    def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
+        """Choose the width of a layer from P, and from Q or the nodes that follow from it."""
+        if self.settings.forest == "likely":
+            return self._landing_width(state, drafted)
         drafts = self.settings.draft_width
         if not self.settings.replacement:
             drafts = min(drafts, drafted.law.support)
@@ -211,13 +229,16 @@ class _Verifier:
             chances = np.cumprod(lands).astype(float).tolist()
         return landing_width(chances, mass, law.support, self.settings)
 
-    def bonus_layer(self, state: _State) -> VerifiedLayer:
-        """Draw a layer of the largest width from the target's law alone."""
-        count = cap_width(self.settings.max_width, state.law.support, self.settings)
+    def bonus_layer(self, state: _State, width: Width | None = None) -> VerifiedLayer:
+        """Draw a layer from the target's law alone: of the largest width, unless the rule or chance chose another."""
+        support = state.law.support
+        if self.settings.width_weights is not None:
+            width = random_width(self.choices.draw(np.array(self.settings.width_weights)), support, self.settings)
+        count = cap_width(self.settings.max_width, support, self.settings) if width is None else width.width
         draws = self._draw(state, count, "bonus")
         beams, living = self._collect(state, [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "bonus" if living else "finished"
-        return VerifiedLayer(state.alive, state.law, state.draft_probs, None, [], draws, beams, living, outcome)
+        return VerifiedLayer(state.alive, state.law, state.draft_probs, width, [], draws, beams, living, outcome)
 
     def _try_drafts(self, state: _State, drafted: ForestLayer, width: int) -> tuple[list[TriedDraft], list[Accepted]]:
         """Try the drafts in turn. Returns all trials, and the accepted drafts in order."""

@@ -138,8 +138,7 @@ class _IterationAudit:
         start = audit.checks.place
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = self.settings.max_new_tokens - audit.length
-        most = room if self.settings.searches_blocks else room - 1
-        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), most))
+        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - self.settings.has_bonus_layer))
         self.same("layers are present", last > 0, True)
         self.laws.forest()
         kind_of_audit = LayerAudit

@@ -111,7 +111,7 @@ def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None
     if layer.layer != number:
         _damaged(f"{where}: layer {layer.layer} stands at place {number}")
     lengths = len(layer.acceptance_chain), len(layer.chain_c), len(layer.chain_S), len(layer.accepted_distribution)
-    chain = 0 if layer.kind == "bonus" else layer.draws_planned + 1
+    chain = 0 if layer.kind == "bonus" and not layer.draws_planned else layer.draws_planned + 1
     if layer.draws_planned < 0 or lengths != (layer.draws_planned, chain, chain, chain):
         _damaged(
             f"{where}, layer {number}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S "

@@ -54,6 +54,7 @@ class LayerAudit:
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
         self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
         self.is_last = layer.layer == len(iteration.layers)
+        self.drafted = iteration.draft_depth
         self.is_greedy = ranks_are_greedy(settings)
         self.state = _Residual()
         self.finished: dict[int, InputBeam] = {}
@@ -74,16 +75,24 @@ class LayerAudit:
         return self._yielded(accepted + [draw.node for draw in self.draws])
 
     def _width(self) -> None:
-        layer, checks = self.layer, self.checks
-        if layer.kind == "draft":
-            below = [node for node in self.own.values() if node.parent in layer.alive]
-            WidthAudit(checks, self.settings, layer, self.draws, below).run()
+        layer, checks, settings = self.layer, self.checks, self.settings
+        below = [node for node in self.own.values() if node.parent in layer.alive]
+        deciding = WidthAudit(checks, settings, layer, self.draws, below)
+        if layer.layer > self.drafted or not settings.draws_drafts:
+            checks.same("kind of the layer", layer.kind, "bonus")
+        if settings.width_weights is None:
+            checks.same("uniform of the width", layer.width_uniform, None)
+        if layer.kind == "draft" or not settings.draws_drafts:
+            deciding.run()
             return
         held = (len(self.trials), layer.draws_planned, layer.chain_c, layer.chain_S, layer.accepted_distribution)
         checks.same("drafts of the bonus layer", held, (0, 0, [], [], []))
+        if settings.width_weights is not None:
+            deciding.drawn(settings.width_weights)
+            return
         checks.same("reason of the width", layer.width_reason, "bonus")
-        widest = self.settings.max_width
-        width = widest if self.settings.replacement else min(widest, layer.target_support)
+        widest = settings.max_width
+        width = widest if settings.replacement else min(widest, layer.target_support)
         checks.same("width of the bonus layer", layer.width, width)
 
     def _trial(self, trial: Trial) -> None:

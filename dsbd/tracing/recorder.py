@@ -217,7 +217,7 @@ class _IterationWriter:
         width = layer.width
         return Layer(
             layer=number,
-            kind="bonus" if width is None else "draft",
+            kind="bonus" if layer.is_bonus else "draft",
             alive=[self.ids[beam.node] for beam in layer.alive],
             draws_planned=0 if width is None else len(width.acceptance),
             chain_c=[] if width is None else width.chain.c,
@@ -233,6 +233,7 @@ class _IterationWriter:
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
             alternatives=self._alternatives(number, layer),
             forest_mass=None if width is None else width.forest_mass,
+            width_uniform=None if width is None or width.drawn is None else width.drawn.uniform,
         )
 
     def _alternatives(self, number: int, layer: VerifiedLayer) -> list[Alternative]:

@@ -192,9 +192,10 @@ class Layer:
     alive: Listed[int]
     """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
     draws_planned: int
-    """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus."""
+    """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus layer,
+    unless the rule chose its width (width_rule_sampling)."""
     chain_c: Listed[float]
-    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty in a bonus layer."""
+    """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty where the rule did not choose the width."""
     chain_S: Listed[float]
     """S at each c of ``chain_c``."""
     acceptance_chain: Listed[Probability]
@@ -219,6 +220,8 @@ class Layer:
     alternatives: Listed[Alternative] = Field(default_factory=list)
     forest_mass: Probability | None = None
     """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
+    width_uniform: float | None = None
+    """In random_width: the random number that drew the width by inverse CDF of width_weights; else None."""
 
 
 @dataclass(frozen=True, config=STRICT)

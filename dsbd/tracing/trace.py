@@ -17,7 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import SettingsError, TraceError
-from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
 from dsbd.tracing.consistency import check_consistency, check_sizes
 from dsbd.tracing.limits import FILE_LIMITS, ReadLimits
 from dsbd.tracing.reading import parse, read_file
@@ -44,6 +44,7 @@ class Trace:
     def to_dict(self) -> dict[str, Any]:
         """The trace as JSON-ready plain data."""
         plain: dict[str, Any] = _adapter().dump_python(self, mode="json")
+        _drop_silent(plain, LATER_DEFAULTS)
         return plain
 
     @staticmethod
@@ -108,22 +109,21 @@ class Trace:
 
 
 DIGEST_DEFAULTS: dict[str, dict[str, Any]] = {
-    "settings": {
-        "forest": "sampled",
-        "depth_costs": None,
-        "continuation": 0.7,
-        "joint_threshold": 0.5,
-        "block": 2,
-        "lossless": True,
-    },
+    "settings": {"forest": "sampled", "depth_costs": None, "continuation": 0.7},
     "layer": {"forest_mass": None},
-    "trial": {"joint": None},
 }
 """Fields that the format gained after its first traces, with the value that says nothing new.
 
 Frozen: a digest leaves a field out where it has this value, so that traces recorded before the field existed keep
-their digests. The values stay as they are even where a default of :mod:`dsbd.settings` changes; a field that is added
-later gets a line of its own.
+their digests. The values stay as they are even where a default of :mod:`dsbd.settings` changes.
+"""
+LATER_DEFAULTS: dict[str, dict[str, Any]] = {
+    "settings": LATER_FIELDS,
+    "layer": {"width_uniform": None},
+    "trial": {"joint": None},
+}
+"""The same for fields that came after version 0.2. Where they say nothing new the file leaves them out as well, so that
+the trace of a decode that does not need them stays as it was, byte for byte. A field that is added gets its line here.
 """
 
 
@@ -131,20 +131,24 @@ def canonical_digest(trace: Trace) -> str:
     """SHA-256 over the sorted, compact, ASCII JSON of everything but the digest itself (see DIGEST_DEFAULTS)."""
     plain = trace.to_dict()
     plain.pop("digest", None)
-    _drop_silent(plain["settings"], DIGEST_DEFAULTS["settings"])
-    for iteration in plain["iterations"]:
-        for layer in iteration["layers"]:
-            _drop_silent(layer, DIGEST_DEFAULTS["layer"])
-        for trial in iteration["trials"]:
-            _drop_silent(trial, DIGEST_DEFAULTS["trial"])
+    _drop_silent(plain, DIGEST_DEFAULTS)
     text = json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return "sha256:" + hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-def _drop_silent(record: dict[str, Any], later: dict[str, Any]) -> None:
-    for name, silent in later.items():
-        if record[name] == silent:
-            del record[name]
+def _drop_silent(plain: dict[str, Any], defaults: dict[str, dict[str, Any]]) -> None:
+    """Take the fields out of a whole trace that have the value which says nothing new."""
+    iterations = plain["iterations"]
+    records = {
+        "settings": [plain["settings"]],
+        "layer": [layer for iteration in iterations for layer in iteration["layers"]],
+        "trial": [trial for iteration in iterations for trial in iteration["trials"]],
+    }
+    for kind, fields in defaults.items():
+        for record in records[kind]:
+            for name, silent in fields.items():
+                if record[name] == silent:
+                    del record[name]
 
 
 def json_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds."""
+"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds; or its own draw."""
 
 import math
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ def ranks_are_greedy(settings: ResolvedSettings) -> bool:
 
 
 class WidthAudit:
-    """The width that one draft layer chose.
+    """The width that one layer chose.
 
     Args:
         checks: where the audit stands.
         settings: of the decode.
         layer: the layer.
         draws: of this layer.
-        below: the forest's nodes below the beams this layer extends.
+        below: the nodes of this layer below the beams that it extends.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class WidthAudit:
             checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
             alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
             checks.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
+        self._residuals()
         distribution = _accepted_distribution(layer.acceptance_chain)
         checks.same("length of P(m, k)", len(layer.accepted_distribution), len(distribution))
         for count, probability in enumerate(distribution):
@@ -53,6 +54,33 @@ class WidthAudit:
         width, reason = self._bounded(likely, layer.target_support)
         checks.same("chosen width", layer.width, width)
         checks.same("reason of the width", layer.width_reason, reason)
+
+    def drawn(self, weights: Sequence[float]) -> None:
+        """Decide it again where it was drawn: the first width up to which the weights hold more than the uniform."""
+        layer, uniform, total = self.layer, self.layer.width_uniform, math.fsum(weights)
+        if uniform is None or not 0.0 <= uniform < 1.0:
+            self.checks.broken(f"uniform of the width is {uniform}, but a number from 0 to below 1 follows")
+        below = [place for place in range(len(weights)) if math.fsum(weights[: place + 1]) / total <= uniform]
+        asked = self.settings.min_width + len(below)
+        width = asked if self.settings.replacement else min(asked, layer.target_support)
+        self.checks.same("chosen width", layer.width, width)
+        self.checks.same("reason of the width", layer.width_reason, "random" if width == asked else "support")
+
+    def _residuals(self) -> None:
+        """S of the chain against the pairs whose P and Q are recorded; the others add at most the rest of P."""
+        if ranks_are_greedy(self.settings) or self.is_likely:
+            return
+        drafted = {draw.node: draw.draft_prob for draw in self.draws}
+        known = {(pair.parent, pair.token_id): (pair.target_prob, pair.draft_prob) for pair in self.layer.alternatives}
+        for node in self.below:
+            draft = drafted.get(node.id) if node.draft_prob is None else node.draft_prob
+            if node.target_prob and draft is not None:
+                known[node.parent, node.token_id] = node.target_prob, draft
+        rest = 1.0 - math.fsum(target for target, _ in known.values())
+        for step, (c, S) in enumerate(zip(self.layer.chain_c, self.layer.chain_S, strict=True), 1):
+            least = math.fsum(max(target - c * draft, 0.0) for target, draft in known.values())
+            self.checks.at_most(f"least S_{step}", least, S)
+            self.checks.at_most(f"S_{step}", S, least + rest)
 
     def _accepted_count(self, distribution: Sequence[float]) -> int:
         """The largest K with P(accepted >= K) >= threshold."""

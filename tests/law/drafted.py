@@ -86,6 +86,11 @@ def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
             yield _build(shared, process, probability, drafted)
             return
         law = process.law(parents, "draft")
+        if not case.settings.draws_drafts:
+            drafted.append((parents, (), law, []))
+            yield from grow((), probability)
+            drafted.pop()
+            return
         if case.settings.forest == "likely":
             nodes = [path for path, _ in law][: case.settings.draft_width]
             drafted.append((parents, (), law, nodes))

@@ -179,6 +179,17 @@ def _unmerged(probability: float, layers: Sequence[VerifiedLayer], until: int) -
     return [Step(probability, history, slots_of(final), _beams(final.beams), _beams(final.living), True)]
 
 
+def drawn_layer(case: Case, verify: Callable | None = None) -> dict[tuple[Path, ...], float]:
+    """Law of the ordered slots of the only layer of an iteration that drafts nothing."""
+    law: dict[tuple[Path, ...], float] = defaultdict(float)
+    for run in forests(case, case.process()):
+        for branch, _ in _leaves(run, case, verify or dsbd.law.verify.verify, None, None):
+            (layer,) = branch.layers
+            assert not layer.trials
+            law[slots_of(layer)] += run.probability * math.prod(branch.probabilities)
+    return dict(law)
+
+
 def run_law(case: Case, layers: int, verify: Callable | None = None, merge: bool = True) -> dict:
     """Law over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain draws."""
     process, law = case.process(), defaultdict(float)

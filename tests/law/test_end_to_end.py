@@ -6,6 +6,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import lru_cache, partial
 from types import SimpleNamespace
@@ -22,7 +23,9 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair, make_pair
 from dsbd.observer import IterationEnd, Observer
 from tests.law.drafted import path_of
-from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset
+from tests.law.oracle import Multiset, Process, Warp, Weighted, Widths, joint, multiset, width_of
+
+WidthLaw = Callable[[Process, Multiset], dict[int, float]]
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -95,11 +98,17 @@ class Ends(Observer):
         return tuple(sorted(self.finished.items())), tuple(sorted(self.alive.items()))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int, runs: int = RUNS) -> float:
-    """Of the decodes' ends against the oracle; outcomes expected fewer than five times share one bin."""
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw, runs: int = RUNS) -> float:
+    """Of the decodes' ends against the oracle; outcomes expected fewer than five times share one bin.
+
+    ``width`` of every layer, or its law given the beams above.
+    """
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
-    law = process.after((((), 1),), settings.max_new_tokens, width)
+    if isinstance(width, int):
+        law = process.after((((), 1),), settings.max_new_tokens, width)
+    else:
+        law = process.after_widths((((), 1),), settings.max_new_tokens, partial(width, process))
     found: Counter = Counter()
     for seed in range(runs):
         ends = Ends()
@@ -166,6 +175,34 @@ def test_speculative_decodes_as_sampling(pair: Pair) -> None:
     """Catches speculative sampling that leans towards the draft model."""
     chosen = {"method": "speculative", "draft_depth": 2, "top_k": 3, "max_new_tokens": 3}
     assert _p_value(pair, dsbd.DecodingSettings(**chosen), 1) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.slow
+def test_width_rule_sampling(replacement: bool, pair: Pair) -> None:
+    """Catches a rule that takes another Q than the draft model's joint law over the alive beams, or another m."""
+    chosen = dsbd.DecodingSettings(
+        method="width_rule_sampling", draft_width=3, max_width=3, width_threshold=0.5, top_k=4, max_new_tokens=3,
+        replacement=replacement,
+    )  # fmt: skip
+    seen = Counter()
+
+    def width(process: Process, alive: Multiset) -> dict[int, float]:
+        beams = [Weighted(path, process.log_weight(path), count) for path, count in alive]
+        draft_law = joint(beams, process.tables.next_token["draft"], process.warp)
+        found = width_of(process.target_law(alive), draft_law, Widths(3, 1, 3, 0.5), process.warp)
+        seen[found] += 1
+        return {found: 1.0}
+
+    assert _p_value(pair, chosen, width) > FALSE_ALARM
+    assert len(seen) > 1
+
+
+@pytest.mark.slow
+def test_random_width(pair: Pair) -> None:
+    """Catches a width that is drawn otherwise than ``width_weights`` say, or that a draw of the layer knows."""
+    chosen = dsbd.DecodingSettings(method="random_width", width_weights=(2, 1, 1), top_k=4, max_new_tokens=3)
+    assert _p_value(pair, chosen, lambda process, alive: {1: 0.5, 2: 0.25, 3: 0.25}) > FALSE_ALARM
 
 
 def test_decodes_meet_every_verdict(pair: Pair) -> None:

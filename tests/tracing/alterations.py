@@ -43,7 +43,7 @@ def _statistic(name: str) -> Callable[[Data], Any]:
 
 def _setting(name: str) -> Callable[[Data], Any]:
     def change(data: Data) -> Any:
-        value = data["settings"][name]
+        value = data["settings"].get(name)
         if name == "method":
             other: Any = next(method for method in METHODS if method != value)
         elif name == "forest":
@@ -56,6 +56,8 @@ def _setting(name: str) -> Callable[[Data], Any]:
             other = value * 1.001 if value < 1 or name in ("temperature", "length_penalty") else value * 0.999
         elif name == "input_beams":
             other = 64
+        elif name == "width_weights":
+            other = [1.0] * 6 if value is None else [*value[:-1], value[-1] + 1.0]
         else:
             other = [1.0] * (data["settings"]["draft_depth"] + 1)
         data["settings"][name] = other
@@ -153,7 +155,7 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
             "method", "max_new_tokens", "draft_depth", "draft_width", "min_width", "max_width", "width_threshold",
             "replacement", "input_beams", "landing", "cover_width", "forest", "num_beams", "temperature", "top_k",
             "top_p", "length_penalty", "seed", "depth_costs", "continuation",
-            "joint_threshold", "block", "lossless",
+            "joint_threshold", "block", "lossless", "width_weights",
         )
     },
 }  # fmt: skip

@@ -9,6 +9,7 @@ from dsbd.assets import asset_path
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.trace import Trace, canonical_digest
 from tests.command_line import run
+from tests.toy_pair import toy_pair
 from tests.tracing.alterations import ALTERATIONS, alter, resealed
 from tests.visualize.toy import FOLDER
 
@@ -86,6 +87,35 @@ def test_what_a_run_turns_on_is_decided_again(what):
     report = dsbd.verify_trace(altered)
     assert not report.passed
     assert "digest" not in report.failure
+
+
+WIDTHS = {
+    "width_rule_sampling": {
+        "width": lambda layer: layer.update(width=layer["width"] + 1),
+        "chain": lambda layer: layer["chain_S"].__setitem__(1, layer["chain_S"][1] + 0.01),
+        "reason": lambda layer: layer.update(width_reason="bonus"),
+        "kind": lambda layer: layer.update(kind="draft"),
+        "uniform": lambda layer: layer.update(width_uniform=0.5),
+    },
+    "random_width": {
+        "width": lambda layer: layer.update(width=layer["width"] + 1),
+        "uniform": lambda layer: layer.update(width_uniform=(layer["width_uniform"] + 0.5) % 1.0),
+        "no uniform": lambda layer: layer.pop("width_uniform"),
+        "reason": lambda layer: layer.update(width_reason="bonus"),
+    },
+}
+
+
+@pytest.mark.parametrize("method", WIDTHS)
+def test_a_width_that_was_chosen_without_drafts_is_decided_again(method):
+    """Catches an audit that takes any width where nothing was drafted."""
+    settings = dsbd.DecodingSettings(method=method, max_new_tokens=6, num_beams=4, width_threshold=0.1)
+    trace = dsbd.decode(toy_pair(), "Once upon", settings, record=True).trace
+    assert dsbd.verify_trace(trace).failure is None
+    for what, alteration in WIDTHS[method].items():
+        data = trace.to_dict()
+        alteration(data["iterations"][1]["layers"][0])
+        assert "iteration" in dsbd.verify_trace(resealed(data)).failure, what
 
 
 def test_every_setting_is_tried():

@@ -64,6 +64,17 @@ def test_fields_added_later_leave_older_digests_alone(trace):
     assert canonical_digest(Trace.from_dict(data)) != trace.digest
 
 
+def test_a_file_says_nothing_of_fields_it_does_not_need(trace):
+    """Catches a new field that changes the files of decodes without it, byte for byte."""
+    assert "width_weights" not in trace.to_dict()["settings"]
+    assert not any(
+        "width_uniform" in layer for iteration in trace.to_dict()["iterations"] for layer in iteration["layers"]
+    )
+    drawn = record(method="random_width").to_dict()
+    assert drawn["settings"]["width_weights"] == [1.0] * 4
+    assert "width_uniform" in drawn["iterations"][0]["layers"][0]
+
+
 def test_the_committed_schema_is_the_one_in_force(trace):
     """Readers in other languages rely on the file."""
     schema = json.loads(SCHEMA.read_text())

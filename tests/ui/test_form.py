@@ -10,7 +10,7 @@ from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
 from ui.form import (
     EVERY_METHOD,
     FIELDS,
-    FILLED_IN,
+    WITHOUT_FIELD,
     check_prompt,
     is_read,
     settings_of,
@@ -29,7 +29,7 @@ def test_every_setting_has_its_field():
     """A setting that the page forgets could never be chosen."""
     assert {field.name for field in FIELDS} == {field.name for field in fields(DecodingSettings)} - {
         "method",
-        *FILLED_IN,
+        *WITHOUT_FIELD,
     }
 
 

@@ -118,6 +118,9 @@ RECORDINGS: dict[str, dict[str, object]] = {
                "cover_width": 0, "min_width": 1, "max_new_tokens": 12},
     "joint": {"seed": 36, "method": "mjsd", "draft_width": 3, "max_new_tokens": 20},
     "blocks": {"method": "mjgd", "max_new_tokens": 5},
+    "ruled": {"seed": 4, "method": "width_rule_sampling", "min_width": 1, "width_threshold": 0.4, "max_new_tokens": 8},
+    "chance": {"seed": 6, "method": "random_width", "min_width": 1, "width_weights": (1, 2, 0, 1), "top_k": 3,
+               "replacement": False, "max_new_tokens": 8},
 }  # fmt: skip
 """Settings of each trace in ``traces/``, in addition to the common ones."""
 

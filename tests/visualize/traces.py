@@ -13,7 +13,7 @@ RECORDED = {
     "joint": toy_trace("joint"),
 }
 TRACES = {
-    **{name: toy_trace(name) for name in ("toy", "wider", "narrow", "plain", "blocks")},
+    **{name: toy_trace(name) for name in ("toy", "wider", "narrow", "plain", "blocks", "ruled", "chance")},
     "nasty": nasty_trace(),
     **RECORDED,
 }

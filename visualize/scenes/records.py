@@ -108,7 +108,10 @@ class LayerScene:
     """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
     forest_mass: float | None
     """In a likely forest the chance that a draw lands."""
+    width_uniform: float | None
+    """In random_width: the random number that drew the width."""
     threshold: float | None
+    """None where no threshold chose the width."""
     step: int
     """The step that chooses the width."""
     chain_S: tuple[float, ...]

@@ -115,6 +115,7 @@ class StepList:
                 outcome_sentence=self.words.outcome(layer),
                 at_least=chances,
                 forest_mass=layer.forest_mass,
+                width_uniform=layer.width_uniform,
                 threshold=self.settings.width_threshold if self.settings and chances else None,
                 step=len(self.steps),
                 alternatives=self._alternatives(layer),

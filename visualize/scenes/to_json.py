@@ -27,8 +27,8 @@ TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c"
          "joint")  # fmt: skip
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
-LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "chain_S",
-         "support", "alive", "step")  # fmt: skip
+LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "width_uniform",
+         "chain_S", "support", "alive", "step")  # fmt: skip
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")

@@ -24,7 +24,7 @@ class AcceptanceWatch(Observer):
         """Note the draft layers of one iteration, and the size of its forward."""
         self._forward_tokens.append(len(iteration.input_beams) + len(iteration.scored.slots))
         for layer in iteration.layers:
-            if layer.width is not None:
+            if layer.width is not None and not layer.is_bonus:
                 self._at_least_min.append(_probability(layer.width, self._min_width))
                 self._at_least_width.append(_probability(layer.width, layer.width.width))
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, PlainSerializer
 
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.energy import Energy
 from dsbd.measure.intervals import Estimate
-from dsbd.settings import DecodingSettings
+from dsbd.settings import DecodingSettings, plain_settings
 
 FORMAT = "dsbd-bench/1"
 
@@ -251,7 +251,7 @@ class ContenderFacts:
     contender: str
     """Its name."""
     method: str
-    settings: DecodingSettings
+    settings: Annotated[DecodingSettings, PlainSerializer(plain_settings)]
     auto_reason: Annotated[str | None, Field(alias="plan")] = None
     """Why ``auto`` resolved to these settings."""
     runs: int

@@ -5,7 +5,7 @@ A bench can continue an existing file: it does not repeat the runs in it, and dr
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.bench.json_lines import append_line, read_lines
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.bench.records import FORMAT, Acceptance, Forwards, ResolvedAuto, Run
+from dsbd.settings import plain_settings
 
 FORWARDS = "forwards"
 ACCEPTANCE = "acceptance"
@@ -49,7 +50,7 @@ class ResultsFile:
         """Keep a run."""
         key = run_key(contender, run.prompt, run.seed)
         self._runs[key] = run
-        settings = asdict(contender.settings)
+        settings = plain_settings(contender.settings)
         self._write({"record": "run", "key": key, "method": contender.method, "settings": settings, **to_plain(run)})
 
     @property
@@ -123,7 +124,7 @@ class ResultsFile:
 
 def run_key(contender: Contender, prompt: str, seed: int) -> str:
     """Return what makes two runs the same run: method, settings, prompt and seed."""
-    settings = asdict(contender.settings) | {"seed": seed}
+    settings = plain_settings(contender.settings) | {"seed": seed}
     return json.dumps([contender.method, settings, prompt], sort_keys=True)
 
 

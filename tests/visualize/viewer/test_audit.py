@@ -28,6 +28,17 @@ def test_every_decision_of_a_true_trace_follows_in_the_browser(modules, name):
         assert report["checks"] == len(iteration.trials) + len(iteration.draws) + 3 * len(iteration.layers)
 
 
+@pytest.mark.parametrize(("name", "field"), [("ruled", "width"), ("chance", "width"), ("chance", "width_uniform")])
+def test_a_width_without_drafts_is_decided_in_the_browser(modules, name, field):
+    """Catches a badge that takes any width where nothing was drafted."""
+    trace = TRACES[name]
+    layer = trace.iterations[0].layers[0]
+    other = layer.width + 1 if field == "width" else (layer.width_uniform + 0.5) % 1.0
+    first = replace(trace.iterations[0], layers=[replace(layer, **{field: other})])
+    packed = scene_json(build_scene(replace(trace, iterations=[first, *trace.iterations[1:]])))
+    assert modules.run(RECHECK, packed)[0]["failure"] == {"layer": 1, "what": "width", "place": -1}
+
+
 def tampered(trace: Trace, kind: str, seed: int) -> tuple[Trace, int] | None:
     """The trace with one decision changed, and its iteration."""
     chance = random.Random(seed)

@@ -15,7 +15,12 @@ from visualize.words.words import known_languages, number, tell_apart
 @pytest.mark.parametrize(
     ("name", "language"),
     [(name, "en") for name in TRACES]
-    + [(name, language) for name in ("toy", "likely") for language in known_languages() if language != "en"],
+    + [
+        (name, language)
+        for name in ("toy", "likely", "ruled", "chance")
+        for language in known_languages()
+        if language != "en"
+    ],
 )
 def test_both_say_the_same_sentences(modules, name, language):
     """Catches a sentence that only one of the two authors has changed."""

@@ -70,10 +70,10 @@ def test_draws():
     )
 
 
-def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
-    planned = len(distribution) - 1 if kind == "draft" else 0
+def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft", planned=None, width_uniform=None):
+    planned = planned or (len(distribution) - 1 if kind == "draft" else 0)
     return Layer(1, kind, [0], planned, [], [], [], list(distribution) if planned else [], 9, width, "as recorded",
-                 0, "short", [], [])  # fmt: skip
+                 0, "short", [], [], width_uniform=width_uniform)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,24 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft"):
         ),
         (layer(2), {}, "width 2: the target gives no other pair of beam and token a probability above 0"),
         (layer(6, kind="bonus"), {}, "width 6: the bonus layer is as wide as allowed (max_width)"),
+        (
+            layer(2, kind="bonus", width_uniform=0.4),
+            {"method": "random_width", "width_weights": (1, 2, 1)},
+            "width 2 was drawn by chance, before any beam of the layer; u = 0.40 falls in [0.25, 0.75) of the allowed "
+            "widths",
+        ),
+        (
+            layer(2, kind="bonus", width_uniform=0.8),
+            {"method": "random_width", "width_weights": (1, 2, 1), "replacement": False},
+            "width 2: the bonus layer has every pair of beam and token with a probability above 0",
+        ),
+        (
+            layer(2, kind="bonus", planned=4),
+            {"method": "width_rule_sampling", "max_width": 2},
+            "width 2 is the largest allowed (max_width); width 3 would be likely enough too "
+            "(P(accepted ≥ 3) = 0.74 ≥ 0.70); the rule only imagines the drafts: none was made, and the target draws "
+            "the whole layer",
+        ),
     ],
 )
 def test_widths_are_found_again_from_the_distribution(made, changes, sentence):

@@ -1,12 +1,12 @@
 /* Sentences from the templates of one language and recorded numbers; visualize/words/words.py says the same words. */
 
-import {atLeast} from "../law/chances.js";
+import {atLeast, drawnWidth, isRuled} from "../law/chances.js";
 import {STRINGS} from "./languages.js";
 
 const PLAIN_FROM = 5e-4;
 const PLAIN_TO = 1e9;
 const MOST_DIGITS = 12;
-const BONUS_REASONS = {plain: "bonus_plain", all: "bonus_all", most: "bonus"};
+const BONUS_REASONS = {plain: "bonus_plain", all: "bonus_all", most: "bonus", random: "random"};
 
 /* A number for a sentence: 0.42, 0.0031, 3.1·10⁻⁵, 2.0·10⁵², 1; with a true minus. */
 export function number(value, digits = 2) {
@@ -110,8 +110,9 @@ export class Words {
     if (settings.width_threshold === undefined) {
       return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
     }
-    const drafted = layer.width_reason === "joint" ? "joint" : draftReason(layer, settings);
-    const reason = layer.kind === "bonus" ? bonusReason(layer, settings) : drafted;
+    const ruled = isRuled(layer, settings);
+    const decided = layer.width_reason === "joint" ? "joint" : draftReason(layer, settings);
+    const reason = ruled ? decided : bonusReason(layer, settings);
     const tails = tellApart(atLeast(layer, layer.width), atLeast(layer, layer.width + 1), settings.width_threshold);
     const values = {
       width: layer.width,
@@ -120,7 +121,13 @@ export class Words {
       missed: tails[1],
       threshold: tails[2],
     };
-    return [this.say(`width.${reason}`, values), this.say(`width.short_${reason}`, values)];
+    if (reason === "random") {
+      const [low, high] = drawnWidth(layer.width, settings);
+      [values.u, values.low, values.high] = tellApart(layer.width_uniform, low, high);
+    }
+    const said = this.say(`width.${reason}`, values);
+    const sentence = ruled && layer.kind === "bonus" ? this.say("width.rule", {reason: said}) : said;
+    return [sentence, this.say(`width.short_${reason}`, values)];
   }
 
   /* What the layer's verdicts led to. */
@@ -196,6 +203,10 @@ function draftReason(layer, settings) {
 }
 
 function bonusReason(layer, settings) {
+  if (settings.width_weights) {
+    const [low, high] = drawnWidth(layer.width, settings);
+    return low <= layer.width_uniform && layer.width_uniform < high ? BONUS_REASONS.random : BONUS_REASONS.all;
+  }
   if (settings.draft_depth === 0) return BONUS_REASONS.plain;
   return layer.width === settings.max_width ? BONUS_REASONS.most : BONUS_REASONS.all;
 }

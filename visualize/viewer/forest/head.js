@@ -58,7 +58,7 @@ function bars(layer, left, room, viewer) {
       height: Math.max(height * value, 0.8),
     }),
   );
-  if (layer.kind === "bonus" || threshold === undefined || !parts.length) return parts;
+  if (threshold === undefined || !parts.length) return parts;
   const y = top + height * (1 - threshold);
   return [
     ...parts,

@@ -2,7 +2,7 @@
  * dsbd/tracing/audit.py does the same and more, and a packed scene carries what it found.
  * The law: docs/algorithm.md, *One iteration*. */
 
-import {alphasOf, bounded, reached, tailsOf} from "./chances.js";
+import {alphasOf, bounded, drawnWidth, isRuled, reached, tailsOf} from "./chances.js";
 
 const TOLERANCE = 1e-9; // between a recorded number and the one computed again
 const TIE = 1e-12; // a probability this close to the threshold may fall on either side
@@ -70,7 +70,8 @@ class Walk {
   width() {
     const {layer, settings} = this;
     const {support, width} = layer;
-    if (layer.kind === "bonus") {
+    if (settings.width_weights) return this.drawnWidth();
+    if (!isRuled(layer, settings)) {
       return width === (settings.replacement ? settings.max_width : Math.min(settings.max_width, support));
     }
     if (layer.forest_mass === null && !this.chain()) return false;
@@ -78,6 +79,19 @@ class Walk {
     return [threshold, threshold - TIE, threshold + TIE].some(
       (value) => width === bounded(reached(layer.at_least, value), support, settings),
     );
+  }
+
+  /* The width whose interval holds the random number; without replacement at most one beam for each pair. */
+  drawnWidth() {
+    const {layer, settings} = this;
+    const u = layer.width_uniform;
+    if (layer.kind !== "bonus" || u === null || u < 0 || u >= 1) return false;
+    for (let asked = settings.min_width; asked <= settings.max_width; asked++) {
+      const [low, high] = drawnWidth(asked, settings);
+      const width = settings.replacement ? asked : Math.min(asked, layer.support);
+      if (low - TIE <= u && u < high + TIE && high > low && layer.width === width) return true;
+    }
+    return false;
   }
 
   /* P(accepted >= k) from S of the chain. */

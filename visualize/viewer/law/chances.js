@@ -45,3 +45,16 @@ export function bounded(count, support, settings) {
   const width = Math.min(Math.max(count, settings.min_width), settings.max_width);
   return settings.replacement ? width : Math.min(width, support);
 }
+
+/* Whether the rule chose the width of this layer; in width rule sampling it does so without drafts. */
+export const isRuled = (layer, settings) => layer.kind === "draft" || settings.method === "width_rule_sampling";
+
+/* Of the widths that chance draws from: the interval of random numbers that gives this one. */
+export function drawnWidth(width, settings) {
+  const weights = settings.width_weights;
+  const total = sum(weights);
+  const place = width - settings.min_width;
+  return [sum(weights.slice(0, Math.max(place, 0))) / total, sum(weights.slice(0, Math.max(place + 1, 0))) / total];
+}
+
+const sum = (numbers) => numbers.reduce((before, number) => before + number, 0);

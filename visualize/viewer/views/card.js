@@ -129,7 +129,7 @@ function layerCard(viewer, layer) {
   if (!layer) return [];
   const [reason] = viewer.words.width(layer, viewer.scene.settings);
   const threshold = viewer.scene.settings.width_threshold;
-  const decides = threshold !== undefined && layer.kind !== "bonus";
+  const decides = threshold !== undefined;
   const rows = layer.at_least.map((value, at) => {
     const [text] = decides ? tellApart(value, threshold) : [number(value)];
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
