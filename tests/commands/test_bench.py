@@ -138,3 +138,10 @@ def test_another_model_is_refused(capsys, short, tmp_path):
 def test_the_prompts_that_come_along():
     assert len(prompts_of(None)) >= 12
     assert prompts_of(None, 3) == prompts_of(None)[:3]
+
+
+def test_a_histogram_of_widths_is_one_value():
+    """Catches a list of weights that is taken for a sweep."""
+    asked = parser().parse_args(["bench", "--methods", "random_width", "--width-weights", "0:3:1,1:1"])
+    weights = [contender.settings.width_weights for contender in contest_of(asked).contenders]
+    assert weights == [(0.0, 3.0, 1.0), (1.0, 1.0)]
