@@ -10,6 +10,7 @@ from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
+from dsbd.settings import plain_settings
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -49,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
                 "token_ids": result.token_ids,
                 "beams": [asdict(beam) for beam in result.beams],
                 "stats": asdict(result.stats),
-                "settings": asdict(result.settings),
+                "settings": plain_settings(result.settings),
                 "models": _models(pair),
             }
         )

@@ -6,6 +6,9 @@ from dataclasses import fields
 import pytest
 
 import dsbd
+from dsbd.__main__ import parser
+from dsbd.commands.settings_flags import settings_of_flags
+from dsbd.methods import READS
 from tests.command_line import run
 
 
@@ -32,7 +35,7 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         "width_threshold": 0.4, "replacement": False, "input_beams": 2, "landing": False, "cover_width": 1,
         "num_beams": 2, "temperature": 0.9, "top_k": 20, "top_p": 0.95, "length_penalty": 0.5, "seed": 7,
         "forest": "sampled", "depth_costs": [1.0, 1.5, 2.0], "continuation": 0.6,
-        "joint_threshold": 0.5, "block": 2, "width_weights": None,
+        "joint_threshold": 0.4, "block": 3, "width_weights": [1.0, 2.0],
     }  # fmt: skip
     assert set(values) == {field.name for field in fields(dsbd.DecodingSettings)}
     flags = []
@@ -41,7 +44,11 @@ def test_every_setting_is_a_flag(capsys, pair_flags):
         flags += [f"--no-{flag}"] if value is False else [f"--{flag}", str(value).strip("[]")]
     code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
     assert code == 0
-    assert json.loads(out)["settings"] == values | {"lossless": True}
+    assert json.loads(out)["settings"] == {name: value for name, value in values.items() if name in READS["dsbd"]} | {
+        name: values[name] for name in ("method", "max_new_tokens", "length_penalty", "seed")
+    }
+    asked = settings_of_flags(parser().parse_args(["decode", "--prompt", "Once", *flags]))
+    assert vars(asked) == {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     flags = ["--method", "mjsd", "--joint-threshold", "0.3", "--max-new-tokens", "3"]
     code, out, _ = run(capsys, "decode", "--prompt", "Once", "--json", *flags, *pair_flags)
     told = json.loads(out)["settings"]
