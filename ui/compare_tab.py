@@ -9,7 +9,7 @@ from . import compare as handlers
 from .components import chart_list, markup
 from .decode_tab import ON_GPU, PRIVATE, Form, place_shown_on, session_of
 from .engine import Engine
-from .examples import FIRST
+from .examples import examples_for
 from .form import method_choices
 
 START = ["dsbd", "beam_sampling", "speculative"]
@@ -21,11 +21,12 @@ HINT = (
 
 def build_compare_tab(engine: Engine, form: Form) -> None:
     """The whole tab."""
+    first = next(iter(examples_for(engine.pair.target.id).values()))
     most_runs, most_tokens = engine.limits.max_compared_runs, engine.limits.max_new_tokens
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280), gr.Column(elem_classes="group ask"):
             prompt = gr.Textbox(
-                FIRST, label="Prompt", lines=3, max_length=engine.limits.max_prompt_characters, elem_id="compare-prompt"
+                first, label="Prompt", lines=3, max_length=engine.limits.max_prompt_characters, elem_id="compare-prompt"
             )
             methods = gr.CheckboxGroup(method_choices(), value=START, label="Methods", elem_id="compare-methods")
             runs = gr.Slider(

@@ -225,14 +225,12 @@ def bring_file(limits: Limits, path: str | None) -> Frame:
 
 def verify(recording: Recording | None) -> str:
     """Decide the whole trace again, and say in markup what came of it."""
-    recording = recording or traces.opening_recording()
     words = traces.verdict(recording) if recording is not None else "There is no trace yet."
     return f'<p role="status">{escape(words)}</p>'
 
 
 def take_away(recording: Recording | None) -> tuple[str | None, str]:
     """The path of a file with the trace, None where there is none, and what to say beside it."""
-    recording = recording or traces.opening_recording()
     if recording is None:
         return None, alert("There is no trace yet.")
     try:

@@ -11,9 +11,10 @@ from . import decode as handlers
 from . import messages, traces
 from .components import chart_list, forest_viewer, markup, running_line
 from .engine import Engine
-from .examples import EXAMPLES, FIRST
+from .examples import examples_for
 from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value
 from .limits import Limits
+from .recording import Recording
 from .serving import read
 from .stat_strip import stat_strip
 
@@ -65,24 +66,25 @@ class TraceTools:
 def build_decode_tab(engine: Engine) -> Form:
     """The whole tab; returns the form, whose settings the Compare tab shares."""
     recording = gr.State(None)
+    opening = traces.opening_recording(engine.pair.target.id)
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
-            form = _form(engine.limits)
+            form = _form(engine, opening)
             tools = _trace_tools()
         with gr.Column(elem_classes="main", scale=1, min_width=320):
-            stage = _stage()
+            stage = _stage(opening)
     outputs = _outputs(form, stage, recording)
     _wire_run(engine, form, tools, outputs)
-    _wire_traces(engine, tools, outputs)
+    _wire_traces(engine, tools, opening, outputs)
     _offer(engine)
     return form
 
 
-def _form(limits: Limits) -> Form:
-    opening = traces.opening_recording()
+def _form(engine: Engine, opening: Recording | None) -> Form:
+    limits, examples = engine.limits, examples_for(engine.pair.target.id)
     with gr.Column(elem_classes="group ask"):
         prompt = gr.Textbox(
-            opening.trace.prompt.text if opening else FIRST,
+            opening.prompt if opening else next(iter(examples.values())),
             label="Prompt",
             lines=4,
             max_lines=10,
@@ -90,7 +92,7 @@ def _form(limits: Limits) -> Form:
             elem_id="prompt",
         )
         with gr.Row(elem_classes="chips"):
-            for word, example in EXAMPLES.items():
+            for word, example in examples.items():
                 chip = gr.Button(word, size="sm", elem_classes="chip", min_width=0)
                 chip.click(partial(_same, example), outputs=prompt, queue=False, **PRIVATE)
         with gr.Row(elem_classes="actions"):
@@ -127,8 +129,7 @@ def _control(field: Field, limits: Limits) -> gr.components.Component:
     return gr.Slider(field.low, high, step=field.step, buttons=[], **common)
 
 
-def _stage() -> Stage:
-    opening = traces.opening_recording()
+def _stage(opening: Recording | None) -> Stage:
     note = "A recorded decode; nothing has run yet. Step through it below, or press Run."
     if opening is None:
         note = "Nothing is recorded yet. Write a prompt and press Run."
@@ -204,15 +205,22 @@ def session_of(request: gr.Request) -> str:
     return request.session_hash or ""
 
 
-def _wire_traces(engine: Engine, tools: TraceTools, outputs: list[Any]) -> None:
+def _wire_traces(engine: Engine, tools: TraceTools, opening: Recording | None, outputs: list[Any]) -> None:
     recording = outputs[-2]
+
+    def verify(shown: Recording | None) -> str:
+        return handlers.verify(shown or opening)
+
+    def take_away(shown: Recording | None) -> tuple[str | None, str]:
+        return handlers.take_away(shown or opening)
+
     for event, handler, given in (
         (tools.recorded.input, handlers.choose_recorded, tools.recorded),
         (tools.upload.upload, partial(handlers.bring_file, engine.limits), tools.upload),
     ):
         event(handler, given, outputs, **PRIVATE).then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    tools.verify.click(handlers.verify, recording, tools.verdict, **PRIVATE)
-    taken = tools.download.click(handlers.take_away, recording, [tools.file, tools.verdict], **PRIVATE)
+    tools.verify.click(verify, recording, tools.verdict, **PRIVATE)
+    taken = tools.download.click(take_away, recording, [tools.file, tools.verdict], **PRIVATE)
     taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
 
 

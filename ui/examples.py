@@ -1,9 +1,20 @@
-"""Prompts to begin with, each with the word its button shows; the bundled pair tells simple stories."""
+"""Prompts to begin with, each with the word its button shows: stories, or questions for the pair that writes SQL."""
 
-EXAMPLES = {
+STORIES = {
     "Fox": "Once upon a time, there was a little fox who",
     "Box": "Lily and Ben found a strange box in the garden. Inside the box",
     "Clock": 'The old clock on the wall said, "',
     "Dragon": "One cold morning, the smallest dragon in the village woke up and",
 }
-FIRST = EXAMPLES["Fox"]
+QUESTIONS = {
+    "Cities": "Q: How many old branches are there in each city?\nSQL:",
+    "Members": "Q: Which members have the most loans?\nSQL:",
+    "Books": "Q: Show the titles of long books not written in French.\nSQL:",
+    "Prizes": "Q: Which authors have won more prizes than the average?\nSQL:",
+}
+OF_TARGET = {"bundled:sql/target": QUESTIONS}
+
+
+def examples_for(target: str) -> dict[str, str]:
+    """Return {word: prompt} for the target model of this name, the first one to begin with."""
+    return OF_TARGET.get(target, STORIES)

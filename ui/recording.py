@@ -47,6 +47,11 @@ class Recording:
         return replace(grown, digest=canonical_digest(grown))
 
     @property
+    def target(self) -> str:
+        """The name of the target model."""
+        return self._start.models.target.id
+
+    @property
     def length_penalty(self) -> float:
         """How hypotheses of different lengths are ranked."""
         return self._start.settings.length_penalty

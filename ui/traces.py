@@ -39,10 +39,11 @@ def open_recorded(name: str) -> Recording:
     return Recording(Trace.load(asset_path("traces") / f"{name}.json.gz"))
 
 
-def opening_recording() -> Recording | None:
-    """What the page opens with; None where no trace comes along."""
-    known = recorded_traces()
-    return open_recorded(known[0][1]) if known else None
+def opening_recording(target: str) -> Recording | None:
+    """What the page opens with: the first recording of this target model, else the first; None where there is none."""
+    names = [name for _, name in recorded_traces()]
+    own = (recording for recording in map(open_recorded, names) if recording.target == target)
+    return next(own, None) or (open_recorded(names[0]) if names else None)
 
 
 def open_file(path: str | Path, limits: Limits) -> Recording:
