@@ -33,6 +33,8 @@ class Recipe:
     """Whether the draft also learns on texts that the target writes."""
     row_tokens: int = 256
     """Length of the target's training rows."""
+    draft_row_tokens: int = 512
+    """Length of the draft's training rows."""
     batch_tokens: int = 8192
     """Tokens of each of the target's training steps."""
     long_share: float = 0.15
@@ -78,6 +80,7 @@ RECIPES = {
         answer="SQL",
         own_samples=False,
         row_tokens=128,
+        draft_row_tokens=128,
         batch_tokens=4096,
         long_share=0.0,
         whole_documents=True,

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBas
 
 from training import evaluate as measures
 from training.checkpoint import load_checkpoint
-from training.corpus import EncodedDocuments, MixedBatches, load_encoded
+from training.corpus import DocumentStream, EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
     Pool,
@@ -30,8 +30,8 @@ from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
 from training.trainer import train
 
-DRAFT_SCHEDULE = Schedule(short_length=512, long_share=0.0, decay_share=0.5)
 HELD_OUT_POOL_WINDOWS = 32
+HELD_OUT_DRAFT_TOKENS = 40_000
 
 
 def check(options: argparse.Namespace) -> None:
@@ -166,7 +166,7 @@ def target(options: argparse.Namespace) -> None:
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
         optimizer_settings(options),
-        held_out=parts[recipe.checked][1],
+        held_out=DocumentStream(parts[recipe.checked][1], options.seed, whole_documents=recipe.whole_documents),
         answer=answer_token(options),
         compiled=True,
     )
@@ -176,11 +176,14 @@ def target(options: argparse.Namespace) -> None:
 def draft(options: argparse.Namespace) -> None:
     """Distil the one-layer draft from the target (resumes from its checkpoint)."""
     parts, teacher, recipe = encoded_parts(options), trained_target(options), recipe_of(options)
-    length, rows = DRAFT_SCHEDULE.short_length, DRAFT_SCHEDULE.shape(0.0)[0]
+    schedule = Schedule(short_length=recipe.draft_row_tokens, long_share=0.0, decay_share=0.5)
+    length, rows = schedule.short_length, schedule.shape(0.0)[0]
     chunks = training_batches(options, parts).batch(int(options.pool_tokens) // length, length - 1)
     ids = torch.from_numpy(chunks)
     checked = parts[recipe.checked]
-    held_out = {recipe.checked: build_pool(teacher, windows(checked[1].ids, length), rows)}
+    unseen = DocumentStream(checked[1], options.seed, whole_documents=recipe.whole_documents)
+    held_ids = unseen.rows(min(HELD_OUT_DRAFT_TOKENS, len(checked[1].ids)) // length, length)
+    held_out = {recipe.checked: build_pool(teacher, torch.from_numpy(held_ids), rows)}
     if recipe.own_samples:
         sampled = windows(_samples(options, teacher, checked[0]), length)
         ids = torch.cat([ids, sampled[HELD_OUT_POOL_WINDOWS:]])
@@ -190,7 +193,7 @@ def draft(options: argparse.Namespace) -> None:
         first_draft(options, teacher),
         PoolBatches(pool, options.seed),
         Budget(options.tokens, options.seconds),
-        DRAFT_SCHEDULE,
+        schedule,
         optimizer_settings(options),
         head=pool.head,
         held_out=held_out,

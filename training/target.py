@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from training.answers import answer_weights
-from training.corpus import EncodedDocuments
+from training.corpus import DocumentStream
 from training.losses import cross_entropy_chunk
 from training.trainer import CHUNK_POSITIONS, Trainer
 
@@ -14,12 +14,12 @@ CHECKED_TOKENS = 16384
 
 
 class TargetTrainer(Trainer):
-    """Trains on `MixedBatches`; checks on the first held-out tokens of `held_out`."""
+    """Trains on `MixedBatches`; checks on the first rows of the stream `held_out`."""
 
     def __init__(
         self,
         *arguments: Any,
-        held_out: EncodedDocuments,
+        held_out: DocumentStream,
         answer: int | None = None,
         compiled: bool = False,
         **named: Any,
@@ -55,14 +55,11 @@ class TargetTrainer(Trainer):
     @torch.no_grad()
     def check(self) -> str:
         """Return the held-out loss in nats per token, in short windows."""
-        length = self.schedule.short_length
-        rows = self.schedule.batch_tokens // length
+        rows, length = self.schedule.shape(0.0)
+        self._held_out.restore({"epoch": 0, "cursor": 0})
         losses = []
-        for start in range(0, CHECKED_TOKENS, rows * length):
-            window = self._held_out.ids[start : start + rows * length + 1].astype(np.int64)
-            if len(window) <= rows * length:
-                break
-            ids = torch.from_numpy(window[:-1]).view(rows, length)
-            targets = torch.from_numpy(window[1:]).view(rows, length)
-            losses.append(self._chunks(self.forward(ids), targets, answer_weights(ids, self._answer))[0])
-        return f"held-out {np.mean(losses) if losses else float('nan'):.4f} nats/token"
+        for _ in range(max(1, CHECKED_TOKENS // (rows * length))):
+            ids = torch.from_numpy(self._held_out.rows(rows, length + 1))
+            inputs = ids[:, :-1]
+            losses.append(self._chunks(self.forward(inputs), ids[:, 1:], answer_weights(inputs, self._answer))[0])
+        return f"held-out {np.mean(losses):.4f} nats/token"

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from training.answers import QUESTION_WEIGHT, answer_weights
-from training.corpus import MixedBatches
+from training.corpus import DocumentStream, MixedBatches
 from training.draft import DraftTrainer, PoolBatches, VariationSchedule, build_pool, windows
 from training.llama import hidden_states, position_tables
 from training.losses import cross_entropy_chunk, distillation_chunk
@@ -74,7 +74,7 @@ def target_trainer(documents, budget_steps: int) -> TargetTrainer:
         Budget(budget_steps * 128),
         SCHEDULE,
         OptimizerSettings(),
-        held_out=documents,
+        held_out=DocumentStream(documents, seed=0),
     )
 
 
