@@ -1,53 +1,84 @@
-"""The committed pair: small files, one tokenizer, plain transformers, English out."""
+"""The committed pairs: small files, one tokenizer each, plain transformers, and what they were trained for comes out."""
 
+import json
 from pathlib import Path
 
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-PAIR = Path(__file__).parents[2] / "assets" / "models" / "stories"
+from dsbd.assets import BUNDLED_PAIRS, asset_path
+
+PARAMETERS = {
+    "stories": {"target": (12_656_896, 16), "draft": (1_934_080, 1)},
+    "sql": {"target": (8_265_408, 20), "draft": (934_464, 1)},
+}
+ENTRIES = {"stories": 4096, "sql": 2048}
+STORY = (
+    "One day, Tom went to the park with his mom. He saw a big dog. The dog was sad. "
+    "Tom gave the dog a ball. They played all day and Tom was very happy."
+)
+
+
+@pytest.fixture(scope="module", params=BUNDLED_PAIRS)
+def name(request) -> str:
+    return request.param
 
 
 @pytest.fixture(scope="module")
-def models():
-    names = ("target", "draft")
-    return {name: AutoModelForCausalLM.from_pretrained(PAIR / name).eval() for name in names}
+def folder(name) -> Path:
+    return asset_path(f"models/{name}")
 
 
-def test_every_file_is_small_and_the_pair_is_under_40_megabytes():
-    sizes = [file.stat().st_size for file in PAIR.rglob("*") if file.is_file()]
+@pytest.fixture(scope="module")
+def models(folder):
+    return {role: AutoModelForCausalLM.from_pretrained(folder / role).eval() for role in ("target", "draft")}
+
+
+def test_every_file_is_small_and_the_pair_is_under_40_megabytes(folder):
+    sizes = [file.stat().st_size for file in folder.rglob("*") if file.is_file()]
     assert max(sizes) < 9_000_000
     assert sum(sizes) < 40_000_000
 
 
-def test_the_sizes_are_those_of_the_card(models):
-    assert models["target"].num_parameters() == 12_656_896
-    assert models["draft"].num_parameters() == 1_934_080
-    assert models["target"].config.num_hidden_layers == 16
-    assert models["draft"].config.num_hidden_layers == 1
-    assert {model.dtype for model in models.values()} == {torch.bfloat16}
+def test_the_sizes_are_those_of_the_card(name, folder, models):
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for role, model in models.items():
+        assert (model.num_parameters(), model.config.num_hidden_layers) == PARAMETERS[name][role]
+        assert f"{model.num_parameters():,}" in card
+        assert model.dtype == torch.bfloat16
 
 
-def test_both_members_share_one_tokenizer():
-    assert (PAIR / "target/tokenizer.json").read_bytes() == (PAIR / "draft/tokenizer.json").read_bytes()
-    tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
+def test_both_members_share_one_tokenizer(name, folder):
+    assert (folder / "target/tokenizer.json").read_bytes() == (folder / "draft/tokenizer.json").read_bytes()
+    tokenizer = AutoTokenizer.from_pretrained(folder / "target")
     text = "Lily 's café\n\n🐉 \x00 \udc00".encode("utf-8", "replace").decode()
     ids = tokenizer(text)["input_ids"]
-    assert len(tokenizer) == 4096
+    assert len(tokenizer) == ENTRIES[name]
     assert ids[0] == tokenizer.bos_token_id == tokenizer.eos_token_id == 0
     assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
 @torch.inference_mode()
-def test_target_and_draft_mostly_agree_on_a_story(models):
-    tokenizer = AutoTokenizer.from_pretrained(PAIR / "target")
-    story = (
-        "One day, Tom went to the park with his mom. He saw a big dog. The dog was sad. "
-        "Tom gave the dog a ball. They played all day and Tom was very happy."
-    )
-    ids = tokenizer(story, return_tensors="pt")["input_ids"]
-    laws = [models[name](ids[:, :-1]).logits.float().softmax(-1) for name in ("target", "draft")]
-    # The held-out means are 0.76 for the overlap and 1.8 nats per token for the loss.
-    assert torch.minimum(*laws).sum(-1).mean() > 0.6
-    assert -laws[0].gather(-1, ids[:, 1:, None]).log().mean() < 2.5
+def test_target_and_draft_mostly_agree_on_what_they_were_trained_for(name, folder, models):
+    """Catches weights that do not belong to the tokenizer, or a draft of another target."""
+    tokenizer = AutoTokenizer.from_pretrained(folder / "target")
+    overlaps, losses = [], []
+    for prompt, answer in _texts(name):
+        ids = tokenizer(prompt + answer, return_tensors="pt")["input_ids"]
+        begin = len(tokenizer(prompt)["input_ids"]) - 1
+        laws = [models[role](ids[:, :-1]).logits.float().softmax(-1)[:, begin:] for role in ("target", "draft")]
+        overlaps.append(torch.minimum(*laws).sum(-1).mean())
+        losses.append(-laws[0].gather(-1, ids[:, begin + 1 :, None]).log().mean())
+    # Held out, the means are 0.76 and 0.99 for the overlap, 1.8 and 0.05 nats per token for the loss.
+    least, most = {"stories": (0.6, 2.5), "sql": (0.9, 0.5)}[name]
+    assert torch.stack(overlaps).mean() > least
+    assert torch.stack(losses).mean() < most
+
+
+def _texts(name: str) -> list[tuple[str, str]]:
+    """Prompts with what should follow."""
+    if name == "stories":
+        return [("", STORY)]
+    lines = asset_path("tasks/sql/validation.jsonl").read_text(encoding="utf-8").splitlines()[:20]
+    return [(row["prompt"], " " + row["sql"]) for row in map(json.loads, lines)]
