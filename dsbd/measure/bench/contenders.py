@@ -32,6 +32,7 @@ _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
 POINTS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "same-law": _SAME_LAW,
+    "paper-same-law": _SAME_LAW | {"landing": False, "cover_width": 0},
     "equal-quality": _EQUAL_QUALITY | {"draft_depth": 3, "draft_width": 8},
     "auto": _AUTO,
     "auto-same-law": _SAME_LAW | _AUTO,
@@ -39,7 +40,7 @@ POINTS: dict[str, dict[str, Any]] = {
 }
 """Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
 
-``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
+``paper-same-law``: nothing beyond the paper: no landing, no cover nodes. ``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
 log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
 """
 
