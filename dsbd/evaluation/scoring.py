@@ -46,8 +46,22 @@ def score_all(exam: Exam, predictions: Iterable[Prediction]) -> list[Scored]:
     return found
 
 
-def table_of(run: TaskRun, exam: Exam, scored: Sequence[Scored], conditions: Mapping[str, Any]) -> EvaluationTable:
-    """Return the table of one task; the contenders stand in the order of the exam."""
+def table_of(
+    run: TaskRun,
+    exam: Exam,
+    scored: Sequence[Scored],
+    conditions: Mapping[str, Any],
+    baseline: str | None = None,
+) -> EvaluationTable:
+    """Return the table of one task; the contenders stand in the order of the exam.
+
+    Args:
+        run: the task.
+        exam: with the contenders.
+        scored: of all tasks.
+        conditions: machine, versions and models.
+        baseline: the contender that the others are compared with; None: beam sampling.
+    """
     task, contenders = run.task, {one.name: exam.at_limit(one, run) for one in exam.contenders}
     mine = [one for one in scored if one.prediction.task == run.name]
     answers = [
@@ -62,7 +76,7 @@ def table_of(run: TaskRun, exam: Exam, scored: Sequence[Scored], conditions: Map
         metric=task.main_metric,
         higher_is_better=task.metrics[task.main_metric] if task.main_metric is not None else False,
         note=task.note,
-        baseline=baseline_of(exam.contenders),
+        baseline=baseline or baseline_of(exam.contenders),
         conditions=conditions,
     )
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from benchmarks.twin import SHAPES
+from dsbd.evaluation.tables import read_table
 from dsbd.models.pair import load_pair
 from tests.toy_pair import toy_pair
 
@@ -115,3 +116,30 @@ def test_the_ways_of_the_memory_script_hold_what_they_say():
     assert held["a cache per path"] == 4 * (32 + 3) * slot
     assert (32 + 4 * 3) * slot <= held["one row"] < held["a cache per path"]
     assert held["a row per path"] == 0
+
+
+@pytest.mark.slow
+def test_the_width_script_compares_with_the_counted_widths(pair_flags, tmp_path, capsys):
+    """Catches arms of other widths than those that were counted: they would not isolate the rule."""
+    output, report = tmp_path / "table.json", tmp_path / "table.html"
+    script("dynamic_width").main(
+        [*pair_flags, "--limit", "2", "--max-new-tokens", "6", "--work", str(tmp_path / "work"),
+         "--output", str(output), "--report", str(report)]
+    )  # fmt: skip
+    table = read_table(json.loads(output.read_text()))
+    dynamic, fixed, chance, rule, beams = table.rows
+    mean = round(dynamic.mean_width)
+    assert [row.method for row in table.rows] == [
+        "dsbd",
+        "dsbd",
+        "random_width",
+        "width_rule_sampling",
+        "beam_sampling",
+    ]
+    assert fixed.settings.min_width == fixed.settings.max_width == beams.settings.num_beams == mean
+    weights = dict(enumerate(chance.settings.width_weights, 1))
+    assert {width: count for width, count in weights.items() if count} == dynamic.widths
+    assert rule.settings.draft_width == dynamic.settings.draft_width
+    assert (table.baseline, dynamic.difference) == ("dynamic", None)
+    assert report.stat().st_size > 1_000_000
+    assert "### Differences to dynamic" in capsys.readouterr().out
