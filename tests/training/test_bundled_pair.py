@@ -1,4 +1,4 @@
-"""The committed pairs: small files, one tokenizer each, plain transformers, and what they were trained for comes out."""
+"""The committed pairs: small files, one tokenizer each, plain transformers; what they were trained for comes out."""
 
 import json
 from pathlib import Path

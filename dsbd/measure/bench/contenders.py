@@ -40,8 +40,9 @@ POINTS: dict[str, dict[str, Any]] = {
 }
 """Settings of ``dsbd`` by the name of the question they answer; the word ``num_beams`` stands for that setting's value.
 
-``paper-same-law``: nothing beyond the paper: no landing, no cover nodes. ``equal-quality``: with the bundled pair, 64 tokens and temperature 1, the best of five tried whose perplexity and best
-log-weight were no worse than beam sampling's over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
+``paper-same-law``: nothing beyond the paper: no landing, no cover nodes. ``equal-quality``: with the bundled pair, 64
+tokens and temperature 1, the best of five tried whose perplexity and best log-weight were no worse than beam sampling's
+over 12 prompts x 3 seeds. Widths below ``num_beams`` made them worse.
 """
 
 
