@@ -61,6 +61,9 @@ def test_without_a_change_everything_follows(name):
     for iteration in trace.iterations:
         answer = what_if(iteration, trace.settings)
         assert answer.stop is None
+        if any(trial.joint for trial in iteration.trials):
+            assert answer.layers == ()  # without random numbers there is nothing to decide again
+            continue
         assert [layer.width for layer in answer.layers] == [layer.width for layer in iteration.layers]
         again = [one.verdict for layer in answer.layers for one in layer.verdicts]
         assert again == [trial.verdict for trial in iteration.trials]
