@@ -4,9 +4,9 @@ Prints one JSON object: milliseconds per step and per iteration, script and layo
 percentile; the seconds of the scene; the bytes of the page without Plotly. Needs playwright and a ``chromium``.
 """
 
+import argparse
 import json
 import shutil
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -31,8 +31,13 @@ TIMED = """async ([key, count]) => {
 }"""
 
 
-def main(path: str) -> None:
-    trace = Trace.load(path)
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trace", metavar="TRACE", help="a recorded decode; large ones say most")
+    parser.add_argument("--steps", type=int, default=STEPS, help=f"steps to time ({STEPS})")
+    parser.add_argument("--iterations", type=int, default=ITERATIONS, help=f"iterations to time ({ITERATIONS})")
+    asked = parser.parse_args()
+    trace = Trace.load(asked.trace)
     start = time.perf_counter()
     packed = visualize.scene_json(visualize.build_scene(trace))
     seconds = time.perf_counter() - start
@@ -53,12 +58,12 @@ def main(path: str) -> None:
             "scene_bytes": len(json.dumps(packed, ensure_ascii=False, separators=(",", ":")).encode()),
             "page_bytes": page_file.stat().st_size,
             "open_seconds": round(opened, 3),
-            "step": page.evaluate(TIMED, ["ArrowRight", STEPS]),
-            "iteration": page.evaluate(TIMED, ["PageDown", ITERATIONS]),
+            "step": page.evaluate(TIMED, ["ArrowRight", asked.steps]),
+            "iteration": page.evaluate(TIMED, ["PageDown", asked.iterations]),
         }
         browser.close()
     print(json.dumps(report, indent=1))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from dsbd.auto.measuring import measure_forests
 from dsbd.auto.plan import Plan, PlanProgress
-from dsbd.auto.trials import run_trials
 from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
@@ -73,17 +73,17 @@ def stream(
 ) -> Iterator[Update]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
-    The call itself checks the input and runs the trials of ``auto``; only ``stop`` ends those.
+    The call itself checks the input and measures for ``auto``; only ``stop`` ends those.
 
     Args:
         pair: from :func:`dsbd.load_pair`.
         prompt: text; empty becomes BOS.
         settings: None is ``DecodingSettings()``. Fields that are ``auto`` are resolved before the first update, by
-            trials of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
+            measurements of some seconds unless a plan for this pair is known; :func:`planning` does it in steps.
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: apply the model's chat template to the prompt.
-        stop: asked before each forward of a model, in trials of ``auto`` too; once it returns True the decode ends
+        stop: asked before each forward of a model, while ``auto`` measures too; once it returns True the decode ends
             with a StoppedError, inside an iteration.
         until: texts that end the answer, such as ``["\\n"]``. The decode ends once the text before the first of them is
             settled: every possible result has the same. The result's text still holds the end text and what follows.
@@ -122,7 +122,7 @@ def planning(
     if not has_auto(settings):
         return None
     with memory_errors(TRYING):
-        return (yield from run_trials(pair, prompt_ids, settings, check_of(stop)))
+        return (yield from measure_forests(pair, prompt_ids, settings, check_of(stop)))
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
@@ -169,7 +169,7 @@ def _enough(until: Sequence[str], record: bool) -> Enough:
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:
     if has_auto(asked):
         with memory_errors(TRYING):
-            asked = replace(asked, **_return_value(run_trials(pair, prompt_ids, asked, check)).values)
+            asked = replace(asked, **_return_value(measure_forests(pair, prompt_ids, asked, check)).values)
     return resolve(asked)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.trials import known_plans
+from dsbd.auto.measuring import known_plans
 from dsbd.models import rows
 from dsbd.models.engines import graph
 from dsbd.models.rows import GraphRow, new_row
@@ -117,8 +117,8 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     assert parts.stats.target_calls == whole.stats.target_calls
 
 
-def test_trials_of_auto_can_be_stopped():
-    """Catches a plan that nobody can stop, or one made of trials that were cut short."""
+def test_measurements_of_auto_can_be_stopped():
+    """Catches a plan that nobody can stop, or one made of measurements that were cut short."""
     pair, asked = replace(toy_pair()), replace(SETTINGS, draft_width=AUTO)
     for start in (
         lambda stop: list(planning(pair, PROMPT, asked, stop=stop)),

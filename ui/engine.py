@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import dsbd
 from dsbd.api import planning
+from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanProgress, plan_key
-from dsbd.auto.trials import known_plans
 from dsbd.errors import DsbdError
 from dsbd.measure.comparison import Progress, compare
 from dsbd.methods import has_auto
@@ -26,8 +26,8 @@ from .zerogpu import on_gpu
 
 SECONDS_TO_START = 15
 SECONDS_PER_TOKEN = 0.25
-TRIAL_SECONDS = 40
-"""What the trials of ``auto`` may take before a method's plan is known."""
+MEASURING_SECONDS = 40
+"""What the measurements of ``auto`` may take before a method's plan is known."""
 
 Event = PlanProgress | Trace | Iteration
 
@@ -61,7 +61,7 @@ class Engine:
         return f"{self.pair.target.id}{draft}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
     def events(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Event]:
-        """A recorded decode: the trials of ``auto``, the trace's beginning, each further iteration, the whole trace.
+        """A recorded decode: measurements of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
         Raises:
             SettingsError: a limit of this page is passed.
@@ -174,6 +174,6 @@ class Engine:
         return self._loan(each, runs + 1, self.limits.compare_seconds)
 
     def _loan(self, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
-        trials = sum(TRIAL_SECONDS for one in each if has_auto(one) and self._known(one) is None)
+        measuring = sum(MEASURING_SECONDS for one in each if has_auto(one) and self._known(one) is None)
         tokens = sum(one.max_new_tokens for one in each) * times
-        return min(longest, SECONDS_TO_START + trials + int(SECONDS_PER_TOKEN * tokens))
+        return min(longest, SECONDS_TO_START + measuring + int(SECONDS_PER_TOKEN * tokens))

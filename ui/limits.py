@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from dsbd.auto.plan import LIKELY, SAMPLED, TRIAL_DEPTH
+from dsbd.auto.plan import LIKELY, MEASURED_DEPTH, SAMPLED
 from dsbd.errors import SettingsError
 from dsbd.methods import resolve
 from dsbd.settings import AUTO, DecodingSettings, ResolvedSettings
@@ -127,9 +127,9 @@ def check_compare(limits: Limits, settings: list[DecodingSettings], runs: int) -
 
 
 def _largest(settings: DecodingSettings) -> ResolvedSettings:
-    """The settings as they run, with every ``auto`` at the largest value that its trials try."""
+    """The settings as they run, with every ``auto`` at the largest value that is measured."""
     tried = {
-        "draft_depth": TRIAL_DEPTH,
+        "draft_depth": MEASURED_DEPTH,
         "draft_width": max(*LIKELY, *(width for width, _ in SAMPLED)),
         "cover_width": max(cover for _, cover in SAMPLED),
         "forest": "sampled",

@@ -17,14 +17,16 @@ from typing import Any, NamedTuple
 from dsbd.depth import WORTHWHILE, expected_layers
 from dsbd.settings import AUTO, DecodingSettings
 
-TRIAL_DEPTH = 6
-TRIAL_TOKENS = 32
+MEASURED_DEPTH = 6
+MEASURED_TOKENS = 32
 FINALISTS = 3
-"""Forests that are tried again after one trial each. The first forest is always among them: the others must beat it."""
+"""Forests that are measured again after one measurement each. The first forest is always among them: the others must
+beat it."""
 FINALS = 2
-"""Further trials of each finalist, and of beam sampling."""
+"""Further measurements of each finalist, and of beam sampling."""
 HEADROOM = 2
-"""A decode may draft this much deeper than the best depth of the trials, if its drafts are accepted more often."""
+"""A decode may draft this much deeper than the best depth of the measurements, if its drafts are accepted
+more often."""
 NARROWER = 0.25
 """A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
 SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
@@ -33,8 +35,8 @@ LIKELY = (12, 24, 48)
 """Nodes per layer of the likely forests that are tried."""
 
 
-class TrialRun(NamedTuple):
-    """What one trial decode measured."""
+class MeasuredRun(NamedTuple):
+    """What one measuring decode found."""
 
     seconds: list[tuple[int, float]]
     """Draft depth and seconds of each iteration."""
@@ -68,21 +70,21 @@ class Plan:
 
     values: dict[str, Any]
     """Fields of the settings."""
-    trials: list[MeasuredForest]
-    """Beam sampling first, then the forests that were tried again."""
+    measured: list[MeasuredForest]
+    """Beam sampling first, then the forests that were measured again."""
     layers_per_second: float
     """Expected layers per second of the chosen candidate at its best depth."""
     sentence: str
 
 
 class PlanProgress(NamedTuple):
-    """How many of the trials are done."""
+    """How many of the measurements are done."""
 
     done: int
     total: int
 
 
-TryOut = Callable[[DecodingSettings], TrialRun]
+TryOut = Callable[[DecodingSettings], MeasuredRun]
 PlanKey = tuple[object, ...]
 
 
@@ -93,19 +95,19 @@ def plan_key(settings: DecodingSettings) -> PlanKey:
 
 
 def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:
-    """Try the candidates one by one and choose; yield the progress after each trial. Closing the generator cancels.
+    """Try the candidates one by one and choose; yield the progress after each. Closing the generator cancels.
 
     Args:
         asked: settings of a drafting method with a field ``auto``.
         try_out: decodes with the given settings and returns what it measured.
         room: tokens that fit behind the prompt, at least 1.
     """
-    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, TRIAL_TOKENS))
+    asked = replace(asked, max_width=asked.widest, max_new_tokens=min(room, MEASURED_TOKENS))
     settings = [_filled(asked, "sampled", 1, 0, 0), *candidates(asked)]
     total = 1 + len(settings) + FINALS * (1 + min(FINALISTS, len(settings) - 1))
     try_out(settings[-1])  # a warm-up
     yield PlanProgress(1, total)
-    runs: list[list[TrialRun]] = []
+    runs: list[list[MeasuredRun]] = []
     for one in settings:
         runs.append([try_out(replace(one, seed=0))])
         yield PlanProgress(1 + len(runs), total)
@@ -118,16 +120,16 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
     return choose(asked, [_measured(settings[place], runs[place]) for place in places])
 
 
-def _finalists(trials: Sequence[MeasuredForest]) -> list[int]:
+def _finalists(measured: Sequence[MeasuredForest]) -> list[int]:
     """Return the places of beam sampling, the first forest, and the other forests with the highest expected speed."""
-    baseline = trials[0]
-    others = sorted(range(2, len(trials)), key=lambda place: -max(_rates(baseline, trials[place]).values()))
+    baseline = measured[0]
+    others = sorted(range(2, len(measured)), key=lambda place: -max(_rates(baseline, measured[place]).values()))
     return [0, 1, *others[: FINALISTS - 1]]
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield settings with every ``auto`` filled in, one for each forest to try; given fields stay as they are."""
-    depth = TRIAL_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
+    depth = MEASURED_DEPTH if asked.draft_depth == AUTO else asked.draft_depth
     shapes: list[tuple[str, int, int]] = []
     if asked.forest in ("sampled", AUTO):
         shapes += [("sampled", width, cover) for width, cover in SAMPLED]
@@ -146,19 +148,19 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
             yield _filled(asked, *shape, depth)
 
 
-def choose(asked: DecodingSettings, trials: Sequence[MeasuredForest]) -> Plan:
+def choose(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
     """Choose the candidate and depth with the most expected layers per second, or no drafting if that is faster."""
-    baseline, tried = trials[0], trials[1:]
+    baseline, tried = measured[0], measured[1:]
     best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
-    for trial in tried:
+    for candidate in tried:
         bar = best_rate * WORTHWHILE
-        if trial.mean_width < tried[0].mean_width - NARROWER:
+        if candidate.mean_width < tried[0].mean_width - NARROWER:
             continue
-        for depth, rate in _rates(baseline, trial).items():
-            if asked.draft_depth != AUTO and depth != trial.draft_depth:
+        for depth, rate in _rates(baseline, candidate).items():
+            if asked.draft_depth != AUTO and depth != candidate.draft_depth:
                 continue
-            if rate > (best_rate if best is trial else bar):
-                best, best_depth, best_rate = trial, depth, rate
+            if rate > (best_rate if best is candidate else bar):
+                best, best_depth, best_rate = candidate, depth, rate
     values: dict[str, Any] = {name: getattr(best, name) for name in ("forest", "draft_width", "cover_width")}
     if asked.draft_depth == AUTO:
         deepest = min(best_depth + HEADROOM, best.draft_depth) if best_depth else 0
@@ -167,14 +169,14 @@ def choose(asked: DecodingSettings, trials: Sequence[MeasuredForest]) -> Plan:
     else:
         values["draft_depth"] = best_depth
     values["max_width"] = asked.max_width
-    return Plan(values, list(trials), best_rate, _sentence(baseline, best, best_depth, best_rate))
+    return Plan(values, list(measured), best_rate, _sentence(baseline, best, best_depth, best_rate))
 
 
 def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth: int) -> DecodingSettings:
     return replace(asked, forest=forest, draft_width=width, cover_width=cover, draft_depth=depth, depth_costs=None)
 
 
-def _measured(settings: DecodingSettings, runs: Sequence[TrialRun]) -> MeasuredForest:
+def _measured(settings: DecodingSettings, runs: Sequence[MeasuredRun]) -> MeasuredForest:
     passed, stopped = sum(one.passed for one in runs), sum(one.stopped for one in runs)
     layers = sum(one.layers for one in runs)
     deepest = max(
@@ -195,17 +197,19 @@ def _lower_quartile(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
 
 
-def _rates(baseline: MeasuredForest, trial: MeasuredForest) -> dict[int, float]:
+def _rates(baseline: MeasuredForest, candidate: MeasuredForest) -> dict[int, float]:
     """Return the expected layers per second at each depth up to the one tried."""
-    depths = range(1, trial.draft_depth + 1)
-    return {depth: expected_layers(trial.continuation, depth) / _seconds(baseline, trial, depth) for depth in depths}
+    depths = range(1, candidate.draft_depth + 1)
+    return {
+        depth: expected_layers(candidate.continuation, depth) / _seconds(baseline, candidate, depth) for depth in depths
+    }
 
 
-def _seconds(baseline: MeasuredForest, trial: MeasuredForest, depth: int) -> float:
+def _seconds(baseline: MeasuredForest, candidate: MeasuredForest, depth: int) -> float:
     """Return the seconds of an iteration of another depth, linear between depth 0 and the depth tried."""
-    if trial.draft_depth == 0:
+    if candidate.draft_depth == 0:
         return baseline.seconds
-    return baseline.seconds + (trial.seconds - baseline.seconds) * depth / trial.draft_depth
+    return baseline.seconds + (candidate.seconds - baseline.seconds) * depth / candidate.draft_depth
 
 
 def _sentence(baseline: MeasuredForest, best: MeasuredForest, depth: int, rate: float) -> str:

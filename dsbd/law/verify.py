@@ -20,7 +20,7 @@ from dsbd.law.choices import Choices, DrawnPair
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
-from dsbd.law.width import Width, cap_width, choose_width, landing_width, random_width
+from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width, random_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
@@ -205,13 +205,13 @@ class _Verifier:
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
         """Choose the width of a layer from P, and from Q or the nodes that follow from it."""
         if self.settings.forest == "likely":
-            return self._landing_width(state, drafted)
+            return self._likely_forest_width(state, drafted)
         drafts = self.settings.draft_width
         if not self.settings.replacement:
             drafts = min(drafts, drafted.law.support)
         return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)
 
-    def _landing_width(self, state: _State, drafted: ForestLayer) -> Width:
+    def _likely_forest_width(self, state: _State, drafted: ForestLayer) -> Width:
         """Choose the width of a layer of a likely forest.
 
         The forest's nodes hold ``mass`` of P, so K draws all land with probability mass**K. Greedy draws without
@@ -227,7 +227,7 @@ class _Verifier:
             lands = np.isin(law.ranks[:widest], held)
             mass = float(lands[0])
             chances = np.cumprod(lands).astype(float).tolist()
-        return landing_width(chances, mass, law.support, self.settings)
+        return likely_forest_width(chances, mass, law.support, self.settings)
 
     def bonus_layer(self, state: _State, width: Width | None = None) -> VerifiedLayer:
         """Draw a layer from the target's law alone: of the largest width, unless the rule or chance chose another."""

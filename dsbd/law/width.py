@@ -122,13 +122,15 @@ def choose_width(
     return Width(chain, acceptance, distribution, *_bounded(likely, support, settings))
 
 
-def landing_width(chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings) -> Width:
+def likely_forest_width(
+    chances: Sequence[float], forest_mass: float, support: int, settings: ResolvedSettings
+) -> Width:
     """Choose the width in a likely forest: max(min_width, largest K with P(K draws all land) >= width_threshold).
 
     It depends on P and on the nodes of this layer only, and these follow from Q.
 
     >>> from dsbd.law import toy
-    >>> width = landing_width([3 / 4, 9 / 16], 3 / 4, 4, toy.settings(forest="likely"))
+    >>> width = likely_forest_width([3 / 4, 9 / 16], 3 / 4, 4, toy.settings(forest="likely"))
     >>> width.width, width.forest_mass
     (2, 0.75)
 

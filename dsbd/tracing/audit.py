@@ -79,9 +79,9 @@ class _Audit:
         for name, value in vars(implied).items():
             self.checks.same(f"setting {name} of method {implied.method}", getattr(self.settings, name), value)
         beams = [InputBeam(ROOT, 1, 0.0)]
-        for number, iteration in enumerate(self.trace.iterations):
+        for number, iteration in enumerate(self.trace.iterations, 1):
             self.checks.place = f"iteration {number}"
-            self.checks.same("index", iteration.index, number)
+            self.checks.same("index", iteration.index, number - 1)
             self.checks.same("input beams", iteration.input_beams, beams)
             beams = _IterationAudit(self, iteration).run()
         self._result(beams)

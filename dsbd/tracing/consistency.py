@@ -33,7 +33,7 @@ def check_sizes(trace: "Trace", limits: ReadLimits) -> None:
 
 
 def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
-    where, kept = f"iteration {iteration.index}", iteration.kept
+    where, kept = f"iteration {iteration.index + 1}", iteration.kept
     deepest = max((node.layer for node in iteration.nodes), default=0)
     _at_most(where, max(deepest, iteration.draft_depth + 1, len(iteration.layers)), limits.iteration_layers, "layers")
     _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
@@ -77,7 +77,7 @@ def _texts_fit(where: str, texts: Iterable[str], limits: ReadLimits) -> None:
 
 
 def _check_iteration(iteration: Iteration, known: set[int]) -> None:
-    where = f"iteration {iteration.index}"
+    where = f"iteration {iteration.index + 1}"
     if not iteration.layers:
         _damaged(f"{where} has no layers")
     _require(known, (beam.node for beam in iteration.input_beams), where)

@@ -1,4 +1,4 @@
-"""``auto`` resolves from trials that are given or made on a small pair."""
+"""``auto`` resolves from measurements that are given or made on a small pair."""
 
 from dataclasses import asdict, replace
 
@@ -6,8 +6,8 @@ import pytest
 
 import dsbd
 from dsbd import api
-from dsbd.auto.plan import MeasuredForest, TrialRun, candidates, choose, make_plan
-from dsbd.auto.trials import known_plans
+from dsbd.auto.measuring import known_plans
+from dsbd.auto.plan import MeasuredForest, MeasuredRun, candidates, choose, make_plan
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, ResolvedSettings
 from tests.toy_pair import toy_pair
@@ -20,13 +20,13 @@ def unplanned() -> dsbd.Pair:
     return replace(toy_pair())
 
 
-def trial(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
+def measured(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
     return MeasuredForest(forest, width, cover, 4, seconds, continuation, beams)
 
 
 def test_the_forest_with_most_layers_per_second_is_chosen():
     """Catches a choice by layers alone or by time alone."""
-    slow, good, dear = trial(6, 0, 0.02, 0.3), trial(6, 8, 0.02, 0.8), trial(6, 24, 0.06, 0.9)
+    slow, good, dear = measured(6, 0, 0.02, 0.3), measured(6, 8, 0.02, 0.8), measured(6, 24, 0.06, 0.9)
     plan = choose(ALL, [BASELINE, slow, good, dear])
     assert (plan.values["draft_width"], plan.values["cover_width"]) == (6, 8)
     assert len(plan.values["depth_costs"]) == plan.values["draft_depth"] + 1
@@ -38,7 +38,7 @@ def test_the_forest_with_most_layers_per_second_is_chosen():
 
 def test_beam_sampling_stays_where_no_forest_pays():
     """Catches drafting that is slower than not drafting."""
-    plan = choose(ALL, [BASELINE, trial(6, 0, 0.03, 0.4), trial(12, 0, 0.05, 0.6, "likely")])
+    plan = choose(ALL, [BASELINE, measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")])
     assert plan.values["draft_depth"] == 0
     assert plan.values["depth_costs"] == (1.0,)
     assert "does not pay" in plan.sentence
@@ -46,13 +46,13 @@ def test_beam_sampling_stays_where_no_forest_pays():
 
 def test_speed_does_not_come_from_fewer_beams():
     """Catches a likely forest chosen because its layers are narrow, which costs quality."""
-    narrow = trial(24, 0, 0.011, 0.99, "likely", beams=2.0)
-    assert choose(ALL, [BASELINE, trial(6, 0, 0.02, 0.8), narrow]).values["forest"] == "sampled"
+    narrow = measured(24, 0, 0.011, 0.99, "likely", beams=2.0)
+    assert choose(ALL, [BASELINE, measured(6, 0, 0.02, 0.8), narrow]).values["forest"] == "sampled"
 
 
 def test_a_slight_gain_is_not_worth_a_costlier_forest():
-    """Catches a choice that follows the noise of short trials."""
-    plan = choose(ALL, [BASELINE, trial(6, 0, 0.0200, 0.8), trial(6, 8, 0.0199, 0.8)])
+    """Catches a choice that follows the noise of short measurements."""
+    plan = choose(ALL, [BASELINE, measured(6, 0, 0.0200, 0.8), measured(6, 8, 0.0199, 0.8)])
     assert plan.values["cover_width"] == 0
 
 
@@ -69,14 +69,14 @@ def test_given_fields_are_left_alone():
 
 
 def test_trimmed_iterations_do_not_lower_the_cost():
-    """Catches a cost of a deep forest that is taken from the shallow iterations near the end of a trial."""
+    """Catches a cost of a deep forest that is taken from the shallow iterations near the end of a measurement."""
 
     def run(settings):
         deep = 0.010 + 0.002 * settings.draft_depth
-        return TrialRun([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
+        return MeasuredRun([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
     plan = api._return_value(make_plan(ALL, run, room=100))
-    assert [one.seconds for one in plan.trials[1:]] == pytest.approx([0.022] * (len(plan.trials) - 1))
+    assert [one.seconds for one in plan.measured[1:]] == pytest.approx([0.022] * (len(plan.measured) - 1))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
 
 @pytest.mark.slow
 def test_planning_tells_where_it_stands_and_can_be_cancelled():
-    """Catches trials that nobody can stop, a plan left half made, and one that is measured again."""
+    """Catches measurements that nobody can stop, a plan left half made, and one that is measured again."""
     pair = unplanned()
     steps = api.planning(pair, "Once upon", ALL)
     first = next(steps)
@@ -118,13 +118,15 @@ def test_planning_tells_where_it_stands_and_can_be_cancelled():
 
 
 def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
-    """Catches trials that repeat the first one, and time spent on forests that cannot be chosen any more."""
+    """Catches measurements that repeat the first one, and time spent on forests that cannot be chosen any more."""
     runs = []
 
     def run(settings):
         runs.append((settings.forest, settings.draft_width, settings.cover_width, settings.draft_depth, settings.seed))
         good = settings.cover_width == 8 or settings.draft_width == 12
-        return TrialRun([(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80)
+        return MeasuredRun(
+            [(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80
+        )
 
     plan = api._return_value(make_plan(ALL, run, room=100))
     first, again = runs[1 : 1 + 8], runs[1 + 8 :]
@@ -137,11 +139,11 @@ def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
 
 @pytest.mark.slow
 def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
-    """Catches trials as short as the first decode, too short to draft in, that are remembered."""
+    """Catches measurements as short as the first decode, too short to draft in, that are remembered."""
     pair = unplanned()
     assert dsbd.decode(pair, "Once upon", replace(ALL, max_new_tokens=1)).stats.layers == 1
     (plan,) = known_plans(pair).values()
-    assert {trial.draft_depth for trial in plan.trials} == {0, 6}
+    assert {forest.draft_depth for forest in plan.measured} == {0, 6}
 
 
 def test_adaptation_is_in_the_trace():

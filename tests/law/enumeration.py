@@ -22,7 +22,7 @@ from tests.law.oracle import (
     Multiset,
     Path,
     Process,
-    landing_width_of,
+    likely_forest_width_of,
     sequences,
     width_of,
 )
@@ -256,7 +256,7 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         if case.settings.forest == "likely":
             nodes = [path_of(node) for node in run.forest.layers[number - 1].covers] if draft_law else []
             on_alive = [path for path in nodes if path[:-1] in dict(alive)]
-            width = landing_width_of(target, on_alive, case.widths, case.warp)
+            width = likely_forest_width_of(target, on_alive, case.widths, case.warp)
         else:
             on_alive = [path for path, _ in draft_law if path[:-1] in dict(alive)]
             width = width_of(target, draft_law, case.widths, case.warp)

@@ -218,7 +218,7 @@ def width_of(law: list[tuple[Path, float]], draft_law: list[tuple[Path, float]],
     return width if warp.replacement else min(width, len(law))
 
 
-def landing_width_of(law: list[tuple[Path, float]], nodes: list[Path], widths: Widths, warp: Warp) -> int:
+def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], widths: Widths, warp: Warp) -> int:
     """The chosen width of a layer of a likely forest: how many draws are likely enough to all fall on its nodes."""
     mass = math.fsum(p for path, p in law if path in nodes)
     likely = sum(math.prod([mass] * count) >= widths.threshold - 1e-13 for count in range(1, widths.max_width + 1))

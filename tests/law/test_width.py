@@ -14,7 +14,7 @@ from dsbd.law.width import (
     accepted_distribution,
     cap_width,
     choose_width,
-    landing_width,
+    likely_forest_width,
     residual_chain,
 )
 from dsbd.settings import ResolvedSettings
@@ -130,4 +130,4 @@ def test_where_nothing_is_left_every_draft_is_accepted() -> None:
 
 def test_a_chance_that_equals_the_threshold_is_enough() -> None:
     """Catches a likely forest that asks for more than the threshold."""
-    assert landing_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2
+    assert likely_forest_width([0.75, 0.5], 0.75, 4, toy.settings(forest="likely", width_threshold=0.5)).width == 2

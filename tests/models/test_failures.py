@@ -81,8 +81,8 @@ def test_memory_that_runs_out_is_an_error_with_a_remedy(role):
     assert caught.value.__suppress_context__
 
 
-def test_trials_that_need_too_much_memory_say_so():
-    """Catches trials of auto that end with torch's own error."""
+def test_measurements_that_need_too_much_memory_say_so():
+    """Catches measurements of auto that end with torch's own error."""
     asked = replace(SETTINGS, draft_width=AUTO)
     with pytest.raises(dsbd.ModelError, match="trying out forests"):
         dsbd.stream(spoiled_pair("draft", 9, no_memory), PROMPT, asked)

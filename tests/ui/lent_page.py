@@ -22,8 +22,8 @@ sys.modules[no_cuda.__name__] = no_cuda
 import spaces  # noqa: E402 - it reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
 
+from dsbd.auto.measuring import known_plans  # noqa: E402
 from dsbd.auto.plan import PlanProgress  # noqa: E402
-from dsbd.auto.trials import known_plans  # noqa: E402
 from dsbd.errors import DsbdError  # noqa: E402
 from dsbd.settings import DecodingSettings  # noqa: E402
 from dsbd.tracing.trace import Trace  # noqa: E402

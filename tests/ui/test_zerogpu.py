@@ -13,14 +13,14 @@ import pytest
 import torch
 
 import dsbd
+from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import PlanProgress
-from dsbd.auto.trials import known_plans
 from dsbd.errors import PromptError, StoppedError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair_on
 from tests.ui.lender import Lender
 from ui import decode, zerogpu
-from ui.engine import TRIAL_SECONDS, Engine
+from ui.engine import MEASURING_SECONDS, Engine
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
 
@@ -95,7 +95,7 @@ def test_plans_are_kept_and_paid_for_once(lent, lender):
     assert sum(isinstance(event, PlanProgress) for event in first) > 3
     assert not [event for event in second if isinstance(event, PlanProgress)]
     assert len(known_plans(lent.pair)) == 1
-    assert lender.asked[0] >= lender.asked[1] + TRIAL_SECONDS
+    assert lender.asked[0] >= lender.asked[1] + MEASURING_SECONDS
 
 
 def test_stop_crosses_processes(lent):
@@ -160,7 +160,7 @@ def test_the_lender_s_own_wrappers_carry_all_of_it():
     assert "PlanProgress" not in got["second auto"]
     assert got["plans"] == 1
     assert "StoppedError" in got["stopped"]
-    assert got["asked"][2] >= got["asked"][3] + TRIAL_SECONDS
+    assert got["asked"][2] >= got["asked"][3] + MEASURING_SECONDS
     assert got["no time left"][0] == "PageError"
     assert "3s left" in got["no time left"][1]
 

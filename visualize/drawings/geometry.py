@@ -39,7 +39,7 @@ class Edge:
 
 def edge(parent: NodeScene, node: NodeScene) -> Edge:
     """The edge to ``node``; it starts behind the label of the parent."""
-    label = parent.columns + (SIZES.count_columns if parent.slots > 1 else 0)
+    label = parent.label_columns + (SIZES.count_columns if parent.slots > 1 else 0)
     start = parent.column + (SIZES.label_gap + label * SIZES.glyph + SIZES.label_end) / PITCH
     return Edge(
         round(start, 4),
@@ -59,8 +59,8 @@ def size_factor(node: NodeScene) -> float:
 
 def size(iteration: IterationScene) -> tuple[int, int]:
     """Width and height of the drawing in pixels."""
-    return round(LEFT + (max(iteration.columns, 1) + 0.95) * PITCH), round(
-        BAND + (iteration.rows + SIZES.free_rows) * ROW
+    return round(LEFT + (max(iteration.last_column, 1) + 0.95) * PITCH), round(
+        BAND + (iteration.last_row + SIZES.free_rows) * ROW
     )
 
 

@@ -79,8 +79,8 @@ class SceneBuilder:
         ]
         scene = IterationScene(
             index=iteration.index,
-            columns=max((node.column for node in below), default=0),
-            rows=round(max(rows.values(), default=0.0), 3),
+            last_column=max((node.column for node in below), default=0),
+            last_row=round(max(rows.values(), default=0.0), 3),
             nodes=(*inputs, *below),
             layers=tuple(told.layers),
             steps=tuple(told.steps),
@@ -160,7 +160,7 @@ class SceneBuilder:
             column=0,
             row=round(row, 3),
             label=shorten(token),
-            columns=columns(shorten(token)),
+            label_columns=columns(shorten(token)),
             token=token,
             completes="",
             adds=said[-PATH_CHARACTERS:],
@@ -191,7 +191,7 @@ class SceneBuilder:
             column=column,
             row=round(row, 3),
             label=shorten(token),
-            columns=columns(shorten(token)),
+            label_columns=columns(shorten(token)),
             token=token,
             completes=visible(adds) if before and adds else "",
             adds=flowing(adds),

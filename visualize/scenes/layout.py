@@ -49,7 +49,9 @@ def forest_graph(iteration: Iteration, nodes: Iterable[Node] | None = None) -> n
     landed = {draw.node for draw in iteration.draws}
     for node in iteration.nodes if nodes is None else nodes:
         if node.parent not in graph:
-            raise TraceError(f"damaged trace: iteration {iteration.index}: node {node.id} hangs below no input beam")
+            raise TraceError(
+                f"damaged trace: iteration {iteration.index + 1}: node {node.id} hangs below no input beam"
+            )
         height = COVER_HEIGHT if node.kind == "cover" and node.id not in landed else HEIGHT
         graph.add_node(node.id, column=graph.nodes[node.parent]["column"] + 1, height=height)
         graph.add_edge(node.parent, node.id)

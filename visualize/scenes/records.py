@@ -44,10 +44,11 @@ class NodeScene:
     column: int
     """0 for input beams, else the layer."""
     row: float
+    """Where the node stands across its layer, from 0; leaves below each other are 1 apart."""
     label: str
     """Visible text, shortened for the drawing."""
-    columns: int
-    """Monospace columns of the label."""
+    label_columns: int
+    """Monospace columns that the label takes."""
     token: str
     """Visible text, whole."""
     completes: str
@@ -165,10 +166,10 @@ class IterationScene:
     """One iteration, ready to draw."""
 
     index: int
-    columns: int
-    """The last column."""
-    rows: float
-    """The last row."""
+    last_column: int
+    """The largest ``NodeScene.column``: how many layers are drawn."""
+    last_row: float
+    """The largest ``NodeScene.row``."""
     nodes: tuple[NodeScene, ...]
     layers: tuple[LayerScene, ...]
     steps: tuple[StepScene, ...]

@@ -15,13 +15,13 @@ from dsbd.tracing.trace import Trace
 from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
 from visualize.scenes.tokens import MARKS
 
-FORMAT = "dsbd-scene/2"
+FORMAT = "dsbd-scene/3"
 DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
 ALTERNATIVE_DIGITS = 4
 """Of the likeliest pairs, shown as bars and with two digits."""
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
-        "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "columns",
+        "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "label_columns",
         "completes")  # fmt: skip
 TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform",
          "joint")  # fmt: skip
@@ -102,8 +102,8 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
     slots = iteration.slots
     return {
         "index": iteration.index,
-        "columns": iteration.columns,
-        "rows": iteration.rows,
+        "last_column": iteration.last_column,
+        "last_row": iteration.last_row,
         "scored_step": iteration.scored_step,
         "nodes": {"fields": list(NODE), "rows": [_node(node, exact) for node in iteration.nodes]},
         "trials": _records(TRIAL, iteration.trials, places),
@@ -127,11 +127,11 @@ def _step(step: StepScene) -> list[Any]:
 def _node(node: NodeScene, exact_if_drafted: set[str]) -> list[Any]:
     """A field that follows from another is None, and a row ends with its last value that is not None.
 
-    The token follows where it equals its label, the columns where each character takes one, and the added text where
+    The token follows where it equals its label, its columns where each character takes one, and the added text where
     it is the token with real spaces in place of their marks.
     """
     row = {field: getattr(node, field) for field in NODE}
-    row["columns"] = None if node.columns == len(node.label) else node.columns
+    row["label_columns"] = None if node.label_columns == len(node.label) else node.label_columns
     row["adds"] = None if node.adds == node.token.replace(MARKS[" "], " ") and node.kind != "input" else node.adds
     row["token"] = None if node.token == node.label else node.token
     row["pending"], row["completes"] = node.pending or None, node.completes or None

@@ -233,7 +233,7 @@ export class Viewer {
     return this.say("ui.alt", {
       index: this.now.number,
       nodes: this.words.counted("nodes", total),
-      layers: this.words.counted("layers", this.now.columns),
+      layers: this.words.counted("layers", this.now.lastColumn),
       states,
     });
   }

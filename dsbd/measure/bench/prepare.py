@@ -36,7 +36,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
 
 
 def resolve_auto(pair: Pair, contest: Contest, results: ResultsFile) -> Contest:
-    """Return the contest with every ``auto`` resolved by trials; what the results hold already is used again."""
+    """Return the contest with every ``auto`` resolved by measuring; what the results hold already is used again."""
     prompt = contest.prompts[0]
     return replace(contest, contenders=tuple(_resolved(pair, one, prompt, results) for one in contest.contenders))
 

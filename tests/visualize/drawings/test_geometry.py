@@ -22,7 +22,7 @@ def test_both_draw_the_same_edges(modules, name):
     scene = visualize.scene(TRACES[name])
     for at, packed in enumerate(visualize.scene_json(scene)["iterations"][:4]):
         iteration = scene.iterations[at]
-        columns = max(iteration.columns, 1)
+        columns = max(iteration.last_column, 1)
         room = geometry.PITCH * (columns + 0.92) + 26
         drawn = modules.run(
             OPEN + """

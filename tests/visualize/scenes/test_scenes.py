@@ -89,8 +89,8 @@ def test_edges_lead_one_column_on_and_labels_fit():
     for scene in SCENE.iterations:
         for node in scene.nodes:
             assert node.column == (scene.nodes[node.parent].column + 1 if node.parent >= 0 else 0)
-            assert 0 <= node.row <= scene.rows
-            assert node.columns <= 14
+            assert 0 <= node.row <= scene.last_row
+            assert node.label_columns <= 14
 
 
 @pytest.mark.parametrize("name", ["toy", "other", "wide", "narrow", "likely"])
@@ -146,7 +146,7 @@ def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
     packed = visualize.scene_json(SCENE)
     plain = json.loads(json.dumps(packed, allow_nan=False))
     assert plain == packed
-    assert plain["format"] == "dsbd-scene/2"
+    assert plain["format"] == "dsbd-scene/3"
     assert plain["language"] == "en"
     for record, scene, entry in zip(TRACE.iterations, SCENE.iterations, plain["iterations"], strict=True):
         nodes = table(entry["nodes"])

@@ -98,7 +98,7 @@ def test_a_tampered_decision_is_named(modules, name, kind):
         failures = [one["failure"] for one in modules.run(RECHECK, scene_json(build_scene(trace)))]
         assert failures[at] is not None, report.failure
         assert [place for place, failure in enumerate(failures) if failure] == [at]
-        assert f"iteration {at}, layer {failures[at]['layer']}" in report.failure
+        assert f"iteration {at + 1}, layer {failures[at]['layer']}" in report.failure
 
 
 def test_a_distribution_that_does_not_follow_from_the_chain_is_named(modules):

@@ -55,7 +55,7 @@ export class Forest {
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
     this.shown = [];
     this.headShown = "";
-    this.bands = Array.from({length: now.columns}, (_, at) =>
+    this.bands = Array.from({length: now.lastColumn}, (_, at) =>
       draw("rect", {class: "dsbd-layer", rx: 3, ...geometry.band(at + 1)}),
     );
     this.edges = now.nodes.map((node) => (node.parent < 0 ? null : draw("path", {class: "dsbd-edge", hidden: ""})));
@@ -81,7 +81,7 @@ export class Forest {
       class: "dsbd-hit",
       x: -13,
       y: -12,
-      width: this.geometry.upright ? 27 : 26 + 8 * node.columns,
+      width: this.geometry.upright ? 27 : 26 + 8 * node.label_columns,
       height: 24,
     });
     const group = draw(

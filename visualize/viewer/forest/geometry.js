@@ -18,11 +18,11 @@ export function measure(iteration, room) {
 
 function columns(iteration, room) {
   const left = 18;
-  const last = Math.max(iteration.columns, 1);
+  const last = Math.max(iteration.lastColumn, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(430 / (iteration.rows + sizes.free_rows), ...ROW);
+  const row = clamp(430 / (iteration.lastRow + sizes.free_rows), ...ROW);
   const width = Math.ceil(left + (last + 0.92) * pitch);
-  const height = Math.ceil((iteration.rows + sizes.free_rows) * row + 6);
+  const height = Math.ceil((iteration.lastRow + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
   return {
     upright: false,
@@ -35,7 +35,7 @@ function columns(iteration, room) {
     edge: (parent, node, slots) => {
       const from = at(parent);
       const to = at(node);
-      const label = parent.columns + (slots > 1 ? sizes.count_columns : 0);
+      const label = parent.label_columns + (slots > 1 ? sizes.count_columns : 0);
       const out = from.x + sizes.label_gap + label * sizes.glyph + sizes.label_end;
       const bend = Math.max(from.x + sizes.bend * pitch, out);
       const end = to.x - sizes.mark_gap;
@@ -49,8 +49,8 @@ function columns(iteration, room) {
 }
 
 function rows(iteration) {
-  const width = Math.ceil((iteration.rows + sizes.free_rows) * SPREAD + 60);
-  const height = (iteration.columns + 1) * LAYER;
+  const width = Math.ceil((iteration.lastRow + sizes.free_rows) * SPREAD + 60);
+  const height = (iteration.lastColumn + 1) * LAYER;
   const at = (node) => ({
     x: (node.row + sizes.first_row) * SPREAD,
     y: node.column * LAYER + (node.column ? TITLE + 14 : 26),

@@ -8,7 +8,7 @@ const LETTER = 6.3; // pixels a letter of a title takes on average; longer ones 
 
 export function drawHead(forest, current) {
   const {viewer, geometry} = forest;
-  const layers = Array.from({length: viewer.now.columns}, (_, at) => told(viewer, at + 1, current));
+  const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => told(viewer, at + 1, current));
   if (geometry.upright) forest.titles.replaceChildren(...layers.map((layer) => rowTitle(layer, geometry, forest.zoom)));
   else forest.head.replaceChildren(...layers.flatMap((layer) => columnHead(layer, geometry, viewer)));
 }

@@ -11,8 +11,8 @@ export class Iteration {
     this.packed = packed;
     this.index = packed.index;
     this.number = packed.index + 1; // readers count from 1
-    this.columns = packed.columns;
-    this.rows = packed.rows;
+    this.lastColumn = packed.last_column;
+    this.lastRow = packed.last_row;
     this.scoredStep = packed.scored_step;
     this.nodes = records(packed.nodes).map(wholeNode);
     this.trials = records(packed.trials);
@@ -92,7 +92,7 @@ function wholeNode(node) {
   return {
     ...node,
     token,
-    columns: node.columns ?? [...node.label].length,
+    label_columns: node.label_columns ?? [...node.label].length,
     adds: node.adds ?? token.replaceAll("␣", " "),
     pending: node.pending ?? "",
     completes: node.completes ?? "",

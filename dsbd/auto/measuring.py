@@ -1,9 +1,9 @@
-"""Makes the trial decodes for ``auto``, and remembers the plans made from them for each pair."""
+"""Makes the measuring decodes of ``auto``, and remembers the plans made from them for each pair."""
 
 from collections.abc import Generator
 from weakref import WeakKeyDictionary
 
-from dsbd.auto.plan import TRIAL_TOKENS, Plan, PlanKey, PlanProgress, TrialRun, make_plan, plan_key
+from dsbd.auto.plan import MEASURED_TOKENS, MeasuredRun, Plan, PlanKey, PlanProgress, make_plan, plan_key
 from dsbd.decoder import iterations
 from dsbd.law.beams import Node
 from dsbd.methods import resolve
@@ -21,7 +21,7 @@ def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
     return _notebook.setdefault(pair, {})
 
 
-def run_trials(
+def measure_forests(
     pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
 ) -> Generator[PlanProgress, None, Plan]:
     """Make the plan for settings with a field ``auto``, or take the known one; closing the generator cancels.
@@ -30,23 +30,23 @@ def run_trials(
         pair: with a draft model.
         prompt_ids: ids of the prompt, with room for at least one new token.
         asked: settings of a drafting method.
-        check: called before each forward of a model; what it raises ends the trials.
+        check: called before each forward of a model; what it raises ends the measuring.
     """
     known, key, room = known_plans(pair), plan_key(asked), pair.room_after(len(prompt_ids))
     if key in known:
         return known[key]
     made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen), check), room)
-    if room >= TRIAL_TOKENS:  # shorter trials say too little to be remembered
+    if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
         known[key] = made
     return made
 
 
-def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> TrialRun:
+def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> MeasuredRun:
     """Decode and return the counts."""
     tally = Tally()
     for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally], check):
         pass
-    return tally.trial_run()
+    return tally.measured_run()
 
 
 class Tally(Observer):
@@ -64,6 +64,6 @@ class Tally(Observer):
         self._stopped += stopped
         self._beams += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)
 
-    def trial_run(self) -> TrialRun:
+    def measured_run(self) -> MeasuredRun:
         """Return what was counted."""
-        return TrialRun(self._seconds, self._layers, self._passed, self._stopped, self._beams)
+        return MeasuredRun(self._seconds, self._layers, self._passed, self._stopped, self._beams)
