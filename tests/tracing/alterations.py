@@ -134,7 +134,7 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
     "accepted distribution": _shift_distribution,
     "target_prob of a node": _field("nodes", "target_prob", _scaled, lambda node: (node["target_prob"] or 0) > 1e-2),
     "target_log_prob of a node": _field(
-        "nodes", "target_log_prob", _scaled, lambda node: (node["target_prob"] or 0) > 1e-2 and bool(node["target_log_prob"])
+        "nodes", "target_log_prob", _scaled, lambda node: node["target_log_prob"] and (node["target_prob"] or 0) > 1e-2
     ),
     "draft_prob of a trial": _field("trials", "draft_prob", lambda prob: prob * 0.99),
     "log-weight of a beam": lambda data: data["iterations"][0]["output_beams"][0].update(log_weight=-0.5)
