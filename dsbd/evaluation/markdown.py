@@ -9,10 +9,10 @@ from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 
 NOT_MEASURED = "not measured"
 NOTES = """\
-Intervals are at 95 %, over clusters of questions that share a database or a passage; a share of right answers to
-independent questions has Wilson's. A difference is taken question by question, seeds averaged first. Where its
-interval holds zero, the report says "{no_difference}": that is not "equal". p is exact and two-sided, over the
-questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
+Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
+answers, else Student's t. A difference is taken question by question, seeds averaged first; without an interval it is
+the same on every question. Where the interval holds zero, the report says "{no_difference}": that is not "equal". p is
+exact and two-sided, over the questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
 
 
 def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
@@ -51,10 +51,11 @@ def chapter(found: EvaluationTable) -> str:
 
 
 def quality_cell(found: EvaluationTable, row: ContenderRow) -> str:
-    """Return the quality with its interval: Wilson's for a share of independent questions, else that over clusters."""
-    if row.right is not None and found.clusters == found.questions:
-        return _percent(row.right.share, row.right.low, row.right.high)
-    return NOT_MEASURED if row.quality is None else _quality(found, row.quality)
+    """Return the quality with its interval."""
+    if row.quality is None:
+        return NOT_MEASURED
+    value = row.quality
+    return _percent(value.mean, value.low, value.high) if _is_share(found) else _mean(value, 3)
 
 
 def _asked(found: EvaluationTable) -> str:
@@ -142,10 +143,6 @@ def _points(found: EvaluationTable, one: Difference) -> str:
     return _mean(one.of, 3, signed=True)
 
 
-def _quality(found: EvaluationTable, value: Mean) -> str:
-    return _percent(value.mean, value.low, value.high) if _is_share(found) else _mean(value, 3)
-
-
 def _is_share(found: EvaluationTable) -> bool:
     return found.metric != "perplexity"
 
@@ -165,4 +162,4 @@ def _mean(value: Mean | None, digits: int, signed: bool = False) -> str:
 def _interval(value: float, ends: tuple[float, float] | None, digits: int, unit: str, signed: bool) -> str:
     form = f"{'+' if signed else ''}.{digits}f"
     shown = f"{value:{form}}{unit}"
-    return shown if ends is None else f"{shown} [{ends[0]:{form}}, {ends[1]:{form}}]"
+    return shown if ends is None or ends[0] == ends[1] else f"{shown} [{ends[0]:{form}}, {ends[1]:{form}}]"

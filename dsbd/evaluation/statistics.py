@@ -22,11 +22,11 @@ NO_DIFFERENCE = "no difference seen"
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of right answers and its Wilson interval."""
+    """A share of right answers and its Wilson interval, None where all questions are of one cluster."""
 
     share: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     questions: int
 
 
@@ -77,11 +77,38 @@ def wilson(right: float, questions: int) -> Rate:
     """
     if questions < 1 or not 0 <= right <= questions:
         raise ValueError(f"{right:g} right of {questions} questions; allowed are 0 to all of at least one question")
-    share, square = right / questions, NORMAL_95**2
-    middle = share + square / (2 * questions)
-    half = NORMAL_95 * math.sqrt((share * (1 - share) + square / (4 * questions)) / questions)
-    low, high = ((middle + side * half) / (1 + square / questions) for side in (-1, 1))
-    return Rate(share, max(min(low, share), 0.0), min(max(high, share), 1.0), questions)
+    return Rate(right / questions, *_wilson(right / questions, questions, NORMAL_95), questions)
+
+
+def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
+    """Return the share of right answers with Wilson's interval for clustered questions.
+
+    Correlated questions count as fewer independent ones: as many as have the standard error of :func:`clustered_mean`,
+    and Student's t takes the place of the normal quantile. Where all are right, or all wrong, there is no such error to
+    read, and each cluster counts as one question. With a cluster for each question this is :func:`wilson`.
+
+    Args:
+        values: 0 to 1 for each question: 1 is right; between the two, a mean over seeds.
+        clusters: the cluster of each question.
+
+    *Source:* Franco, Little, Louis and Slud, Journal of Survey Statistics and Methodology 7 (2019).
+    """
+    found, count = clustered_mean(values, clusters), len(values)
+    if found.clusters == count:
+        return wilson(math.fsum(values), count)
+    if found.standard_error is None:
+        return Rate(found.mean, None, None, count)
+    spread, error = found.mean * (1 - found.mean), found.standard_error
+    size = float(found.clusters) if spread == 0 else count if error == 0 else min(spread / error**2, count)
+    return Rate(found.mean, *_wilson(found.mean, size, student_95(found.clusters - 1)), count)
+
+
+def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
+    square = quantile**2 / size
+    middle = share + square / 2
+    half = math.sqrt(square * (share * (1 - share) + square / 4))
+    low, high = ((middle + side * half) / (1 + square) for side in (-1, 1))
+    return max(min(low, share), 0.0), min(max(high, share), 1.0)
 
 
 def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:

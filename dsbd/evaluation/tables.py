@@ -25,9 +25,9 @@ class ContenderRow:
     one_sequence: bool
     """Whether only one sequence is kept between iterations."""
     quality: Mean | None
-    """Of the table's metric."""
+    """Of the table's metric; its interval is that of ``right`` where there is one."""
     right: Rate | None
-    """The share of right answers with its Wilson interval, where every score is 0 or 1."""
+    """The share of right answers with Wilson's interval, where every score is 0 or 1."""
     perplexity: Mean | None
     tokens_per_second: Mean | None
     joules_per_token: Mean | None

@@ -3,7 +3,7 @@
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dsbd.evaluation.statistics import (
@@ -12,9 +12,9 @@ from dsbd.evaluation.statistics import (
     Rate,
     Scores,
     clustered_mean,
+    clustered_rate,
     clustered_ratio,
     paired_difference,
-    wilson,
 )
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.intervals import Interval, median_interval
@@ -93,7 +93,7 @@ def make_table(
 
 
 def _row(answers: Sequence[Answer], figure: Figure, base: Sequence[Answer] | None) -> ContenderRow:
-    first = answers[0]
+    first, right = answers[0], _right(answers)
     resolved = resolve(first.settings)
     layers = sum(answer.layers for answer in answers)
     return ContenderRow(
@@ -101,8 +101,8 @@ def _row(answers: Sequence[Answer], figure: Figure, base: Sequence[Answer] | Non
         method=first.method,
         settings=first.settings,
         one_sequence=1 in (resolved.max_width, resolved.input_beams),
-        quality=_mean(answers, figure),
-        right=_right(answers),
+        quality=_quality(answers, figure, right),
+        right=right,
         perplexity=_mean(answers, "perplexity"),
         tokens_per_second=_tokens_per_second(answers),
         joules_per_token=_joules_per_token([answer for answer in answers if answer.joules is not None]),
@@ -139,10 +139,18 @@ def _mean(answers: Sequence[Answer], figure: Figure) -> Mean | None:
 
 
 def _right(answers: Sequence[Answer]) -> Rate | None:
-    scores = _scores(answers, "score")
+    scores, clusters = _scores(answers, "score"), _clusters(answers)
     if not scores or any(value not in (0, 1) for own in scores.values() for value in own):
         return None
-    return wilson(sum(statistics.fmean(own) for own in scores.values()), len(scores))
+    return clustered_rate([statistics.fmean(own) for own in scores.values()], [clusters[name] for name in scores])
+
+
+def _quality(answers: Sequence[Answer], figure: Figure, right: Rate | None) -> Mean | None:
+    """Return the mean of the metric; a share of right answers has the interval of Wilson."""
+    mean = _mean(answers, figure)
+    if mean is None or right is None or figure != "score":
+        return mean
+    return replace(mean, low=right.low, high=right.high)
 
 
 def _tokens_per_second(answers: Sequence[Answer]) -> Mean | None:

@@ -1,6 +1,7 @@
 """The report as Markdown: what stands where, and the words for what was not seen or not measured."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -79,16 +80,25 @@ def test_less_perplexity_is_better():
     table = make_table(rows, task="stories", metric=None, baseline=BASELINE)
     assert verdict(table, table.rows[0].difference) == "worse"
     compared = cells(sections(report_markdown({"stories": table}))[f"Differences to {BASELINE}"])
-    assert compared["beam_sampling num_beams=2"][1:5] == ["+1.000 [+1.000, +1.000]", "worse", "0", "8"]
+    assert compared["beam_sampling num_beams=2"][1:5] == ["+1.000", "worse", "0", "8"]
 
 
-def test_wilson_is_for_independent_questions_only():
-    """Catches Wilson's interval over questions of two databases: it takes them as independent."""
+def test_clusters_widen_the_interval_of_a_share():
+    """Catches questions of two databases taken as independent."""
     alone = [answer("sampling", question, float(question < 3), cluster=str(question)) for question in range(8)]
     table = make_table(alone, task="t", metric="m")
     assert quality_cell(table, table.rows[0]) == "37.5 % [13.7, 69.4]"
-    sampling = next(row for row in TABLE.rows if row.contender == "sampling")
-    assert quality_cell(TABLE, sampling) != quality_cell(table, table.rows[0])
+    together = [replace(one, cluster=str(one.question < "q4")) for one in alone]
+    wide = make_table(together, task="t", metric="m")
+    assert quality_cell(wide, wide.rows[0]) != quality_cell(table, table.rows[0])
+    one = make_table([replace(one, cluster="a") for one in alone], task="t", metric="m")
+    assert quality_cell(one, one.rows[0]) == "37.5 %"
+
+
+def test_the_same_difference_everywhere_has_no_interval(found):
+    """Catches [+0.0, +0.0] after a few equal answers: it claims certainty."""
+    compared = cells(found[f"Differences to {BASELINE}"])
+    assert compared["speculative"][6] == "+0.000"
 
 
 def test_a_task_note_stands_in_its_chapter():

@@ -135,7 +135,7 @@ def test_a_decoder_of_right_answers_scores_100():
     assert {one.answers["upper"] for one in scored} == {f"YES {number}" for number in range(6)}
     (row,) = table_of(run, asked, scored, {}).rows
     assert row.quality.mean == 1.0
-    assert row.right.low > 0.5
+    assert (row.right.share, row.right.high) == (1.0, 1.0)
 
 
 def test_a_decoder_of_answers_to_other_questions_scores_0():

@@ -4,13 +4,16 @@ import itertools
 import random
 import statistics
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from dsbd.evaluation.statistics import (
     NO_DIFFERENCE,
     Mean,
+    Rate,
     clustered_mean,
+    clustered_rate,
     clustered_ratio,
     paired_difference,
     student_95,
@@ -40,6 +43,40 @@ def test_wilson_takes_means_over_seeds():
         wilson(11, 10)
     with pytest.raises(ValueError, match="0 questions"):
         wilson(0, 0)
+
+
+def test_a_clustered_rate_counts_correlated_questions_as_fewer():
+    """Catches Wilson's interval over questions that repeat each other: five copies of a question are one."""
+    right = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0]
+    copied = [value for value in right for _ in range(5)]
+    names = [place for place in range(7) for _ in range(5)]
+    found, share, quantile = clustered_rate(copied, names), 5 / 7, stats.t.ppf(0.975, 6)
+    roots = np.roots([1 + quantile**2 / 6, -2 * share - quantile**2 / 6, share**2])  # (p - share)^2 = t^2 p (1 - p) / 6
+    assert (found.low, found.high) == pytest.approx(sorted(roots))
+    assert (found.questions, found.share) == (35, pytest.approx(share))
+    assert clustered_rate(right, range(7)) == wilson(5, 7)
+    assert clustered_rate(copied, ["a"] * 35) == Rate(pytest.approx(share), None, None, 35)
+
+
+def test_all_right_is_no_certainty():
+    """Catches an interval of no width where every answer is right, and 35 questions counted where there are 7."""
+    found = clustered_rate([1.0] * 35, [place // 5 for place in range(35)])
+    assert found.high == 1
+    assert found.low < wilson(7, 7).low < wilson(35, 35).low
+
+
+def test_a_clustered_rate_holds_the_truth():
+    """Catches the interval of Student's t, which passes 100 % and holds the truth too rarely near it."""
+    source, held, beyond = random.Random(7), 0, 0
+    for _ in range(1000):
+        hard = [source.betavariate(4.5, 0.5) for _ in range(10)]
+        values = [float(source.random() < chance) for chance in hard for _ in range(6)]
+        names = [place for place in range(10) for _ in range(6)]
+        found, mean = clustered_rate(values, names), clustered_mean(values, names)
+        held += found.low <= 0.9 <= found.high
+        beyond += mean.high > 1
+    assert held > 920
+    assert beyond > 200
 
 
 @pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 19, 20, 47, 300, 1033])

@@ -2,10 +2,11 @@
 
 import json
 import statistics
+from dataclasses import replace
 
 import pytest
 
-from dsbd.evaluation.statistics import clustered_mean, paired_difference, wilson
+from dsbd.evaluation.statistics import clustered_mean, clustered_rate, paired_difference
 from dsbd.evaluation.tables import read_table
 from dsbd.evaluation.tabulate import make_table
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
@@ -24,9 +25,9 @@ def test_every_contender_has_a_row_in_its_order():
 
 def test_quality_is_clustered_and_right_answers_have_their_wilson_interval():
     """Catches questions of one database taken as independent."""
-    found = row(made_up_table(), "sampling")
-    assert found.quality == clustered_mean([0, 0, 0, 1, 0, 1, 1, 0], "aaaabbbb")
-    assert found.right == wilson(3, 8)
+    found, right = row(made_up_table(), "sampling"), [0, 0, 0, 1, 0, 1, 1, 0]
+    assert found.right == clustered_rate(right, "aaaabbbb")
+    assert found.quality == replace(clustered_mean(right, "aaaabbbb"), low=found.right.low, high=found.right.high)
     graded = [answer("sampling", question, 0.5) for question in range(8)]
     assert make_table(graded, task="t", metric="f1").rows[0].right is None
 
@@ -53,7 +54,7 @@ def test_seeds_of_a_question_are_averaged():
     table = make_table(answers, task="t", metric="m")
     found = table.rows[0]
     assert (table.seeds, found.quality.count, found.quality.mean) == (2, 8, pytest.approx(1 / 8))
-    assert found.right == wilson(1.0, 8)
+    assert found.right == clustered_rate([0.5, 0.5, 0, 0, 0, 0, 0, 0], "aaaabbbb")
 
 
 def test_all_are_compared_with_the_baseline_question_by_question():

@@ -13,7 +13,7 @@ from visualize.figures.chart_style import COLORS, dress, empty_figure, error_bar
 from visualize.figures.families import quality_title
 from visualize.look.states import Theme
 
-TITLE = "Speed and quality, with and without a dynamic width"
+TITLE = "Speed and quality, side by side"
 ROW_PIXELS = 40
 
 

@@ -43,7 +43,7 @@ def evaluation_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -
     chapters, script = [], plotly
     for table in map(read_table, tables.values()):
         figures = [figure for figure in evaluation_figures(table) if figure.data]
-        notes = [f"{table.questions} questions in {table.clusters} clusters, {table.seeds} runs of each."]
+        notes = [f"{table.questions} questions in {table.clusters} clusters; seeds of each question: {table.seeds}."]
         notes += [f"{table.note}."] if table.note else []
         notes += [NOT_MEASURED] if all(row.joules_per_token is None for row in table.rows) else []
         said = "".join(f"<p>{escape(note)}</p>" for note in notes)

@@ -54,7 +54,7 @@ def test_bad_plans_are_named(methods, points, values, named):
 
 def test_every_point_is_a_valid_setting():
     found = contenders(["dsbd"], list(POINTS), {})
-    assert [contender.settings.is_auto for contender in found] == [False] * 3 + [True] * 3
+    assert [contender.settings.is_auto for contender in found] == [name.startswith("auto") for name in POINTS]
 
 
 def test_a_method_can_name_its_own_point():
