@@ -21,12 +21,15 @@ class CallError(ValueError):
     """The body is no call; the message is for whoever sent it."""
 
 
-def check_call(body: bytes, handlers: Container[int]) -> None:
+def check_call(body: bytes, handlers: Container[int]) -> str | None:
     """Refuse a body that no handler could answer.
 
     Args:
         body: as it was sent.
         handlers: numbers of the page's handlers.
+
+    Returns:
+        The session that it names.
 
     Raises:
         CallError: it is no JSON object, holds what JSON cannot, or names a handler or a session that cannot be.
@@ -51,6 +54,7 @@ def check_call(body: bytes, handlers: Container[int]) -> None:
         json.dumps(call, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise CallError("The call holds half of a surrogate pair, which is no character; send whole ones.") from None
+    return session
 
 
 def _check_values(call: dict[str, Any]) -> None:

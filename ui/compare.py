@@ -12,7 +12,7 @@ from dsbd.settings import METHODS, DecodingSettings
 from visualize import compare_figure
 
 from . import messages
-from .decode import KEEP, alert, for_programs, queue_is_full, sentence, settings_from, why_stopped
+from .decode import KEEP, alert, for_programs, sentence, settings_from, why_ended, why_stopped
 from .engine import Engine
 from .form import FIELDS, METHOD_LABELS, check_prompt
 from .stopped import halt, was_halted
@@ -50,7 +50,7 @@ def begin(engine: Engine, session: str) -> Frame:
     return Frame(note=engine.visitors.wait(session), run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
-def ready(note: Any = KEEP, problem: str = "") -> Frame:
+def ready(note: Any = KEEP, problem: Any = "") -> Frame:
     """The tab as it is, ready for the next comparison."""
     return Frame(note=note, problem=problem, run=gr.update(visible=True), stop=gr.update(visible=False))
 
@@ -62,12 +62,11 @@ def stopped(engine: Engine, session: str) -> Frame:
 
 
 def broke_off(engine: Engine, session: str, halted_at: float | None) -> Frame:
-    """The comparison ended by Stop, was not let into the queue, or failed in a way that nobody foresaw."""
+    """The comparison ended by Stop, never began, or failed in a way that nobody foresaw."""
     if was_halted(halted_at):
         return ready(STOPPED)
-    if engine.visitors.was_refused(session):
-        return ready("", alert(queue_is_full(engine)))
-    return ready("", alert("The comparison broke off on the server. The page is ready for another one."))
+    words = "The comparison broke off on the server. The page is ready for another one."
+    return ready("", why_ended(engine, session, words))
 
 
 def run(

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from . import compare as handlers
-from .components import chart_list, markup
+from .components import chart_list, markup, problem_line
 from .decode_tab import ON_GPU, PRIVATE, Form, place_shown_on, session_of
 from .engine import Engine
 from .examples import examples_for
@@ -25,9 +25,7 @@ def build_compare_tab(engine: Engine, form: Form) -> None:
     most_runs, most_tokens = engine.limits.max_compared_runs, engine.limits.max_new_tokens
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280), gr.Column(elem_classes="group ask"):
-            prompt = gr.Textbox(
-                first, label="Prompt", lines=3, max_length=engine.limits.max_prompt_characters, elem_id="compare-prompt"
-            )
+            prompt = gr.Textbox(first, label="Prompt", lines=3, elem_id="compare-prompt")
             methods = gr.CheckboxGroup(method_choices(), value=START, label="Methods", elem_id="compare-methods")
             runs = gr.Slider(
                 1, most_runs, min(2, most_runs), step=1, label="Runs of each", buttons=[], elem_id="compare-runs"
@@ -40,7 +38,7 @@ def build_compare_tab(engine: Engine, form: Form) -> None:
                 stop = gr.Button("Stop", variant="stop", visible=False, elem_id="compare-stop")
         with gr.Column(elem_classes="main", scale=1, min_width=320):
             note = markup(HINT, elem_id="compare-note")
-            problem = markup("", elem_id="compare-problem")
+            problem = problem_line("compare-problem")
             table = markup("", elem_id="compare-table")
             charts = chart_list("", "compare-charts")
     halted_at = gr.State(None)

@@ -1,7 +1,7 @@
-"""The parts of the page that draw themselves in the browser.
+"""The parts of the page with a script of their own, which stands beside this file.
 
-Each has a fixed template: nothing of a value is ever read as markup. The value is a message of
-``messages.py``, and the script beside this file draws it.
+Those that draw have a fixed template: nothing of a value is ever read as markup. The value is a message of
+``messages.py``, and the script draws it.
 """
 
 import gradio as gr
@@ -11,21 +11,26 @@ from .serving import read, script_tags
 
 def forest_viewer(value: str) -> gr.HTML:
     """The forest, step by step. Value: ``whole_scene`` or ``more_scene``."""
-    return _drawing(value, '<div class="forest-mount"></div>', "forest.js", "forest")
+    return _scripted(value, '<div class="forest-mount"></div>', "forest.js", "forest")
 
 
 def running_line(value: str) -> gr.HTML:
     """The text, token by token. Value: ``messages.text``."""
     template = '<p class="running-line" dir="auto" aria-label="Prompt and generated text"></p>'
-    return _drawing(value, template, "text.js", "text")
+    return _scripted(value, template, "text.js", "text")
 
 
 def chart_list(value: str, elem_id: str) -> gr.HTML:
     """Charts below each other. Value: ``messages.figures``."""
-    return _drawing(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
+    return _scripted(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
 
 
-def _drawing(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
+def problem_line(elem_id: str) -> gr.HTML:
+    """What went wrong. Value: empty, or markup of ``decode.alert``; toasts of Gradio come here too."""
+    return _scripted("", "${value}", "toasts.js", elem_id)
+
+
+def _scripted(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
     return gr.HTML(
         value,
         html_template=template,

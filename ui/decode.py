@@ -164,22 +164,29 @@ def failed(error: DsbdError) -> Frame:
 
 
 def broke_off(engine: Engine, session: str, halted_at: float | None, recording: Recording | None) -> Frame:
-    """The run ended by Stop, was not let into the queue, or failed in a way that nobody foresaw.
+    """The run ended by Stop, never began, or failed in a way that nobody foresaw.
 
     After Stop, a late frame may have undone what Stop showed.
     """
     if was_halted(halted_at):
         unfinished = recording is not None and recording.result is None
         return ready(_stopped_after(recording) if unfinished and recording is not None else KEEP)
-    if engine.visitors.was_refused(session):
-        return ready(note="")._replace(problem=alert(queue_is_full(engine)))
-    return ready(note="")._replace(
-        problem=alert("The decode broke off on the server. The page is ready for another run.")
-    )
+    words = "The decode broke off on the server. The page is ready for another run."
+    return ready(note="")._replace(problem=why_ended(engine, session, words))
 
 
-def queue_is_full(engine: Engine) -> str:
-    """What a visitor reads whose run was not let into the queue."""
+def why_ended(engine: Engine, session: str, broken: str) -> Any:
+    """What to say of a run that did not come to its end: ``broken`` if it had begun.
+
+    Of a call that never reached the queue, ``toasts.js`` has said why.
+    """
+    refused = engine.visitors.was_refused(session)
+    if refused is None:
+        return alert(broken)
+    return alert(_queue_is_full(engine)) if refused else KEEP
+
+
+def _queue_is_full(engine: Engine) -> str:
     when = in_words(engine.visitors.expected_wait_seconds)
     waiting = engine.limits.max_waiting
     calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"
@@ -286,7 +293,7 @@ def for_programs(stop: StopSignal, seconds: int, limit: str) -> Iterator[None]:
         raise gr.Error(why_stopped(stop, seconds, limit), print_exception=False) from None
     except DsbdError as error:
         raise gr.Error(sentence(error), print_exception=False) from None
-    except Exception:
+    except Exception:  # all: what a DsbdError does not name is a fault of ours, and Gradio would answer null
         logging.exception("a call failed")
         raise gr.Error("The call broke off on the server, by a fault of its own.", print_exception=False) from None
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from . import decode as handlers
 from . import messages, traces
-from .components import chart_list, forest_viewer, markup, running_line
+from .components import chart_list, forest_viewer, markup, problem_line, running_line
 from .engine import Engine
 from .examples import examples_for
 from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value
@@ -88,7 +88,6 @@ def _form(engine: Engine, opening: Recording | None) -> Form:
             label="Prompt",
             lines=4,
             max_lines=10,
-            max_length=limits.max_prompt_characters,
             elem_id="prompt",
         )
         with gr.Row(elem_classes="chips"):
@@ -134,7 +133,7 @@ def _stage(opening: Recording | None) -> Stage:
     if opening is None:
         note = "Nothing is recorded yet. Write a prompt and press Run."
     note_part = markup(note, elem_id="note")
-    problem = markup("", elem_id="problem")
+    problem = problem_line("problem")
     text = running_line(messages.text(opening) if opening else "")
     markup(read("marks.html"))
     stats = markup(stat_strip(opening) if opening else "", elem_id="stats")

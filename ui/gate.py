@@ -5,6 +5,7 @@ A plain ASGI middleware.
 
 import errno
 import logging
+import math
 import re
 from urllib.parse import parse_qs
 
@@ -16,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .calls import MAX_BYTES, CallError, check_call
 from .limits import Limits
-from .quota import UploadQuota
+from .quota import Refusal, UploadQuota
 from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
@@ -94,9 +95,10 @@ class Gate:
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An uploaded file, if its address has not sent too many."""
-        if words := self._refusal(scope):
+        if (refusal := self._refusal(scope)) is not None:
             await _drain(receive)
-            await PlainTextResponse(words, 429, {"retry-after": "600"})(scope, receive, send)
+            later = {"retry-after": str(math.ceil(refusal.seconds))} if refusal.seconds else {}
+            await PlainTextResponse(refusal.words, 429, later)(scope, receive, send)
             return
         await self._pass_on(scope, receive, send)
 
@@ -117,7 +119,9 @@ class Gate:
                 await _refuse(413, words, scope, receive, send, more=more)
                 return
         try:
-            check_call(body, {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None})
+            session = check_call(
+                body, {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
+            )
         except CallError as error:
             await _refuse(400, str(error), scope, receive, send, more=False)
             return
@@ -130,7 +134,12 @@ class Gate:
             read = True
             return {"type": "http.request", "body": body, "more_body": False}
 
-        await self._pass_on(scope, received, send)
+        async def answered(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 503 and session is not None:
+                self.visitors.refuse(session)
+            await send(message)
+
+        await self._pass_on(scope, received, answered)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send, session: str | None = None) -> None:
         """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end.
@@ -153,7 +162,7 @@ class Gate:
 
         try:
             await self.app(scope, received, sent)
-        except Exception as error:
+        except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
             logging.exception("a request could not be answered")
             if not began:
                 status, words = _broken(error)
@@ -173,10 +182,10 @@ class Gate:
 
         return sent
 
-    def _refusal(self, scope: Scope) -> str | None:
+    def _refusal(self, scope: Scope) -> Refusal | None:
         size = _headers(scope).get(b"content-length", b"")
         if not size.isdigit():
-            return "An upload must say how long it is."
+            return Refusal("An upload must say how long it is.")
         address = scope["client"][0] if scope.get("client") else ""
         return self.quota.refuse(address, int(size))
 

@@ -32,7 +32,7 @@ class Page(gr.Blocks):
         except gr.Error as error:
             error.print_exception = False
             raise
-        except Exception:
+        except Exception:  # all: a component raises whatever Python does with a value of a kind it never expected
             words = "A value of the call is of a kind that its field does not take; reload the page and try again."
             raise gr.Error(words, print_exception=False) from None
 

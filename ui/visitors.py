@@ -56,7 +56,8 @@ class Visitors:
         self._numbers = count(1)
         self._free = list(range(SLOTS))
         self._signals: dict[str, list[StopSignal]] = {}
-        self._waiting: dict[str, float] = {}
+        self._waiting: dict[str, bool] = {}
+        """Whether the queue was full, by visitor."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
 
     @contextmanager
@@ -89,17 +90,30 @@ class Visitors:
     def wait(self, session: str) -> str:
         """The visitor asks for the model. Returns: what to say until its turn comes."""
         with self._lock:
+            self._waiting.pop(session, None)
+            if len(self._waiting) == SLOTS:  # more cannot wait: these asked and never joined the queue
+                del self._waiting[next(iter(self._waiting))]
             before = len(self._waiting) + len(self._signals)
-            self._waiting[session] = time.monotonic()
+            self._waiting[session] = False
         if not before:
             return "Waiting for the model …"
         ahead = "1 run is" if before == 1 else f"{before} runs are"
         return f"Waiting for the model: {ahead} before yours, {self._duration(before)} …"
 
-    def was_refused(self, session: str) -> bool:
-        """True where the visitor asked for the model and its run never began; it no longer waits."""
+    def refuse(self, session: str) -> None:
+        """The queue is full, and took no call of this visitor."""
         with self._lock:
-            return self._waiting.pop(session, None) is not None
+            if session in self._waiting:
+                self._waiting[session] = True
+
+    def was_refused(self, session: str) -> bool | None:
+        """Why the run of this visitor did not begin; it no longer waits.
+
+        Returns:
+            True: the queue was full. False: its call did not reach the queue. None: it began.
+        """
+        with self._lock:
+            return self._waiting.pop(session, None)
 
     @property
     def expected_wait_seconds(self) -> float:

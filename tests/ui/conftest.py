@@ -15,8 +15,8 @@ class PacedEngine(Engine):
 
     pace_seconds = 0.0
 
-    def __init__(self, pair):
-        super().__init__(pair)
+    def __init__(self, pair, limits=None):
+        super().__init__(pair, limits)
         quick = self.events
         self.closed = 0
 

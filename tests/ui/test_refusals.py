@@ -1,0 +1,108 @@
+"""What could not be sent is said in the page, each time, and until the next action."""
+
+import pytest
+
+from tests.toy_pair import toy_pair
+from tests.ui.conftest import PacedEngine
+from tests.ui.visit import Visit
+from tests.visualize.toy import toy_trace
+from ui import build_page, launch_options
+from ui.limits import Limits
+
+pytestmark = pytest.mark.slow
+
+MANY = "as many as this page takes"
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return PacedEngine(toy_pair(), Limits(max_waiting=1, uploads_per_hour=1, max_prompt_characters=4000))
+
+
+@pytest.fixture(scope="module")
+def address(engine, recorded):
+    page = build_page(engine)
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
+    yield address
+    page.close()
+
+
+@pytest.fixture
+def visits(browser, address, engine):
+    """Makes visitors, and closes their pages."""
+    made: list[Visit] = []
+
+    def visit() -> Visit:
+        made.append(Visit(browser, address))
+        made[-1].set_field("max_new_tokens", "12")
+        return made[-1]
+
+    yield visit
+    engine.pace_seconds = 0.0
+    for one in made:
+        one.context.close()
+        assert [error for error in one.errors if not error.startswith("Failed to load resource")] == []
+
+
+def toasts(visit: Visit) -> int:
+    return visit.page.locator(".toast-body:visible").count()
+
+
+def upload(visit: Visit, path) -> None:
+    with visit.page.expect_response(lambda answer: "/upload" in answer.url):
+        visit.page.locator("input[type=file]").first.set_input_files(path)
+
+
+def test_every_refused_upload_is_said_until_the_next_action(visits, tmp_path):
+    """Catches words in a toast that joins an earlier one and goes with it."""
+    files = [tmp_path / f"{place}.json.gz" for place in range(4)]
+    for file in files:
+        toy_trace().save(file)
+    visit = visits()
+    upload(visit, files[0])
+    visit.wait_for("#note", "Your trace")
+    for file in files[1:3]:
+        upload(visit, file)
+        visit.wait_for("#problem [role=alert]", MANY)
+        assert toasts(visit) == 0
+        visit.page.click("#verify")
+        visit.wait_for("#verdict", "Verified")
+    assert MANY in visit.page.inner_text("#problem")
+    visit.run("Once upon")
+    visit.wait_for("#note", "Decoded in")
+    assert visit.page.inner_text("#problem") == ""
+    upload(visit, files[3])
+    visit.wait_for("#problem [role=alert]", MANY)
+
+
+def test_a_full_queue_is_said_once(visits, engine):
+    """Catches Gradio's own words beside the page's, and none where it is no run that is refused."""
+    running, waiting, refused = visits(), visits(), visits()
+    engine.pace_seconds = 1.0
+    running.run("Once upon")
+    running.wait_for("#note", r"iteration \d")
+    waiting.run("Once upon")
+    waiting.wait_for("#note", "queue: 1/1")
+    refused.page.click("#verify")
+    refused.wait_for("#problem [role=alert]", "^The queue is full: too many")
+    refused.run("Once upon")
+    refused.wait_for("#problem [role=alert]", "^The queue is full: 1 call waits for the model")
+    assert toasts(refused) == 0
+    assert refused.page.locator("#problem [role=alert]").count() == 1
+    assert refused.page.is_visible("#run")
+
+
+@pytest.mark.parametrize(
+    ("characters", "words"), [(6_800, "Prompt has 6,800 characters; this page takes 4,000"), (1_100_000, "1,048,576")]
+)
+@pytest.mark.parametrize("tab", ["Decode", "Compare"])
+def test_a_prompt_that_is_too_long_is_said_and_not_cut(visits, tab, characters, words):
+    """Catches a text box that takes a part of what was pasted, and a large call that is said to meet a full queue."""
+    visit, prefix = visits(), "compare-" if tab == "Compare" else ""
+    visit.page.get_by_role("tab", name=tab).click()
+    visit.page.fill(f"#{prefix}prompt textarea", "x" * characters)
+    assert len(visit.page.input_value(f"#{prefix}prompt textarea")) == characters
+    visit.page.click(f"#{prefix}run")
+    visit.wait_for(f"#{prefix}problem [role=alert]", words)
+    assert toasts(visit) == 0
+    assert visit.page.is_visible(f"#{prefix}run")

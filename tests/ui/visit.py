@@ -1,0 +1,32 @@
+"""A visitor of the page, in a browser."""
+
+import re
+
+from tests.watched import Watched
+
+PATIENCE = 90_000
+"""Milliseconds; a machine may be busy."""
+
+
+class Visit(Watched):
+    """One visitor's page."""
+
+    def __init__(self, browser, address: str, **context) -> None:
+        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
+        super().__init__(self.context.new_page())
+        self.page.set_default_timeout(PATIENCE)
+        self.page.goto(address)
+        self.page.wait_for_selector("#forest .dsbd-node")
+
+    def set_field(self, name: str, value: str) -> None:
+        self.page.fill(f"#field-{name} input[type=number]", value)
+        self.page.keyboard.press("Tab")
+
+    def run(self, prompt: str) -> None:
+        self.page.fill("#prompt textarea", prompt)
+        self.page.click("#run")
+
+    def wait_for(self, where: str, pattern: str) -> str:
+        found = self.page.locator(where).filter(has_text=re.compile(pattern))
+        found.wait_for()
+        return found.inner_text()

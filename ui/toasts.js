@@ -1,0 +1,33 @@
+/* Says what could not be sent in the line where all else that goes wrong is said, until the next action.
+   Gradio says it in a corner, in a toast that goes after ten seconds; words that it has said just before join the
+   earlier toast and go with it. Such a toast is closed here, and its words stand in the line. */
+const BUSY = /^This application is currently busy/;
+const QUEUE_FULL = "The queue is full: too many calls wait for the model. Come back in a minute.";
+
+const taken = new WeakSet();
+let said = "";
+
+function take(toast) {
+  taken.add(toast);
+  toast.style.display = "none"; // it would fade out
+  toast.querySelector(".toast-close").click();
+  const words = toast.querySelector(".toast-message-text").textContent.replace(/^HTTP \d+: /, "");
+  const problem = globalThis.DsbdPage.make("p", "problem", BUSY.test(words) ? QUEUE_FULL : words);
+  problem.setAttribute("role", "alert");
+  said = props.value = problem.outerHTML;
+}
+
+new MutationObserver(() => {
+  const isShown = element.closest(".main").offsetParent !== null;
+  for (const toast of isShown ? document.querySelectorAll(".toast-body.error") : []) {
+    if (!taken.has(toast) && /^Error\b/.test(toast.querySelector(".toast-title").textContent)) take(toast);
+  }
+}).observe(document.body, {childList: true, subtree: true});
+
+/* What an earlier action still brings must not take the words away. */
+for (const action of ["change", "click", "keydown"]) {
+  element.closest(".workbench").addEventListener(action, () => (said = ""), true);
+}
+watch("value", () => {
+  if (said && !props.value) props.value = said;
+});
