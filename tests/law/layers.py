@@ -52,13 +52,16 @@ def rows_of(tables, top_k: int = 0) -> list[TopTokens]:
 
 
 def near_cut(tables, weights, counts, warp) -> bool:
-    """Two different pairs so close to the edge of top-k or top-p that rounding decides between them."""
-    if warp.temperature == 0 or (warp.top_p == 1 and warp.top_k == 0):
+    """Two different pairs so close to the edge of top-k or top-p, or to the greedy choice, that rounding decides."""
+    both = zip(tables, weights, strict=True)
+    raw = sorted((weight + math.log(p), weight, p) for table, weight in both for p in table)
+    close = any(b[0] - a[0] < 1e-9 and a[1:] != b[1:] for a, b in pairwise(raw))  # masses may be rounded to a tie
+    if warp.temperature == 0:
+        return close
+    if warp.top_p == 1 and warp.top_k == 0:
         return False
     whole = oracle_law(tables, weights, counts, warp._replace(top_k=0, top_p=1.0))
     full = [mass for _, mass in whole]
-    close = any(0 < abs(a - b) < 1e-9 for a, b in pairwise(full))
-    raw = sorted(weight + math.log(p) for table, weight in zip(tables, weights, strict=True) for p in table)
-    close = close or any(0 < b - a < 1e-9 for a, b in pairwise(raw))  # masses may be rounded to a tie
+    close = close or any(0 < abs(a - b) < 1e-9 for a, b in pairwise(full))
     kept = full[: warp.top_k or None]
     return close or any(abs(sum(kept[:n]) / sum(kept) - warp.top_p) < 1e-9 for n in range(1, len(kept)))

@@ -210,6 +210,7 @@ def test_files_that_were_handed_out_expire(monkeypatch):
 def test_a_run_that_never_began_says_that_the_queue_is_full(engine):
     """Catches "broke off on the server" where the queue had no room."""
     assert "Waiting" in decode.begin(engine, "refused").note
+    engine.visitors.refuse("refused")
     said = decode.broke_off(engine, "refused", None, None).problem
     assert "queue is full" in said
     assert "Come back in" in said

@@ -14,19 +14,19 @@ def engine(engine, monkeypatch) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize("handlers", [decode, compare], ids=["decode", "compare"])
-def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine, handlers):
+@pytest.mark.parametrize(("handlers", "given"), [(decode, [None]), (compare, [])], ids=["decode", "compare"])
+def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine, handlers, given):
     """Catches a full queue that is blamed for a call that never reached it, and the other way round."""
     handlers.begin(engine, "one")
     engine.visitors.refuse("one")
-    assert "The queue is full" in handlers.broke_off(engine, "one", None).problem
+    assert "The queue is full" in handlers.broke_off(engine, "one", None, *given).problem
     handlers.begin(engine, "one")
-    assert handlers.broke_off(engine, "one", None).problem is decode.KEEP
+    assert handlers.broke_off(engine, "one", None, *given).problem is decode.KEEP
     handlers.begin(engine, "one")
     with engine.visitors.run("one", 1):
         pass
     engine.visitors.refuse("one")
-    assert "broke off" in handlers.broke_off(engine, "one", None).problem
+    assert "broke off" in handlers.broke_off(engine, "one", None, *given).problem
 
 
 def test_visitors_who_never_join_the_queue_are_forgotten(engine):
