@@ -2,7 +2,7 @@
 
 A helper of :mod:`benchmarks.reliability`, for systems that can fork. It imports neither the page nor torch, so that the
 reader's bound on memory means what it means there. Each line of stdin is a path, a tab, a path for the answer, a tab,
-and how many seconds reading may take; the exit code of the reader comes back as a line of stdout.
+and how many seconds of processor time reading may take; the exit code of the reader comes back as a line of stdout.
 """
 
 import os
@@ -28,7 +28,7 @@ def main() -> None:
 
 
 def _read(path: str, answer: str, seconds: int) -> None:
-    signal.alarm(seconds)
+    signal.setitimer(signal.ITIMER_PROF, seconds)  # ends the process
     code = 1
     try:
         with open(answer, "w") as sys.stdout:
