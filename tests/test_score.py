@@ -72,6 +72,7 @@ def test_a_slot_drawn_twice_is_one_node():
     ]  # fmt: skip
     assert first.draft_probs == [0.5, 0.2, 0.5]
     assert result.slots == [*first.drafts[:2], None, second.drafts[0], None, None]
+    assert result.draft_slots == result.slots[:WIDTH]
 
 
 def test_drafts_without_replacement_keep_the_order_in_which_they_were_drawn():

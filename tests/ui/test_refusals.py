@@ -78,7 +78,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visits, tmp_path):
 def test_a_full_queue_is_said_once(visits, engine):
     """Catches Gradio's own words beside the page's, and none where it is no run that is refused."""
     running, waiting, refused = visits(), visits(), visits()
-    running.set_field("max_new_tokens", "200")
+    running.set_field("max_new_tokens", "100")
     engine.pace_seconds = 2.0
     running.run("Once upon")
     running.wait_for("#note", r"iteration \d")
