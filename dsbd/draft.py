@@ -2,7 +2,8 @@
 
 Everything stays on the model's device in tensors of fixed shape; nothing is copied to the host until
 the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, the likeliest
-pairs of a likely one. Slots with equal content are one node: the first carries the multiplicity, and the
+pairs of a likely one. Where the forest is drawn per parent, every slot above has as many slots as ``branching`` says.
+Slots with equal content are one node: the first carries the multiplicity, and the
 others are inert: nothing is drafted below them. Slots that hold nothing, or a token that ends, are inert too.
 Where Q only chooses a width, a layer has no slots.
 """
@@ -25,7 +26,10 @@ SHARPEST = 1e30
 
 
 class DeviceLaw(NamedTuple):
-    """A joint law on the device, best pair first where it is ranked. n = min(top_k, all pairs), B beams."""
+    """A joint law on the device, best pair first where it is ranked. n = min(top_k, all pairs), B beams.
+
+    Where the forest is drawn per parent: the laws of all parents one after the other, each of sum 1.
+    """
 
     pairs: torch.Tensor  # [n] beam * vocabulary + token
     scores: torch.Tensor  # [n] float64, before normalisation
@@ -35,7 +39,7 @@ class DeviceLaw(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftedLayer:
-    """One layer of the forest, on the device. W = draft_width, C = cover nodes."""
+    """One layer of the forest, on the device. W slots for drafts, C cover nodes."""
 
     law: DeviceLaw
     chosen: torch.Tensor  # [W + C] index into the law's pairs: the slots, then the covers
@@ -58,7 +62,7 @@ class Drafter:
 
     Args:
         row: the draft model's memory of this decode.
-        settings: forest, draft_width, cover_width, replacement and the warp are read.
+        settings: forest, draft_width, branching, cover_width, replacement and the warp are read.
         ends: [vocabulary] bool, True for ids that end a beam, on the model's device.
         generator: source of the races; its uniforms are not recorded.
 
@@ -75,20 +79,22 @@ class Drafter:
     @torch.inference_mode()
     def draft(self, beams: Sequence[Beam], depth: int) -> list[DraftedLayer]:
         """Draw ``depth`` layers, at least 1, below the input beams, starting from the target's log-weights."""
-        width = self._settings.draft_width
-        self.row.open([beam.node for beam in beams], (depth - 1) * width)
+        widths = self._settings.layer_slots[:depth]
+        self.row.open([beam.node for beam in beams], sum(widths[:-1]))
         logits = self.row.feed(self._no_tokens, self._no_tokens, ())
         numbers = [[beam.log_weight, math.log(beam.multiplicity)] for beam in beams]
         weights = torch.tensor(numbers, dtype=torch.float64).to(self._no_tokens.device, non_blocking=True)
         frontier = _Frontier(logits, weights[:, 0], weights[:, 1])
-        layers = list[DraftedLayer]()
-        for number in range(1, depth + 1):
-            layer = self._draw_layer(frontier)
+        layers, above = list[DraftedLayer](), 0
+        for number, width in enumerate(widths, 1):
+            branching = self._settings.branching
+            layer = self._draw_layer(frontier) if branching is None else self._branch(frontier, branching[number - 1])
             layers.append(layer)
             if number < depth:
-                above = len(beams) + (number - 2) * width if number > 1 else 0
                 tokens, parents = layer.tokens[:width], layer.parents[:width]
-                frontier = self._frontier(layer, frontier, self.row.feed(tokens, parents + above, (width,)))
+                logits = self.row.feed(tokens, parents + above, (width,))
+                frontier = self._frontier(layer, frontier, logits, width)
+                above = len(beams) + sum(widths[: number - 1])
         return layers if self._settings.lossless else mark_best(layers, self._ends)
 
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
@@ -97,9 +103,10 @@ class Drafter:
         if not settings.draws_drafts:
             chosen = self._no_tokens
         elif settings.forest == "likely":
-            chosen = first_slots(law.scores.topk(min(settings.draft_width, law.scores.numel())).indices, settings)
+            best = law.scores.topk(min(settings.draft_width, law.scores.numel())).indices
+            chosen = first_slots(best, settings.draft_width)
         else:
-            chosen = race(law, settings, self._generator)
+            chosen = race(law, settings.draft_width, settings, self._generator)
         if settings.cover_width:
             left = law.scores.masked_fill(self._ends[law.pairs % vocabulary], -torch.inf)
             chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
@@ -107,12 +114,21 @@ class Drafter:
         parents = pairs // vocabulary
         return DraftedLayer(law, chosen, parents, pairs - parents * vocabulary)
 
-    def _frontier(self, layer: DraftedLayer, above: _Frontier, logits: torch.Tensor) -> _Frontier:
+    def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
+        """Draw the children of every parent from the parent's own law; none below parents that extend nothing."""
+        laws = parent_draft_laws(frontier.logits, frontier.log_weights, self._settings)
+        drawn = race(laws, children, self._settings, self._generator)  # [B, children]
+        parents = torch.arange(drawn.shape[0], device=drawn.device)[:, None].expand_as(drawn).flatten()
+        chosen = drawn.flatten() + parents * laws.pairs.shape[1]
+        law = DeviceLaw(*(part.flatten() for part in laws))
+        return DraftedLayer(law, chosen, parents, law.pairs[chosen] - parents * frontier.logits.shape[1])
+
+    def _frontier(self, layer: DraftedLayer, above: _Frontier, logits: torch.Tensor, width: int) -> _Frontier:
         """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing.
 
         Of independent draws a pair's first slot stands for all of them; every other node stands for itself.
         """
-        width, law = self._settings.draft_width, layer.law
+        law = layer.law
         chosen, parents = layer.chosen[:width], layer.parents[:width]
         log_weights = above.log_weights[parents] + law.log_probs[chosen]
         inert = self._ends[layer.tokens[:width]] | (law.probs[chosen] == 0)
@@ -171,14 +187,12 @@ def joint_draft_law(
         log_weights: [beams] float64, nats.
         log_multiplicities: [beams] float64; added after the division by the temperature.
     """
-    wide = logits if logits.dtype == torch.float64 else logits.float()
-    log_probs = wide.log_softmax(dim=1)
-    sharpness = min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
+    log_probs, sharpness = _log_probs(logits), _sharpness(settings)
     offsets = log_weights * sharpness
     if settings.temperature > 0 and settings.replacement:
         offsets = offsets + log_multiplicities
-    scores = torch.add(offsets.to(wide.dtype)[:, None], log_probs, alpha=sharpness).flatten()
-    if settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1:
+    scores = torch.add(offsets.to(log_probs.dtype)[:, None], log_probs, alpha=sharpness).flatten()
+    if _cuts(settings):
         scores, pairs = top_of_row(scores, settings.top_k or scores.numel())
     else:
         pairs = torch.arange(scores.numel(), device=scores.device)
@@ -186,42 +200,84 @@ def joint_draft_law(
     return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs.flatten()[pairs].double())
 
 
+def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings: ResolvedSettings) -> DeviceLaw:
+    """The law of each parent's next token, warped on its own: the joint law of that parent alone.
+
+    Args:
+        logits: [parents, vocabulary].
+        log_weights: [parents] float64; minus infinity where there is nothing to extend.
+
+    Returns:
+        a law whose tensors have a row for each parent [parents, n]; a row of zeros where there is nothing to extend.
+
+    *Source:* SpecInfer (arXiv 2305.09781), section 3; docs/algorithm.md, *SpecInfer's tree*.
+    """
+    log_probs = _log_probs(logits)
+    nothing = log_weights.isneginf()[:, None]
+    scores = (log_probs * _sharpness(settings)).masked_fill(nothing, -torch.inf)
+    if _cuts(settings):
+        scores, tokens = scores.topk(min(settings.top_k or scores.shape[1], scores.shape[1]))
+    else:
+        tokens = torch.arange(scores.shape[1], device=scores.device).expand_as(scores)
+    scores = scores.double()
+    starts = torch.arange(logits.shape[0], device=logits.device)[:, None] * logits.shape[1]
+    kept = log_probs.gather(1, tokens).double()
+    return DeviceLaw(tokens + starts, scores, _probabilities(scores, settings), kept)
+
+
+def _log_probs(logits: torch.Tensor) -> torch.Tensor:
+    wide = logits if logits.dtype == torch.float64 else logits.float()
+    return wide.log_softmax(dim=1)
+
+
+def _sharpness(settings: ResolvedSettings) -> float:
+    return min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
+
+
+def _cuts(settings: ResolvedSettings) -> bool:
+    """Whether the pairs are wanted best first: to keep some of them, or to draw them in this order."""
+    return settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1
+
+
 def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
+    """The law of each row of scores [..., n], best first where there is a top-p; zeros for a law without pairs."""
     if settings.temperature == 0:
         probs = scores.isfinite().double()
         if settings.replacement:
-            probs[1:] = 0.0
+            probs[..., 1:] = 0.0
         return probs
-    probs = torch.softmax(scores, dim=0)
+    probs = torch.softmax(scores, dim=-1)
     probs = torch.where(probs >= LEAST_DRAFT_PROB, probs, 0.0)  # 0 also for the NaN of a law without pairs
     if settings.top_p < 1:
-        probs = torch.where(probs.cumsum(0) - probs < settings.top_p, probs, 0.0)
-        probs = (probs / probs.sum()).nan_to_num_(0.0)
+        probs = torch.where(probs.cumsum(-1) - probs < settings.top_p, probs, 0.0)
+        probs = (probs / probs.sum(-1, keepdim=True)).nan_to_num_(0.0)
     return probs
 
 
-def race(law: DeviceLaw, settings: ResolvedSettings, generator: torch.Generator) -> torch.Tensor:
-    """draft_width draws [W] by the exponential race, indices into the law: the largest prob / noise wins.
+def race(law: DeviceLaw, draws: int, settings: ResolvedSettings, generator: torch.Generator) -> torch.Tensor:
+    """Draws from a law [n], or from the law of each row [rows, n], by the exponential race: largest prob / noise wins.
 
-    One race per draw is independent draws; the W best of a single race are draws without replacement,
+    One race per draw is independent draws; the best of a single race are draws without replacement,
     in the order they would be drawn. A draw of probability 0 is none: nothing was left.
+
+    Returns: indices into the law [..., draws].
     """
-    probs, width = law.probs, settings.draft_width
+    probs = law.probs
     if not settings.replacement:
         finish = law.scores if settings.temperature == 0 else probs / _noise(1, probs, generator)[0]
-        return first_slots(finish.topk(min(width, probs.numel())).indices, settings)
+        return first_slots(finish.topk(min(draws, probs.shape[-1])).indices, draws)
     if settings.temperature == 0:
-        return torch.zeros(width, dtype=torch.int64, device=probs.device)
-    return (probs / _noise(width, probs, generator)).argmax(dim=1)
+        return torch.zeros(*probs.shape[:-1], draws, dtype=torch.int64, device=probs.device)
+    return (probs / _noise(draws, probs, generator)).argmax(dim=-1).movedim(0, -1)
 
 
-def first_slots(order: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
-    """Distinct pairs [at most W] as slots [W]; a law of fewer pairs leaves slots that repeat the first."""
-    return torch.nn.functional.pad(order, (0, settings.draft_width - order.numel()), value=0)
+def first_slots(order: torch.Tensor, slots: int) -> torch.Tensor:
+    """Distinct pairs [..., at most slots] as slots; a law of fewer pairs leaves slots that repeat the first."""
+    return torch.nn.functional.pad(order, (0, slots - order.shape[-1]), value=0)
 
 
 def _noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return probs.new_empty(races, probs.numel()).exponential_(generator=generator)
+    return probs.new_empty(races, *probs.shape).exponential_(generator=generator)
 
 
 def likeliest_left(scores: torch.Tensor, chosen: torch.Tensor, count: int) -> torch.Tensor:

@@ -1,9 +1,10 @@
 """Writes every method as settings of the one decoder, so that all share its law, cache and result.
 
 With an empty forest each iteration is a bonus layer: that is plain (beam) sampling on the shared-prefix
-cache. Width one everywhere is speculative sampling of a chain. Temperature 0 without replacement keeps
-the best ``num_beams`` pairs of the joint law: beam search; a likely forest makes it speculative. The joint test of
-``mjsd`` keeps no law (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
+cache. Width one everywhere is speculative sampling of a chain, and with a forest drawn per parent it is
+SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint law:
+beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no law
+(docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
 Where nothing is drafted, the width of a layer may still be chosen by the rule, or by chance: the two ablations.
 """
 
@@ -11,7 +12,9 @@ from typing import Any
 
 from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
 
-DRAFTING_METHODS = frozenset({"dsbd", "speculative_beam_search", "speculative", "mjsd", "width_rule_sampling"})
+DRAFTING_METHODS = frozenset(
+    {"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd", "width_rule_sampling"}
+)
 """Methods that call the draft model."""
 WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
 """Those of them that take no ``auto``."""
@@ -38,7 +41,8 @@ READS = {
     "beam_sampling": ["num_beams", "replacement", "temperature", "top_k", "top_p"],
     "beam_search": ["num_beams", "top_k"],
     "speculative_beam_search": ["num_beams", "draft_depth", "draft_width", "depth_costs", "continuation", "top_k"],
-    "speculative": ["draft_depth", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
+    "specinfer": ["branching", "replacement", "temperature", "top_k", "top_p"],
+    "speculative": ["draft_depth", "verification", "depth_costs", "continuation", "temperature", "top_k", "top_p"],
     "sampling": ["temperature", "top_k", "top_p"],
     "greedy": [],
     "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
@@ -82,7 +86,10 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
         case "dsbd":
             return _resolved(settings, max_width=settings.widest)
         case "speculative":
-            return _resolved(settings, **_fixed_width(1) | _kept(settings, "draft_depth", "depth_costs"))
+            chain = _kept(settings, "draft_depth", "verification", "depth_costs")
+            return _resolved(settings, **_fixed_width(1) | chain)
+        case "specinfer":
+            return _resolved(settings, **_fixed_width(1) | _tree(settings))
         case "beam_sampling":
             return _resolved(settings, **_fixed_width(beams) | _kept(settings, "replacement"))
         case "beam_search":
@@ -125,6 +132,16 @@ def has_auto(settings: DecodingSettings) -> bool:
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
     return ResolvedSettings(**vars(settings) | LATER_FIELDS | implied)
+
+
+def _tree(settings: DecodingSettings) -> dict[str, Any]:
+    """A forest drawn per parent. At temperature 0 equal draws would all be the likeliest child, so none repeats."""
+    assert settings.branching is not None, "checked by the settings"
+    return {
+        "branching": settings.branching,
+        "draft_depth": len(settings.branching),
+        "replacement": settings.replacement and settings.temperature > 0,
+    }
 
 
 def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dsbd.law.beams import Beam, Node
-    from dsbd.law.verify import VerifiedLayer
+    from dsbd.law.verified import VerifiedLayer
     from dsbd.models.pair import Pair
     from dsbd.results import DecodingResult
     from dsbd.score import Scored

@@ -7,6 +7,7 @@ uniforms of the iteration and, from a GPU, the target's next-token rows of every
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import torch
 
 from dsbd.draft import DraftedLayer
 from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam
 from dsbd.models.rows import Row
 from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
@@ -51,7 +52,8 @@ def score(
     Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
     """
     with_slots = layers if settings.draws_drafts else []
-    tokens, parents, sizes = _feed_of(with_slots, settings.draft_width, len(beams), generator.device)
+    widths = settings.layer_slots[: len(with_slots)]
+    tokens, parents, sizes = _feed_of(with_slots, widths, len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
     count = _uniforms_needed(len(layers), settings)
@@ -71,7 +73,8 @@ def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
     """Return one for each trial and each draw that there can be, and one for a width that is drawn."""
     if not settings.lossless:
         return 1
-    trials = depth * settings.draft_width if settings.forest == "sampled" and settings.draws_drafts else 0
+    tried = (settings.branching or settings.layer_slots)[:depth]
+    trials = sum(tried) if settings.forest == "sampled" and settings.draws_drafts else 0
     return trials + (depth + 1) * settings.max_width + (settings.width_weights is not None)
 
 
@@ -81,25 +84,27 @@ def is_at_hand(logits: torch.Tensor) -> bool:
 
 
 def _feed_of(
-    layers: Sequence[DraftedLayer], width: int, beams: int, device: torch.device
+    layers: Sequence[DraftedLayer], widths: Sequence[int], beams: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
     """Return tokens [N] and parents [N] of all slots, drafts before cover nodes, and the sizes of their groups."""
     if not layers:
         none = torch.empty(0, dtype=torch.int64, device=device)
         return none, none, []
     if layers[0].best is not None:
-        tokens = [layer.tokens[layer.best[:1]] for layer in layers if layer.best is not None]
-        return torch.cat(tokens), torch.arange(len(layers), device=device), [1] * len(layers)
-    starts = [0] + [beams + number * width for number in range(len(layers) - 1)]
+        best = [layer.tokens[layer.best[:1]] for layer in layers if layer.best is not None]
+        return torch.cat(best), torch.arange(len(layers), device=device), [1] * len(layers)
+    starts = [0, *accumulate(widths[:-2], initial=beams)][: len(layers)]
     parents = [layer.parents + start for layer, start in zip(layers, starts, strict=True)]
-    covers = [above.numel() - width for above in parents]
+    covers = [above.numel() - width for above, width in zip(parents, widths, strict=True)]
     if not any(covers):
-        return torch.cat([layer.tokens for layer in layers]), torch.cat(parents), [width] * len(layers)
-    return (
-        torch.cat([layer.tokens[:width] for layer in layers] + [layer.tokens[width:] for layer in layers]),
-        torch.cat([above[:width] for above in parents] + [above[width:] for above in parents]),
-        [width] * len(layers) + covers,
-    )
+        return torch.cat([layer.tokens for layer in layers]), torch.cat(parents), list(widths)
+    tokens = [layer.tokens for layer in layers]
+    return _drafts_first(tokens, widths), _drafts_first(parents, widths), [*widths, *covers]
+
+
+def _drafts_first(parts: Sequence[torch.Tensor], widths: Sequence[int]) -> torch.Tensor:
+    both = list(zip(parts, widths, strict=True))
+    return torch.cat([part[:width] for part, width in both] + [part[width:] for part, width in both])
 
 
 def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
@@ -152,6 +157,14 @@ class _HostLayer(NamedTuple):
         require_numbers(layer.log_probs, "draft")
         return layer
 
+    def family(self, place: int, parents: int) -> "_HostLayer":
+        """The part of one of ``parents`` parents, of a layer drawn per parent: its law, and its draws from it."""
+        size, children = self.probs.size // parents, len(self.chosen) // parents
+        part = slice(place * size, (place + 1) * size)
+        chosen = [index - part.start for index in self.chosen[place * children : (place + 1) * children]]
+        own = np.zeros(size, dtype=np.int64)
+        return _HostLayer(own, self.tokens[part], self.probs[part], self.log_probs[part], chosen)
+
 
 class _ForestBuilder:
     """Turns slots into nodes: one node per content, without duplicates and inert slots."""
@@ -165,7 +178,7 @@ class _ForestBuilder:
         next_tokens: NextTokens,
     ) -> None:
         self.beams, self.vocabulary, self.host, self.next_tokens = beams, vocabulary, host, next_tokens
-        self.width, self.is_likely = settings.draft_width, settings.forest == "likely"
+        self.settings, self.is_likely = settings, settings.forest == "likely"
         self.is_ranked = settings.temperature == 0 and not settings.replacement
         self.may_repeat = settings.replacement and not self.is_likely
         self.is_joint = not settings.lossless
@@ -173,18 +186,17 @@ class _ForestBuilder:
         self.log_probs: dict[Node, float] = {}
 
     def build(self, depth: int) -> Scored:
-        layers, draft_slots, cover_slots = list[ForestLayer](), list[Node | None](), list[Node | None]()
-        best_slots, fed_to_draft = list[Node | None](), 0
+        layers, draft_slots = list[ForestLayer | BranchedLayer](), list[Node | None]()
+        cover_slots, best_slots, fed_to_draft = list[Node | None](), list[Node | None](), 0
         above: Sequence[Node | None] = [beam.node for beam in self.beams]
-        for _ in range(depth):
+        for width in self.settings.layer_slots[:depth]:
             drafted = _HostLayer.read(self.host, self.vocabulary)
-            slots = self._slots(above, drafted)
-            layer = self._layer(above, drafted, slots)
-            layers.append(layer.as_likely() if self.is_likely else layer)
+            slots = self._slots(above, drafted, width)
+            layers.append(self._forest_layer(above, drafted, slots, width))
             fed_to_draft = len(draft_slots)
-            draft_slots += slots[: self.width]
-            cover_slots += slots[self.width :]
-            above = slots[: self.width]
+            draft_slots += slots[:width]
+            cover_slots += slots[width:]
+            above = slots[:width]
             if self.is_joint:
                 slot, reached = self.host.ints().tolist()
                 best_slots.append(slots[slot] if reached else None)
@@ -201,7 +213,7 @@ class _ForestBuilder:
         target = [self.next_tokens.log_prob(node) for node in nodes]
         return BestBeam(nodes, target, [self.log_probs[node] for node in nodes])
 
-    def _slots(self, above: Sequence[Node | None], drafted: _HostLayer) -> list[Node | None]:
+    def _slots(self, above: Sequence[Node | None], drafted: _HostLayer, width: int) -> list[Node | None]:
         """Return the node of each slot; None if an earlier slot is that node, or if there is no node.
 
         A draft is a node if Q > 0; a cover node if its probability is not 0.
@@ -210,20 +222,35 @@ class _ForestBuilder:
         parents, tokens = drafted.parents[drafted.chosen].tolist(), drafted.tokens[drafted.chosen].tolist()
         for place, (index, parent, token) in enumerate(zip(drafted.chosen, parents, tokens, strict=True)):
             node, log_prob = above[parent], float(drafted.log_probs[index])
-            exists = drafted.probs[index] > 0 if place < self.width else log_prob > -math.inf
+            exists = drafted.probs[index] > 0 if place < width else log_prob > -math.inf
             slots.append(node.child(token) if node is not None and exists and index not in seen else None)
             seen.add(index)
             if (made := slots[-1]) is not None:
                 self.log_probs[made] = log_prob
         return slots
 
-    def _layer(self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None]) -> ForestLayer:
+    def _forest_layer(
+        self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None], width: int
+    ) -> ForestLayer | BranchedLayer:
+        if self.settings.branching is None:
+            layer = self._layer(above, drafted, slots, width)
+            return layer.as_likely() if self.is_likely else layer
+        children, families = width // len(above), dict[Node, ForestLayer]()
+        for place, parent in enumerate(above):
+            own = slots[place * children : (place + 1) * children]
+            if parent is not None and any(node is not None for node in own):
+                families[parent] = self._layer([parent], drafted.family(place, len(above)), own, children)
+        return BranchedLayer(families)
+
+    def _layer(
+        self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None], width: int
+    ) -> ForestLayer:
         node_of = {index: node for index, node in zip(drafted.chosen, slots, strict=True) if node is not None}
-        drawn = drafted.chosen[: self.width]
+        drawn = drafted.chosen[:width]
         if not self.may_repeat:
             drawn = list(dict.fromkeys(drawn))
         drawn = [index for index in drawn if index in node_of]
-        covers = [node for node in slots[self.width :] if node is not None]
+        covers = [node for node in slots[width:] if node is not None]
         return ForestLayer(
             [node_of[index] for index in drawn], drafted.probs[drawn].tolist(), covers, self._law(above, drafted)
         )

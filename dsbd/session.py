@@ -12,7 +12,7 @@ from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
 from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, score_hypothesis
 from dsbd.law.verdicts import TAKEN
-from dsbd.law.verify import VerifiedLayer
+from dsbd.law.verified import VerifiedLayer
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.pair import Pair
 from dsbd.models.rows import Row, new_row
@@ -85,7 +85,7 @@ class Session:
     def _slots_expected(self) -> int:
         """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
         settings = self.settings
-        forest = settings.draft_depth * (settings.draft_width + settings.cover_width) + settings.max_width
+        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
         return len(self._start.prompt_ids) + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @property

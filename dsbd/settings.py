@@ -2,6 +2,8 @@
 
 import sys
 from dataclasses import dataclass, fields
+from itertools import accumulate
+from operator import mul
 from types import EllipsisType
 from typing import Any, Literal
 
@@ -12,6 +14,7 @@ METHODS = (
     "beam_sampling",
     "beam_search",
     "speculative_beam_search",
+    "specinfer",
     "speculative",
     "sampling",
     "greedy",
@@ -21,14 +24,36 @@ METHODS = (
     "random_width",
 )
 FORESTS = ("sampled", "likely")
+VERIFICATIONS = ("token", "block")
 AUTO: Literal["auto"] = "auto"
 AUTO_FIELDS = ("draft_depth", "draft_width", "cover_width", "forest")
 """Fields that accept ``auto``: their values are found by measuring on this pair and device before decoding starts."""
 WIDEST = 64
 """Beams that a layer yields at most."""
-LATER_FIELDS: dict[str, Any] = {"joint_threshold": 0.5, "block": 2, "lossless": True, "width_weights": None}
+MOST_CHILDREN, MOST_BRANCHINGS, MOST_BRANCHED = 16, 8, 256
+"""Of ``branching``: its largest entry, its most entries, and the most nodes of its tree."""
+LATER_FIELDS: dict[str, Any] = {
+    "joint_threshold": 0.5,
+    "block": 2,
+    "lossless": True,
+    "width_weights": None,
+    "branching": None,
+    "verification": "token",
+}
 """Settings that came after version 0.2, each with the value that says nothing new. Where they have it, files leave them
 out, so that what a decode without them writes stays as it was."""
+
+
+def branching_of(text: str) -> tuple[int, ...]:
+    """Read ``branching`` as it is typed: ``4,2,2`` or, where a comma separates values, ``4x2x2``.
+
+    Raises:
+        SettingsError: the text is no list of whole numbers.
+    """
+    try:
+        return tuple(int(count) for count in text.replace("x", ",").split(","))
+    except ValueError:
+        raise SettingsError(f"branching is {text[:60]!r}; name children per layer, such as 4,2,2") from None
 
 
 @dataclass(frozen=True)
@@ -77,6 +102,12 @@ class DecodingSettings:
     pairs, the target draws, and verification goes on while every draw lands (exact; beyond the paper). Or ``auto``."""
     num_beams: int = 4
     """Width of the beam methods. 1 to 64."""
+    branching: tuple[int, ...] | None = (4, 2, 2)
+    """Of ``specinfer``: how many children every node of each layer gets, drawn from its own draft law. 1 to 8 entries
+    of 1 to 16, at most 256 nodes in all: (4, 2, 2) has 4 + 8 + 16 = 28. None: no forest is drawn per parent."""
+    verification: str = "token"
+    """Of ``speculative``: ``token`` tries one draft after the other; ``block`` decides all drafts of an iteration
+    together, never accepts fewer in expectation, and keeps the law too."""
     temperature: float = 1.0
     """Divides the joint scores; 0 is greedy. 0 to 100."""
     top_k: int = 50
@@ -104,6 +135,8 @@ class DecodingSettings:
             raise SettingsError(f"method is {self.method!r}; choose one of {', '.join(METHODS)}")
         if self.forest not in (*FORESTS, AUTO):
             raise SettingsError(f"forest is {self.forest!r}; choose one of {', '.join((*FORESTS, AUTO))}")
+        if self.verification not in VERIFICATIONS:
+            raise SettingsError(f"verification is {self.verification!r}; choose one of {', '.join(VERIFICATIONS)}")
         self._integer("max_new_tokens", 1, 32768)
         self._integer("draft_depth", 0, 32, also=AUTO)
         self._integer("draft_width", 1, 256, also=AUTO)
@@ -125,6 +158,7 @@ class DecodingSettings:
         self._boolean("landing")
         self._costs()
         self._weights()
+        self._branching()
         for method, name in (("mjsd", "draft_depth"), ("mjsd", "draft_width"), ("width_rule_sampling", "draft_width")):
             if self.method == method and getattr(self, name) == AUTO:
                 raise SettingsError(f"{name} is 'auto'; {method} takes whole numbers")
@@ -205,11 +239,28 @@ class DecodingSettings:
                 f"{self.min_width} to {self.widest}; leave out max_width, or give one number each"
             )
 
+    def _branching(self) -> None:
+        value = self.branching
+        if value is None:
+            if self.method == "specinfer":
+                raise SettingsError("branching is None; specinfer needs it: name children per layer, such as 4,2,2")
+            return
+        usable = isinstance(value, (tuple, list)) and all(
+            isinstance(count, int) and not isinstance(count, bool) and 1 <= count <= MOST_CHILDREN for count in value
+        )
+        if not usable or not 1 <= len(value) <= MOST_BRANCHINGS or sum(accumulate(value, mul)) > MOST_BRANCHED:
+            raise SettingsError(
+                f"branching is {value!r}; allowed are 1 to {MOST_BRANCHINGS} whole numbers from 1 to {MOST_CHILDREN}, "
+                f"at most {MOST_BRANCHED} nodes in all"
+            )
+        object.__setattr__(self, "branching", tuple(value))
+
 
 def plain_settings(settings: DecodingSettings) -> dict[str, Any]:
-    """Return settings as plain data for a file; those of :data:`LATER_FIELDS` only where they say something."""
-    plain = vars(settings)
-    return {name: value for name, value in plain.items() if name not in LATER_FIELDS or value != LATER_FIELDS[name]}
+    """Return settings as plain data for a file; those of :data:`LATER_FIELDS` only where they are not the default."""
+    default = type(settings)
+    silent = {name for name in LATER_FIELDS if getattr(settings, name, None) == getattr(default, name, None)}
+    return {name: value for name, value in vars(settings).items() if name not in silent}
 
 
 def _are_numbers(values: Any) -> bool:
@@ -233,11 +284,19 @@ class ResolvedSettings(DecodingSettings):
     cover_width: int = 0
     lossless: bool = True
     """False for the joint test of ``mjsd`` and ``mjgd``: their text does not follow the target's law."""
+    branching: tuple[int, ...] | None = None
 
     @property
     def searches_blocks(self) -> bool:
         """True where the target itself searches the best block, and no token follows it."""
         return self.method == "mjgd"
+
+    @property
+    def layer_slots(self) -> tuple[int, ...]:
+        """Slots for drafts in each layer: draft_width, or per parent as many as branching says."""
+        if self.branching is None:
+            return (self.draft_width,) * self.draft_depth
+        return tuple(accumulate(self.branching, mul))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from scipy import stats
 
-from dsbd.draft import DeviceLaw, Drafter, joint_draft_law, likeliest_left, race
+from dsbd.draft import DeviceLaw, Drafter, joint_draft_law, likeliest_left, parent_draft_laws, race
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import joint_law
@@ -48,6 +48,38 @@ def test_draft_law_is_the_hosts_twin(layer) -> None:
         assert drawn[law.pair(index)] == pytest.approx(law.probability(index), abs=EXACT)
 
 
+@pytest.mark.parametrize("top_k", [0, 3])
+@pytest.mark.parametrize("top_p", [1.0, 0.8])
+@pytest.mark.parametrize(("temperature", "replacement"), [(0.0, False), (0.7, False), (0.7, True)])
+def test_the_law_of_a_parent_is_the_joint_law_of_this_beam_alone(temperature, replacement, top_k, top_p) -> None:
+    """Catches laws of parents that are mixed with each other; the joint law of one beam is the slow twin."""
+    chosen = ResolvedSettings(temperature=temperature, top_k=top_k, top_p=top_p, replacement=replacement)
+    logits = torch.randn(5, 8, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    weights = torch.tensor([-1.0, -torch.inf, -0.2, 0.0, -9.0], dtype=torch.float64)
+    laws = parent_draft_laws(logits, weights, chosen)
+    for row, weight in enumerate(weights):
+        alone = joint_draft_law(logits[row : row + 1], weight[None], torch.zeros(1, dtype=torch.float64), chosen)
+        possible = alone.probs > 0
+        assert torch.equal(laws.probs[row] > 0, possible)
+        assert (laws.pairs[row] - 8 * row)[possible].tolist() == alone.pairs[possible].tolist()
+        assert laws.probs[row].tolist() == pytest.approx(alone.probs.tolist(), abs=EXACT)
+        assert laws.log_probs[row][possible].tolist() == pytest.approx(alone.log_probs[possible].tolist())
+
+
+def test_each_parent_draws_from_its_own_law() -> None:
+    """Catches a race over several rows that draws from another row, or in an order that is not that of the draws."""
+    other = torch.tensor([0.1, 0.5, 0.0, 0.1, 0.3, 0.0], dtype=torch.float64)
+    both = DeviceLaw(*(torch.stack(parts) for parts in zip(LAW, LAW._replace(probs=other), strict=True)))
+    for replacement in (True, False):
+        generator, chosen = torch.Generator().manual_seed(2), ResolvedSettings(replacement=replacement)
+        drawn = [race(both, 2, chosen, generator).tolist() for _ in range(4000)]
+        for row, law in enumerate((PROBS.tolist(), other.tolist())):
+            places = range(len(law))
+            pairs = {(a, b): law[a] * law[b] / (1 if replacement else 1 - law[a])
+                     for a in places for b in places if law[a] * law[b] > 0 and (replacement or a != b)}  # fmt: skip
+            assert _chi_square([tuple(rows[row]) for rows in drawn], pairs) > FALSE_ALARM
+
+
 def test_a_frontier_with_nothing_left_gives_no_law() -> None:
     """Catches NaN where all drafts of the layer above ended."""
     for temperature in (0.0, 1.0):
@@ -64,9 +96,9 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
     logits = torch.tensor([[0.0, -6.90, -6.92, -7.4]], dtype=torch.float64)  # Q: 1, 2e-300, 3e-301, 4e-322
     nothing = torch.zeros(1, dtype=torch.float64)
     for top_p in (1.0, 0.9):
-        chosen = ResolvedSettings(temperature=0.01, top_k=0, top_p=top_p, replacement=False, draft_width=4)
+        chosen = ResolvedSettings(temperature=0.01, top_k=0, top_p=top_p, replacement=False)
         law = joint_draft_law(logits, nothing, nothing, chosen)
-        drafted = race(law, chosen, torch.Generator().manual_seed(0))
+        drafted = race(law, 4, chosen, torch.Generator().manual_seed(0))
         assert (law.probs > 0).tolist() == [True, top_p == 1, False, False]
         assert law.probs[law.probs > 0].min() >= LEAST_DRAFT_PROB
         assert law.probs[drafted].tolist() == sorted(law.probs.tolist(), reverse=True)
@@ -77,10 +109,10 @@ LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
 
 
 def _races(replacement: bool, width: int, count: int) -> list[tuple[int, ...]]:
-    chosen, generator = ResolvedSettings(draft_width=width, replacement=replacement), torch.Generator().manual_seed(1)
+    chosen, generator = ResolvedSettings(replacement=replacement), torch.Generator().manual_seed(1)
     found = []
     for _ in range(count):
-        found.append(tuple(race(LAW, chosen, generator).tolist()))
+        found.append(tuple(race(LAW, width, chosen, generator).tolist()))
     return found
 
 
@@ -113,8 +145,8 @@ def test_race_draws_without_replacement_in_order() -> None:
 def test_race_marks_what_could_not_be_drawn() -> None:
     """Catches slots beyond the support that pass for drafts."""
     for width in (6, 9):
-        chosen = ResolvedSettings(draft_width=width, replacement=False)
-        slots = race(LAW, chosen, torch.Generator().manual_seed(0)).tolist()
+        chosen = ResolvedSettings(replacement=False)
+        slots = race(LAW, width, chosen, torch.Generator().manual_seed(0)).tolist()
         assert sorted(slots[:5]) == [0, 1, 2, 3, 4]
         assert slots[5] == 5  # its probability is 0
         assert slots[6:] == [slots[0]] * (width - 6) or slots[6:] == [0] * (width - 6)

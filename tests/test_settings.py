@@ -8,7 +8,7 @@ import pytest
 import dsbd
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, READS, resolve
-from dsbd.settings import METHODS, DecodingSettings
+from dsbd.settings import METHODS, DecodingSettings, branching_of
 from tests.toy_pair import toy_pair
 
 
@@ -56,6 +56,15 @@ def test_defaults_are_the_public_ones():
         ("landing", "yes"),
         ("cover_width", -1),
         ("num_beams", 0),
+        ("verification", "both"),
+        ("branching", ()),
+        ("branching", 4),
+        ("branching", (0, 2)),
+        ("branching", (17,)),
+        ("branching", (2.0,)),
+        ("branching", (True,)),
+        ("branching", (1,) * 9),
+        ("branching", (16, 16)),
         ("temperature", -0.1),
         ("temperature", math.inf),
         ("temperature", "hot"),
@@ -188,3 +197,25 @@ def test_numbers_beyond_every_float_are_refused(name):
     value = (10**400,) * 5 if name == "depth_costs" else 10**400
     with pytest.raises(SettingsError, match=name):
         DecodingSettings(**{name: value})
+
+
+def test_branching_is_read_as_it_is_typed():
+    """Catches a text that is read as another tree, and a tree that its list and its tuple make two of."""
+    assert branching_of("4,2,2") == branching_of("4x2x2") == (4, 2, 2)
+    assert DecodingSettings(branching=[3, 1]) == DecodingSettings(branching=(3, 1))
+    assert DecodingSettings(branching=(16, 15)).branching == (16, 15)  # 256 nodes
+    for text in ("", "4,", "four", "4 2"):
+        with pytest.raises(SettingsError, match="branching"):
+            branching_of(text)
+
+
+def test_a_tree_needs_a_branching_and_fixes_depth_and_replacement():
+    """Catches a greedy tree of equal children, slots that are not the tree's, and a tree in another method."""
+    with pytest.raises(SettingsError, match="specinfer needs it"):
+        DecodingSettings(method="specinfer", branching=None)
+    tree = resolve(DecodingSettings(method="specinfer", branching=(4, 2, 2)))
+    assert (tree.draft_depth, tree.max_width, tree.replacement, tree.layer_slots) == (3, 1, True, (4, 8, 16))
+    assert not resolve(DecodingSettings(method="specinfer", temperature=0.0)).replacement
+    others = [method for method in METHODS if method != "specinfer"]
+    assert all(resolve(DecodingSettings(method=method)).branching is None for method in others)
+    assert resolve(DecodingSettings(draft_depth=2, draft_width=5)).layer_slots == (5, 5)

@@ -14,7 +14,7 @@ from visualize import compare_figure
 from . import messages
 from .decode import KEEP, alert, for_programs, sentence, settings_from, why_ended, why_stopped
 from .engine import Engine
-from .form import FIELDS, METHOD_LABELS, check_prompt
+from .form import FIELDS, METHOD_LABELS, check_prompt, plain_value
 from .stopped import halt, was_halted
 
 BASELINE = "beam_sampling"
@@ -94,10 +94,7 @@ def going(progress: Progress) -> Frame:
 
 def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSettings:
     """The settings of the Decode tab, every field of it: each method reads its own. Raises: SettingsError."""
-    given = {
-        field.name: None if field.zero_is_none and value in (0, None) else value
-        for field, value in zip(FIELDS, values, strict=True)
-    }
+    given = {field.name: plain_value(field, value) for field, value in zip(FIELDS, values, strict=True)}
     return DecodingSettings(**{**given, "max_new_tokens": max_new_tokens})
 
 

@@ -120,6 +120,8 @@ def _control(field: Field, limits: Limits) -> gr.components.Component:
     common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
     if field.choices:
         return gr.Dropdown(list(field.choices), filterable=False, **common)
+    if isinstance(common["value"], str):
+        return gr.Textbox(max_lines=1, **common)
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:

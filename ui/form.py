@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.errors import PromptError
 from dsbd.methods import READS
-from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, DecodingSettings
+from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, VERIFICATIONS, DecodingSettings, branching_of
 
 from .limits import Limits
 
@@ -17,6 +17,7 @@ METHOD_LABELS = {
     "beam_sampling": "Beam sampling",
     "beam_search": "Beam search",
     "speculative_beam_search": "Speculative beam search",
+    "specinfer": "SpecInfer",
     "speculative": "Speculative sampling",
     "sampling": "Sampling",
     "greedy": "Greedy",
@@ -29,7 +30,8 @@ METHOD_LABELS = {
 
 @dataclass(frozen=True)
 class Field:
-    """One setting on the page: a choice, or else without a range a checkbox, without a step a plain number."""
+    """One setting on the page: a choice, a text if :func:`shown_value` is one, or else without a range a checkbox,
+    without a step a plain number."""
 
     name: str
     label: str
@@ -46,6 +48,14 @@ FIELDS = (
     Field("max_new_tokens", "New tokens", "How many tokens to write", 1, Limits().max_new_tokens, main=True),
     Field("temperature", "Temperature", "Higher is bolder; 0 always takes the likeliest", 0, 2, 0.05, main=True),
     Field("draft_depth", "Draft depth", "How many tokens ahead the small model guesses", 0, 8, main=True),
+    Field("branching", "Branching", "How many guesses below each guess, layer by layer", main=True),
+    Field(
+        "verification",
+        "Verification",
+        "Decide one guess after the other (token), or all of them together (block)",
+        main=True,
+        choices=VERIFICATIONS,
+    ),
     Field("draft_width", "Draft width", "How many guesses for each of these tokens", 1, 16, main=True),
     Field(
         "forest",
@@ -108,6 +118,8 @@ def method_choices() -> list[tuple[str, str]]:
 def shown_value(field: Field) -> Any:
     """What the form shows at the start."""
     value = getattr(DEFAULTS, field.name)
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
     return 0 if value is None else value
 
 
@@ -122,7 +134,7 @@ def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:
     given = {}
     for field, value in zip(FIELDS, values, strict=True):
         if not is_known(method) or is_read(method, field.name):
-            given[field.name] = _plain(field, value)
+            given[field.name] = plain_value(field, value)
     if given.get("forest") == AUTO:
         given |= dict.fromkeys(AUTO_FIELDS, AUTO)
     return DecodingSettings(method=method, **given)
@@ -141,9 +153,12 @@ def check_prompt(prompt: Any, limits: Limits) -> str:
     return prompt
 
 
-def _plain(field: Field, value: Any) -> Any:
+def plain_value(field: Field, value: Any) -> Any:
+    """What a component's value means to the settings. Raises: SettingsError for a text that cannot be read."""
     if field.zero_is_none and value in (0, None):
         return None
+    if field.name == "branching" and isinstance(value, str):
+        return branching_of(value)
     wanted = type(shown_value(field))
     if wanted is int and isinstance(value, float) and value.is_integer():
         return int(value)

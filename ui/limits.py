@@ -96,10 +96,14 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     """
     largest = _largest(settings)
     beams = largest.widest
-    nodes = beams + largest.draft_depth * (largest.draft_width + largest.cover_width)
+    nodes = beams + sum(largest.layer_slots) + largest.draft_depth * largest.cover_width
     _require(limits, "max_new_tokens", "max_new_tokens", largest.max_new_tokens, "ask for fewer tokens")
     _require(
-        limits, "max_nodes", "nodes to score per iteration", nodes, "lower draft_depth, draft_width or cover_width"
+        limits,
+        "max_nodes",
+        "nodes to score per iteration",
+        nodes,
+        "lower draft_depth, draft_width or cover_width, or branching",
     )
     _require(
         limits,
@@ -141,11 +145,14 @@ def _largest(settings: DecodingSettings) -> ResolvedSettings:
 
 def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
     """Pairs that the joint laws of an iteration keep: those of each draft layer and of the layer after it."""
-    drafted = settings.draft_width * vocabulary
-    verified = settings.widest * vocabulary
-    if settings.top_k:
-        drafted, verified = min(settings.top_k, drafted), min(settings.top_k, verified)
-    return settings.draft_depth * (drafted + verified) + verified
+
+    def kept(beams: int) -> int:
+        return min(settings.top_k or beams * vocabulary, beams * vocabulary)
+
+    drafted = settings.draft_depth * kept(settings.draft_width)
+    if settings.branching is not None:  # one law for each parent
+        drafted = (1 + sum(settings.layer_slots[:-1])) * kept(1)
+    return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 
 
 def _require(limits: Limits, name: str, what: str, asked: int, remedy: str) -> None:

@@ -14,11 +14,12 @@ from dsbd.measure.bench.contenders import (
     Contender,
     contenders,
     setting_names,
+    value_text,
 )
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
-from dsbd.settings import DecodingSettings
+from dsbd.settings import DecodingSettings, branching_of
 
-NUMBERS = tuple[float, ...]
+NUMBERS, COUNTS = tuple[float, ...], tuple[int, ...]
 
 
 def add_contender_flags(
@@ -41,7 +42,7 @@ def add_contender_flags(
             "--" + name.replace("_", "-"),
             dest=name,
             metavar="V[,V]",
-            help=f"one value, or several to sweep ({default})",
+            help=f"one value, or several to sweep ({value_text(default)})",
         )
 
 
@@ -79,7 +80,9 @@ def names(text: str) -> list[str]:
 def _value(name: str, text: str, hint: Any) -> Any:
     """Return a setting as the first of its types that can read the text; the settings check its range."""
     kinds = get_args(hint) if NoneType in get_args(hint) or get_origin(hint) is not None else (hint,)
-    readers: Mapping[Any, Any] = {NoneType: _none, bool: _boolean, int: int, float: float, str: str, NUMBERS: _numbers}
+    readers: Mapping[Any, Any] = {
+        NoneType: _none, bool: _boolean, int: int, float: float, str: str, NUMBERS: _numbers, COUNTS: branching_of
+    }  # fmt: skip
     for kind in sorted(kinds, key=lambda one: one is str):
         if get_origin(kind) is Literal and text in get_args(kind):
             return text

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any, get_args, get_type_hints
 
-from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
+from dsbd.errors import SettingsError
+from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings, branching_of
 
 
 def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()) -> None:
@@ -21,6 +22,8 @@ def add_settings_flags(parser: argparse.ArgumentParser, skip: Sequence[str] = ()
             parser.add_argument(flag, action=argparse.BooleanOptionalAction, **options)
         elif field.name in ("depth_costs", "width_weights"):
             parser.add_argument(flag, type=_numbers, metavar="N:N:...", **options)
+        elif field.name == "branching":
+            parser.add_argument(flag, type=_branching, metavar="N,N,...", **options)
         elif field.name in AUTO_FIELDS and kind is not str:
             parser.add_argument(flag, type=_integer_or_auto, metavar="N|auto", **options)
         elif type(None) in get_args(kind):
@@ -45,6 +48,13 @@ def _integer_or_auto(text: str) -> int | str:
 
 def _numbers(text: str) -> tuple[float, ...] | None:
     return None if text.lower() == "none" else tuple(float(number) for number in text.replace(",", ":").split(":"))
+
+
+def _branching(text: str) -> tuple[int, ...] | None:
+    try:
+        return None if text.lower() == "none" else branching_of(text)
+    except SettingsError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 # argparse names the type in its message

@@ -1,9 +1,9 @@
 """The forest: one tree of nodes below each input beam, layer by layer, as the verifier reads it.
 
-*Source:* docs/algorithm.md, *One iteration* and *Landing and cover nodes*.
+*Source:* docs/algorithm.md, *One iteration*, *Landing and cover nodes* and *SpecInfer's tree*.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,8 +83,9 @@ class DraftLaw:
 
 @dataclass(frozen=True)
 class ForestLayer:
-    """The drafts of one layer in the order they were drawn, duplicates repeated, and its cover nodes.
+    """Drafts from one draft law in the order they were drawn, duplicates repeated, and cover nodes.
 
+    This is a whole layer of a forest drawn from joint laws; of a forest drawn per parent, the children of one parent.
     In a sampled forest cover nodes have no children. A likely forest has no drafts, and its cover nodes have children.
     """
 
@@ -93,6 +94,15 @@ class ForestLayer:
     """Q at the pair of each draft; equal drafts each hold the whole probability of their pair."""
     covers: Sequence[Node]
     law: DraftLaw
+
+    @property
+    def laws(self) -> Sequence[DraftLaw]:
+        """The one draft law of the layer."""
+        return [self.law]
+
+    def of(self, node: Node) -> "ForestLayer":
+        """Return the drafts among which those below a node are tried: all, because one law has drawn them."""
+        return self
 
     def as_likely(self) -> "ForestLayer":
         """Turn the drafts into cover nodes: in a likely forest no node was drawn at random and none is tried.
@@ -115,10 +125,43 @@ class ForestLayer:
         return [node for node in self.covers if node.parent in places]
 
 
+@dataclass(frozen=True)
+class BranchedLayer:
+    """A layer drawn per parent: every node above has children, drawn from its own draft law.
+
+    >>> from dsbd.law import toy
+    >>> layer = toy.tree().layers[0]
+    >>> [toy.text(node) for node in layer.drafts], [toy.text(node) for node in layer.of(toy.B).drafts]
+    (['ab', 'aa', 'ba'], ['ba'])
+    """
+
+    families: Mapping[Node, ForestLayer]
+    """By parent, in the order of the parents; a parent without drafts, one that ended for instance, has none."""
+
+    @property
+    def drafts(self) -> Sequence[Node]:
+        """All drafts, family by family."""
+        return [node for family in self.families.values() for node in family.drafts]
+
+    @property
+    def covers(self) -> Sequence[Node]:
+        """None: a forest drawn per parent has no cover nodes."""
+        return []
+
+    @property
+    def laws(self) -> Sequence[DraftLaw]:
+        """The draft law of each family."""
+        return [family.law for family in self.families.values()]
+
+    def of(self, node: Node) -> ForestLayer | None:
+        """Return the children of one node; None where it has none."""
+        return self.families.get(node)
+
+
 class Forest:
     """Input beams and layers of drafts. Nodes with equal content are one object (checked here)."""
 
-    def __init__(self, input_beams: Sequence[Beam], layers: Sequence[ForestLayer]) -> None:
+    def __init__(self, input_beams: Sequence[Beam], layers: Sequence[ForestLayer | BranchedLayer]) -> None:
         self.input_beams = list(input_beams)
         self.layers = list(layers)
         self._children: dict[tuple[Node, int], Node] = {}

@@ -19,7 +19,8 @@ from dsbd.law.choices import Choices
 from dsbd.law.forest import Forest
 from dsbd.law.laws import Floats, Law, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
-from dsbd.law.verify import DrawnBeam, JointSums, TopTokensAfter, TriedDraft, VerifiedLayer
+from dsbd.law.verified import DrawnBeam, JointSums, TriedDraft, VerifiedLayer
+from dsbd.law.verify import TopTokensAfter
 from dsbd.law.width import Chain, Width
 from dsbd.settings import ResolvedSettings
 
@@ -147,7 +148,7 @@ class _JointVerifier:
         verdict: Verdict = "rejected"
         if place < count:
             verdict = "accepted" if passes(sums) else "carried"
-        prob = self.forest.layers[place].law.probability(node)
+        prob = self.forest.layers[place].laws[0].probability(node)
         return TriedDraft(node, 0, verdict, prob, acceptance=acceptance(sums), joint=sums)
 
     def _accepted(self, alive: Beam, place: int, trial: TriedDraft) -> VerifiedLayer:
@@ -180,7 +181,7 @@ class _JointVerifier:
         law = joint_law(self.next_tokens([alive.node]), [alive.log_weight], [1], self.settings)
         if place >= len(self.beam.nodes):
             return law, np.zeros(law.support)
-        return law, self.forest.layers[place].law.restrict(law, {alive.node: 0})[0]
+        return law, self.forest.layers[place].laws[0].restrict(law, {alive.node: 0})[0]
 
     def _layer(
         self,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import Law, TopTokens, joint_law
 from dsbd.settings import ResolvedSettings
 
@@ -73,6 +73,14 @@ def draft_law() -> DraftLaw:
 def forest(covers: Sequence[Node] = ()) -> Forest:
     """The forest with the drafts "ab" and "aa", and perhaps cover nodes such as :data:`BA`."""
     return Forest(BEAMS, [ForestLayer([AB, AA], [1 / 4, 1 / 4], list(covers), draft_law())])
+
+
+def tree() -> Forest:
+    """A layer drawn per parent: "ab" and then "aa" below "a", "ba" below "b"."""
+    below_a = DraftLaw([A], np.array([0, 0, 0]), np.array([0, 1, 2]), np.array([1 / 3, 1 / 3, 1 / 3]))
+    below_b = DraftLaw([B], np.array([0]), np.array([0]), np.array([1.0]))
+    families = {A: ForestLayer([AB, AA], [1 / 3, 1 / 3], [], below_a), B: ForestLayer([BA], [1.0], [], below_b)}
+    return Forest(BEAMS, [BranchedLayer(families)])
 
 
 def likely_forest() -> Forest:

@@ -4,111 +4,29 @@ Exact means: given everything up to layer l, the beams of layer l + 1 are ``widt
 of that layer. All randomness comes through :class:`~dsbd.law.choices.Choices`.
 
 *Source:* the paper's Algorithm 1 (which prints the ratio upside down: P'/Q is right); docs/algorithm.md,
-*One iteration* and *What exact means*. Differs from the authors' code, which verifies draws without replacement as if
-they were independent.
+*One iteration*, *SpecInfer's tree*, *Block verification* and *What exact means*. Differs from the authors' code, which
+verifies draws without replacement as if they were independent.
 """
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.choices import Choices, DrawnPair
+from dsbd.law.block import Link, beginnings_of, try_beginnings
+from dsbd.law.choices import Choices
 from dsbd.law.forest import Forest, ForestLayer
 from dsbd.law.laws import Floats, Law, Residual, TopTokens, joint_law
-from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+from dsbd.law.verdicts import DrawKind, Outcome
+from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
 from dsbd.law.width import Width, cap_width, choose_width, likely_forest_width, random_width
 from dsbd.settings import ResolvedSettings
 
 TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 """Gives the target's next tokens after each of some nodes."""
-
-
-class JointSums(NamedTuple):
-    """What a joint test compares at one token of the draft's best beam; nats.
-
-    The fields mean what those of ``dsbd.tracing.records.JointSums`` mean.
-    """
-
-    target: float
-    draft: float
-    threshold: float
-
-
-class TriedDraft(NamedTuple):
-    """One draft and its verdict. The fields mean what those of ``dsbd.tracing.records.Trial`` mean."""
-
-    node: Node
-    order: int
-    verdict: Verdict
-    draft_prob: float
-    residual_prob: float | None = None
-    c: float | None = None
-    S: float | None = None
-    acceptance: float | None = None
-    uniform: float | None = None
-    joint: JointSums | None = None
-
-
-class DrawnBeam(NamedTuple):
-    """One beam drawn from the target's law. The fields mean what those of ``dsbd.tracing.records.Draw`` mean."""
-
-    kind: DrawKind
-    node: Node
-    landed: bool
-    target_prob: float
-    draft_prob: float
-    c: float
-    S: float
-    drawn: DrawnPair
-
-
-@dataclass(frozen=True)
-class VerifiedLayer:
-    """What one layer decided."""
-
-    alive: list[Beam]
-    """The beams that the layer extends, in the order of ``law``."""
-    law: Law
-    draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
-    width: Width | None
-    """None in a bonus layer of the largest width."""
-    trials: list[TriedDraft]
-    draws: list[DrawnBeam]
-    beams: list[Beam]
-    """The beams that the layer yielded, finished ones included."""
-    living: list[Beam]
-    """The beams that did not finish. The next layer extends them."""
-    outcome: Outcome
-
-    @property
-    def continues(self) -> bool:
-        """True where verification goes on below this layer.
-
-        >>> from dsbd.law import toy
-        >>> from dsbd.law.choices import Uniforms
-        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
-        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
-        >>> [(layer.outcome, layer.continues) for layer in layers]
-        [('landed', True), ('bonus', False)]
-        """
-        return self.outcome in ("passed", "landed")
-
-    @property
-    def is_bonus(self) -> bool:
-        """True for a layer that was drawn from the target's law alone.
-
-        >>> from dsbd.law import toy
-        >>> from dsbd.law.choices import Uniforms
-        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
-        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
-        >>> [layer.is_bonus for layer in layers]
-        [False, True]
-        """
-        return bool(self.draws) and self.draws[0].kind == "bonus"
 
 
 def verify(
@@ -127,9 +45,11 @@ def verify(
     ([('fresh', 'ba', False)], 'short')
 
     Args:
-        forest: the drafts, drawn layer by layer from the draft laws it holds.
+        forest: the drafts, drawn layer by layer from the draft laws it holds. One drawn per parent needs a width of 1:
+            only the children of the alive beam are tried, and the others are ignored. With verification "block", a
+            chain of single drafts with replacement.
         next_tokens: gives the target's next tokens after input beams and unfinished forest nodes.
-        settings: method, forest, widths, replacement, landing, temperature, top_k and top_p are read.
+        settings: method, verification, forest, widths, replacement, landing, temperature, top_k and top_p are read.
         eos: token ids that end a beam.
         choices: the randomness.
 
@@ -137,9 +57,14 @@ def verify(
         The decided layers, at least one.
     """
     verifier = _Verifier(forest, next_tokens, settings, eos, choices)
+    if settings.verification == "block":
+        return verifier.block()
     alive, decided = forest.input_beams, list[VerifiedLayer]()
-    for drafted in forest.layers:
+    for layer in forest.layers:
+        drafted = layer.of(alive[0].node)
         state = verifier.enter(alive, drafted)
+        if drafted is None:
+            break
         if not settings.draws_drafts:
             return [verifier.bonus_layer(state, verifier.choose_width(state, drafted))]
         if state.draft_mass <= 0:
@@ -192,6 +117,39 @@ class _Verifier:
         """Try the drafts in the order they were drawn until the width is reached, then draw what is missing."""
         width = self.choose_width(state, drafted)
         trials, accepted = self._try_drafts(state, drafted, width.width)
+        return self._fill(state, width, trials, accepted)
+
+    def block(self) -> list[VerifiedLayer]:
+        """Decide a chain of single drafts as a whole, then draw what comes after the drafts that are accepted."""
+        alive, chain, states = self.forest.input_beams, list[Link](), list[tuple[_State, Width]]()
+        for layer in self.forest.layers:
+            drafted = layer.of(alive[0].node)
+            state = self.enter(alive, drafted)
+            if drafted is None or state.draft_mass <= 0:
+                break
+            (node,), (draft_prob,) = drafted.drafts, drafted.draft_probs
+            index = state.law.find(0, node.token)
+            chain.append(Link(node, index, draft_prob, state.law.masses(), state.draft_probs))
+            states.append((state, self.choose_width(state, drafted)))
+            if index is None or node.token in self.eos:  # nothing below can be accepted, or is drafted
+                break
+            alive = [Beam(node, float(state.law.log_weights[index]))]
+        beginnings, accepted = try_beginnings(beginnings_of(chain), self.choices)
+        decided = list[VerifiedLayer]()
+        for place, (link, (state, width)) in enumerate(zip(chain, states, strict=True)):
+            if place < accepted and link.pair is not None:
+                trial = TriedDraft(link.node, 0, "accepted", link.draft_prob)
+                decided.append(self._fill(state, width, [trial], [(link.pair, link.node)]))
+            elif place == accepted:
+                before = beginnings[place - 1].probability if place else 1.0
+                state.residual.reject(link.pair, gain=1.0 / before)  # P' = max(p P - Q, 0) up to its sum
+                decided.append(self._fill(state, width, [TriedDraft(link.node, 0, "rejected", link.draft_prob)], []))
+        if accepted == len(chain) and (not decided or decided[-1].continues):
+            decided.append(self.bonus_layer(self.enter(alive, None)))
+        return [replace(decided[0], beginnings=tuple(beginnings)), *decided[1:]]
+
+    def _fill(self, state: _State, width: Width, trials: list[TriedDraft], accepted: list[Accepted]) -> VerifiedLayer:
+        """Draw what the accepted drafts leave missing."""
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "passed"
@@ -203,10 +161,13 @@ class _Verifier:
         return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
 
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
-        """Choose the width of a layer from P, and from Q or the nodes that follow from it."""
+        """Choose the width of a layer from P, and from Q or the nodes that follow from it.
+
+        How many drafts there are follows from Q too: those of a parent, and without replacement no more than its pairs.
+        """
         if self.settings.forest == "likely":
             return self._likely_forest_width(state, drafted)
-        drafts = self.settings.draft_width
+        drafts = len(drafted.drafts) if self.settings.draws_drafts else self.settings.draft_width
         if not self.settings.replacement:
             drafts = min(drafts, drafted.law.support)
         return choose_width(state.law.masses(), state.draft_probs, drafts, state.law.support, self.settings)

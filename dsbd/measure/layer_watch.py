@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsbd.law.laws import Law
-from dsbd.law.verify import VerifiedLayer
+from dsbd.law.verified import VerifiedLayer
 from dsbd.observer import IterationEnd, Observer, RunStart
 
 

@@ -28,8 +28,8 @@ def memory_errors(doing: str) -> Iterator[None]:
             raise
         said = (str(error).strip() or type(error).__name__).splitlines()[0][:160]
         raise ModelError(
-            f"out of memory while {doing} ({said}); use a smaller forest (draft_width, draft_depth, cover_width), "
-            f"fewer beams, a shorter prompt, a dtype of fewer bytes, or smaller models"
+            f"out of memory while {doing} ({said}); use a smaller forest (draft_width, draft_depth, cover_width, "
+            f"branching), fewer beams, a shorter prompt, a dtype of fewer bytes, or smaller models"
         ) from None
 
 

@@ -3,7 +3,7 @@
 Pure arithmetic on the trace, written apart from the decoder (it shares no code with ``verify``). What
 the audit cannot see is whether the models really gave these probabilities: that takes the models.
 
-*Source:* docs/algorithm.md, *One iteration*, *The dynamic width* and *The trace*.
+*Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Block verification* and *The trace*.
 """
 
 import math
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from dsbd.depth import DepthPolicy
 from dsbd.methods import resolve
+from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
 from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
 from dsbd.tracing.law_audit import LawAudit
@@ -145,12 +146,16 @@ class _IterationAudit:
         if not self.settings.lossless:
             kind_of_audit = JointLayerAudit
             JointAudit(audit.checks, self.settings, iteration).run()
+        block = BlockAudit(audit.checks, self.settings, iteration)
+        block.run()
         for number, layer in enumerate(iteration.layers, 1):
             audit.checks.place = f"{start}, layer {number}"
             self.same("layer number", layer.layer, number)
             self.same("alive beams", layer.alive, [beam.node for beam in alive])
             self.laws.layer(layer, alive)
-            deciding = kind_of_audit(audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights)
+            deciding = kind_of_audit(
+                audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights, block
+            )
             alive = deciding.run()
             audit.finished |= deciding.finished
             self.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))

@@ -35,7 +35,8 @@ def check_sizes(trace: "Trace", limits: ReadLimits) -> None:
 def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
     where, kept = f"iteration {iteration.index + 1}", iteration.kept
     deepest = max((node.layer for node in iteration.nodes), default=0)
-    _at_most(where, max(deepest, iteration.draft_depth + 1, len(iteration.layers)), limits.iteration_layers, "layers")
+    depths = (deepest, iteration.draft_depth + 1, len(iteration.layers), len(iteration.beginnings))
+    _at_most(where, max(depths), limits.iteration_layers, "layers")
     _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
     _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
     _texts_fit(where, (node.text for node in iteration.nodes), limits)
@@ -103,6 +104,9 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
             _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
     for number, layer in enumerate(iteration.layers, 1):
         _check_layer(layer, number, where, known)
+    for beginning in iteration.beginnings:
+        if beginning.node not in depth:
+            _damaged(f"{where}: a beginning ends in node {beginning.node}, which is not in it")
     _require(known, (beam.node for beam in iteration.output_beams), where)
     _require(known, iteration.kept.nodes, where)
 

@@ -3,7 +3,7 @@
 Within a layer the ratio of two probabilities follows from the log-weights, the multiplicities and the temperature
 alone, because normalising divides both by the same number.
 
-*Source:* docs/algorithm.md, *The joint law*.
+*Source:* docs/algorithm.md, *The joint law* and *SpecInfer's tree*.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
 from dsbd.tracing.records import InputBeam, Iteration, Layer, Models, Node
-from dsbd.tracing.width_audit import ranks_are_greedy
+from dsbd.tracing.width_audit import drafts_asked, ranks_are_greedy
 
 ROUNDING = 1e-12
 """Of a score in double precision, relative to the largest score of its layer."""
@@ -69,6 +69,12 @@ class LawAudit:
 
     def forest(self) -> None:
         """How many nodes each drafted layer has, and the ratios of Q."""
+        if self.settings.branching is None:
+            self._joint_forest()
+        else:
+            self._tree()
+
+    def _joint_forest(self) -> None:
         sources = {beam.node: beam.log_weight for beam in self.iteration.input_beams}
         slots = {beam.node: beam.multiplicity for beam in self.iteration.input_beams}
         tried = {trial.layer for trial in self.iteration.trials}
@@ -89,9 +95,40 @@ class LawAudit:
                        if node.kind == kind and not node.ends and node.id in weights}  # fmt: skip
             slots = self._slots(number, sources)
 
+    def _tree(self) -> None:
+        """A forest drawn per parent: each family has a law of its own, and only nodes that live have one."""
+        checks, settings = self.checks, self.settings
+        parents = {beam.node for beam in self.iteration.input_beams}
+        for number in range(1, max([self.iteration.draft_depth, *self.of_layer]) + 1):
+            nodes = [node for node in self.of_layer.get(number, []) if node.kind != "drawn"]
+            checks.same(f"cover nodes of layer {number}", sum(node.kind == "cover" for node in nodes), 0)
+            asked = drafts_asked(settings, number) if number <= self.iteration.draft_depth else 0
+            checks.same(f"parents of layer {number}", {node.parent for node in nodes} <= parents, True)
+            tried = {trial.node for trial in self.iteration.trials if trial.layer == number}
+            for parent in sorted(parents):
+                family = [node for node in nodes if node.parent == parent]
+                self._family(number, parent, family, asked)
+                if tried & {node.id for node in family}:
+                    checks.same(f"nodes tried in layer {number}", tried, {node.id for node in family})
+            parents = {node.id for node in nodes if not node.ends}
+
+    def _family(self, number: int, parent: int, family: Sequence[Node], asked: int) -> None:
+        """The children of one parent: as many as asked for, unless its law had no more tokens, and ratios of Q."""
+        settings, checks = self.settings, self.checks
+        checks.at_most(f"children of node {parent}", len(family), asked)
+        if self.models.draft is not None and not settings.replacement:
+            pairs = min(settings.top_k or math.inf, self.models.draft.vocabulary_size // 2)
+            if asked <= pairs and (self.keeps_all or ranks_are_greedy(settings)):
+                checks.same(f"children of node {parent}", len(family), asked)
+        known = [node for node in family if node.draft_log_prob is not None]
+        self._draft_ratios(number, known, {node.id: node.draft_log_prob or 0.0 for node in known}, {})
+
     def layer(self, layer: Layer, alive: Sequence[InputBeam]) -> None:
         """The ratios of P in one layer that was reached, its support and its likeliest pairs."""
         parents = {beam.node: beam for beam in alive}
+        if self.settings.branching is not None:
+            others = [node for node in self.of_layer.get(layer.layer, []) if node.parent not in parents]
+            self.checks.same("P below other beams", {node.target_prob for node in others} <= {None}, True)
         nodes = [node for node in self.of_layer.get(layer.layer, []) if node.parent in parents]
         self._support(layer, nodes, len(alive))
         self._alternatives(layer, nodes)
@@ -207,7 +244,7 @@ class LawAudit:
                  weights[node.id] / self.settings.temperature + math.log(slots.get(node.parent, 1)))
             for node in nodes
         ]  # fmt: skip
-        self.checks.at_most(f"sum of Q over layer {number}", math.fsum(pair.probability for pair in pairs), 1.0)
+        self.checks.at_most(f"sum of Q in layer {number}", math.fsum(pair.probability for pair in pairs), 1.0)
         self._ratios("Q", pairs, SINGLE_ROUNDING)
 
     def _slots(self, number: int, sources: Mapping[int, float]) -> dict[int, int]:

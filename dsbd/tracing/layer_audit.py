@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dsbd.settings import ResolvedSettings
+from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import TOLERANCE, Checks
 from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
 from dsbd.tracing.width_audit import WidthAudit, ranks_are_greedy
@@ -37,6 +38,7 @@ class LayerAudit:
         layer: the layer.
         nodes: of the trace, by id.
         log_weights: of the nodes so far, by id.
+        block: of the iteration, decided again.
     """
 
     def __init__(
@@ -47,9 +49,10 @@ class LayerAudit:
         layer: Layer,
         nodes: Mapping[int, Node],
         log_weights: Mapping[int, float],
+        block: BlockAudit,
     ) -> None:
         self.checks, self.settings, self.layer = checks, settings, layer
-        self.nodes, self.log_weights = nodes, log_weights
+        self.nodes, self.log_weights, self.block = nodes, log_weights, block
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
         self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
@@ -82,6 +85,8 @@ class LayerAudit:
             checks.same("kind of the layer", layer.kind, "bonus")
         if settings.width_weights is None:
             checks.same("uniform of the width", layer.width_uniform, None)
+        if layer.kind == "draft":
+            checks.same("trials", len(self.trials), layer.draws_planned)
         if layer.kind == "draft" or not settings.draws_drafts:
             deciding.run()
             return
@@ -109,7 +114,7 @@ class LayerAudit:
         drawn_from = 1.0 if self.is_greedy else node.draft_prob
         self.checks.close(f"draft probability, {name}", trial.draft_prob * rest, drawn_from)
         gain = 1.0 if self.is_greedy or node.draft_prob <= 0 else trial.draft_prob / node.draft_prob
-        verdict = self._verdict(trial, node, name)
+        verdict = self.block.verdict(trial, name) if self.block.is_block else self._verdict(trial, node, name)
         self.checks.same(f"verdict, {name}", trial.verdict, verdict)
         if verdict == "accepted":
             state.accepted.append(node.id)
@@ -117,6 +122,8 @@ class LayerAudit:
             state.spent = self._drafted_so_far(trial)
             state.c, state.rejections = 0.0, 0
             state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
+        elif self.block.is_block:
+            state.c, state.S = self.block.residual()
         elif verdict in ("rejected", "orphaned"):
             self._reject(trial, gain)
 
@@ -128,6 +135,7 @@ class LayerAudit:
         self.checks.close(f"S, {name}", trial.S, state.S)
         state.adopt(trial)
         if node.parent not in self.layer.alive:
+            self.checks.same(f"draft law shared by all beams, {name}", self.settings.branching, None)
             return "orphaned"
         left = self._residual_at(node)
         if self.is_greedy:

@@ -1,6 +1,7 @@
 """Turns a decode into a trace. Iterations are kept as they come, and become records when the trace is read."""
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -10,13 +11,14 @@ import numpy as np
 
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.verdicts import TAKEN
-from dsbd.law.verify import VerifiedLayer
+from dsbd.law.verified import VerifiedLayer
 from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.records import (
     ROOT,
     Alternative,
     BeamRecord,
+    Beginning,
     Draw,
     InputBeam,
     Iteration,
@@ -51,6 +53,10 @@ JOINT_REASONS = {
     "accepted": "the beam up to it reaches the threshold",
     "carried": "the beam up to it does not reach the threshold, but a longer beginning does",
     "rejected": "neither the beam up to it nor a longer beginning reaches the threshold",
+}
+BLOCK_REASONS = {
+    "accepted": "it belongs to the longest accepted beginning",
+    "rejected": "no beginning that holds it is accepted",
 }
 PairProbs = dict[tuple[BeamNode, int], float]
 
@@ -119,10 +125,13 @@ class _IterationWriter:
         self.ids = recorder._ids
         self.piece = recorder._piece
         self.eos = recorder._start.pair.eos
+        self.is_branched = recorder._start.settings.branching is not None
+        self.beginnings = {beginning.node: beginning for beginning in raw.layers[0].beginnings}
         self.nodes: list[Node] = []
+        self.reasons = BLOCK_REASONS if self.beginnings else REASONS
         self.scored = {node for node in raw.scored.slots if node is not None}
         self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
-        self.draft_probs = [_pair_probs(layer.law) for layer in raw.scored.forest.layers]
+        self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
 
     def write(self) -> Iteration:
         raw = self.raw
@@ -141,6 +150,10 @@ class _IterationWriter:
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
+            beginnings=[
+                Beginning(self.ids[one.node], one.probability, one.rest, one.acceptance, one.uniform)
+                for one in self.beginnings.values()
+            ],
         )
 
     def _beams(self, beams: object) -> list[InputBeam]:
@@ -203,7 +216,9 @@ class _IterationWriter:
         )
 
     def _target_prob(self, number: int, node: BeamNode) -> float | None:
-        """Return P at a forest node; None if its layer was not reached."""
+        """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
+        if node in self.beginnings:
+            return self.beginnings[node].target_prob
         if number > len(self.raw.layers):
             return None
         layer = self.raw.layers[number - 1]
@@ -211,7 +226,7 @@ class _IterationWriter:
             if beam.node is node.parent:
                 index = layer.law.find(place, node.token)
                 return 0.0 if index is None else float(layer.law.probs[index])
-        return 0.0
+        return None if self.is_branched else 0.0
 
     def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
         width = layer.width
@@ -266,7 +281,7 @@ class _IterationWriter:
                 order=trial.order,
                 node=self.ids[trial.node],
                 verdict=trial.verdict,
-                reason=(REASONS if trial.joint is None else JOINT_REASONS)[trial.verdict],
+                reason=(self.reasons if trial.joint is None else JOINT_REASONS)[trial.verdict],
                 draft_prob=trial.draft_prob,
                 residual_prob=trial.residual_prob,
                 c=trial.c,
@@ -303,9 +318,12 @@ def _content(node: BeamNode) -> tuple[BeamNode, int]:
     return node.parent, node.token
 
 
-def _pair_probs(law: "DraftLaw") -> PairProbs:
-    pairs = zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
-    return {(law.parents[place], token): prob for place, token, prob in pairs}
+def _pair_probs(laws: "Sequence[DraftLaw]") -> PairProbs:
+    return {
+        (law.parents[place], token): prob
+        for law in laws
+        for place, token, prob in zip(law.parent_places.tolist(), law.tokens.tolist(), law.probs.tolist(), strict=True)
+    }
 
 
 def _finite(value: float) -> float | None:

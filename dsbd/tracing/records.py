@@ -103,9 +103,10 @@ class Node:
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
-    """P: the target's joint law of the layer at this node; None if the layer was never reached."""
+    """P: the target's joint law of the layer at this node; None if the layer was never reached and, in a forest drawn
+    per parent, if the parent was not alive. Block verification reaches all layers of its chain."""
     draft_prob: Probability | None
-    """Q: the draft's joint law of the layer at this node; None for drawn nodes."""
+    """Q: the draft's joint law of the layer at this node, or the law of its parent; None for drawn nodes."""
     bytes: str | None = Field(default=None, pattern=_HEX)
 
 
@@ -151,6 +152,25 @@ class Trial:
 
 
 @dataclass(frozen=True, config=STRICT)
+class Beginning:
+    """A beginning of the chain under block verification: its drafts are accepted together.
+
+    Of its last draft, P and Q are those of the node. *Source:* docs/algorithm.md, *Block verification*.
+    """
+
+    node: int
+    """Its last draft."""
+    probability: Probability
+    """p = min(1, p of the beginning before * P / Q)."""
+    rest: float | None
+    """s, the sum of max(p * P - Q, 0) over the law of the draft that follows; None for the whole chain."""
+    acceptance: Probability
+    """s / (s + 1 - p); p for the whole chain."""
+    uniform: float | None
+    """The random number; the beginning is accepted if it is below ``acceptance``. None if a longer one is accepted."""
+
+
+@dataclass(frozen=True, config=STRICT)
 class Draw:
     """One beam drawn from the target's law by inverse CDF: ``cdf_low <= uniform < cdf_high``."""
 
@@ -192,8 +212,9 @@ class Layer:
     alive: Listed[int]
     """Node ids of the alive beams that this layer extends, in the fixed order of its joint law."""
     draws_planned: int
-    """m: how many drafts can be tried: draft_width, without replacement at most the support of Q; 0 for a bonus layer,
-    unless the rule chose its width (width_rule_sampling)."""
+    """m: how many drafts can be tried: draft_width, or the children of the alive beam in a forest drawn per parent;
+    without replacement at most the support of Q; 0 for a bonus layer, unless the rule chose its width
+    (width_rule_sampling)."""
     chain_c: Listed[float]
     """c_1..c_{m+1} of the residual after 0..m rejections in a row. Empty where the rule did not choose the width."""
     chain_S: Listed[float]
@@ -262,6 +283,8 @@ class Iteration:
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
+    beginnings: Listed[Beginning] = Field(default_factory=list)
+    """The beginnings of the chain, shortest first, under block verification; else empty. Its trials have no numbers."""
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -9,9 +9,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.settings import FORESTS, METHODS, ResolvedSettings
+from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
 from dsbd.tracing.trace import Trace
 
+CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
 STEP = 1e-3
 """How far a number is moved, relative to itself."""
 
@@ -44,14 +45,16 @@ def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
 
 def _others(name: str, value: Any, settings: ResolvedSettings) -> list[Any]:
     """Values near the recorded one."""
-    if name in ("method", "forest"):
-        return [other for other in (METHODS if name == "method" else FORESTS) if other != value]
+    if name in CHOICES:
+        return [other for other in CHOICES[name] if other != value]
     if isinstance(value, bool):
         return [not value]
     if isinstance(value, int):
         return [value + 1, value - 1]
     if isinstance(value, float):
         return [value * (1 + STEP), value * (1 - STEP), value - STEP, value + STEP]
+    if name == "branching":
+        return [(1,) * settings.draft_depth] if value is None else [(*value[:-1], value[-1] + 1), value[:-1]]
     if isinstance(value, tuple):
         return [(*value[:-1], value[-1] * (1 + STEP))]
     return [64] if name == "input_beams" else [(1.0,) * (settings.draft_depth + 1)]
@@ -78,7 +81,9 @@ def _record(trace: Trace) -> Iterator[str]:
         yield "statistics prefill_seconds and kv_peak_bytes"
     if trials:
         yield f"wording of the reasons of {_many(len(trials), 'trial')}"
-    uniforms = sum(trial.uniform is not None for trial in trials) + len(draws)
+    tests = [one for iteration in trace.iterations for one in iteration.beginnings]
+    tried = [*(trial.uniform for trial in trials), *(one.uniform for one in tests)]
+    uniforms = sum(uniform is not None for uniform in tried) + len(draws)
     yield f"{_many(uniforms, 'uniform')}, each within the interval that its decision leaves"
     unreached = sum(node.target_prob is None for node in nodes)
     if unreached:
@@ -98,6 +103,9 @@ def _record(trace: Trace) -> Iterator[str]:
     drafted = sum(node.draft_log_prob is not None for node in nodes)
     if drafted:
         yield f"draft_log_prob of {_many(drafted, 'node')}, within single precision or where Q is not compared"
+    rests = sum(one.rest is not None for one in tests)
+    if rests:
+        yield f"rest of {_many(rests, 'beginning')}, together with its chance, where no residual is drawn from"
     fresh = sum(draw.kind != "recovered" for draw in draws)
     if fresh:
         yield f"draft_prob of {_many(fresh, 'draw')} that no residual took part in"

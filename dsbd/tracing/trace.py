@@ -119,6 +119,7 @@ their digests. The values stay as they are even where a default of :mod:`dsbd.se
 """
 LATER_DEFAULTS: dict[str, dict[str, Any]] = {
     "settings": LATER_FIELDS,
+    "iteration": {"beginnings": []},
     "layer": {"width_uniform": None},
     "trial": {"joint": None},
 }
@@ -141,6 +142,7 @@ def _drop_silent(plain: dict[str, Any], defaults: dict[str, dict[str, Any]]) -> 
     iterations = plain["iterations"]
     records = {
         "settings": [plain["settings"]],
+        "iteration": iterations,
         "layer": [layer for iteration in iterations for layer in iteration["layers"]],
         "trial": [trial for iteration in iterations for trial in iteration["trials"]],
     }

@@ -15,6 +15,13 @@ def ranks_are_greedy(settings: ResolvedSettings) -> bool:
     return settings.temperature == 0 and not settings.replacement
 
 
+def drafts_asked(settings: ResolvedSettings, layer: int) -> int:
+    """Draws from one draft law of a layer: those of the whole layer, or of one parent."""
+    if settings.branching is None:
+        return settings.draft_width
+    return settings.branching[layer - 1] if layer <= len(settings.branching) else 0
+
+
 class WidthAudit:
     """The width that one layer chose.
 
@@ -40,7 +47,7 @@ class WidthAudit:
         checks.close("c of the chain", c[0], 0.0)
         checks.close("S of the chain", S[0], 1.0)
         if self.is_likely or self.settings.replacement:
-            checks.same("planned drafts", drafts, 0 if self.is_likely else self.settings.draft_width)
+            checks.same("planned drafts", drafts, 0 if self.is_likely else drafts_asked(self.settings, layer.layer))
         for step in range(drafts):
             checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
             alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0

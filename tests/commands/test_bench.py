@@ -22,6 +22,14 @@ def short(pair_flags, tmp_path):
     return [*pair_flags, "--prompts", str(prompts), "--seeds", "1", "--max-new-tokens", "4"]
 
 
+def test_a_bench_of_trees_takes_several():
+    """Catches branchings whose commas are taken for the ones between values."""
+    asked = parser().parse_args(["bench", "--methods", "specinfer,sampling", "--branching", "4x2x2,3x1"])
+    found = {contender.name: contender.settings for contender in contest_of(asked).contenders}
+    assert list(found) == ["specinfer branching=4x2x2", "specinfer branching=3x1", "sampling"]
+    assert found["specinfer branching=3x1"].branching == (3, 1)
+
+
 @pytest.mark.slow
 def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     output, report = tmp_path / "runs.jsonl", tmp_path / "report.html"

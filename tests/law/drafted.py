@@ -4,15 +4,17 @@ The forests of a case differ in their drafts only, so they share nodes, next tok
 code computes from equal arguments (joint laws, restricted draft laws, widths) is computed once (:class:`Shared`).
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.laws import TopTokens
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import (
@@ -75,15 +77,22 @@ def path_of(node: Node) -> Path:
     return tuple(node.token_ids())
 
 
+Drafted = tuple[Multiset, tuple[Path, ...], list[tuple[Path, float]], list[Path]]
+"""Drafts from one law: the beams above it, the pairs drawn, the law, the cover nodes."""
+
+
 def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
     """Every forest that the draft model can draw."""
+    if case.settings.branching is not None:
+        yield from _trees(case, process)
+        return
     alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
-    drafted: list[tuple[Multiset, tuple[Path, ...], list[tuple[Path, float]], list[Path]]] = []
+    drafted: list[Drafted] = []
     shared = Shared(case)
 
     def grow(parents: Multiset, probability: float) -> Iterator[DraftedRun]:
         if len(drafted) == case.settings.draft_depth:
-            yield _build(shared, process, probability, drafted)
+            yield _build(shared, process, probability, [[entry] for entry in drafted])
             return
         law = process.law(parents, "draft")
         if not case.settings.draws_drafts:
@@ -106,6 +115,27 @@ def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
             drafted.pop()
 
     yield from grow(alive, 1.0)
+
+
+def _trees(case: Case, process: Process) -> Iterator[DraftedRun]:
+    """Every forest drawn per parent: each parent of a layer draws its children from its own law."""
+    shared = Shared(case)
+    assert case.settings.branching is not None
+
+    def grow(parents: Sequence[Path], layers: list[list[Drafted]], probability: float) -> Iterator[DraftedRun]:
+        if len(layers) == len(case.settings.branching):
+            yield _build(shared, process, probability, layers)
+            return
+        children = case.settings.branching[len(layers)]
+        laws = [process.law(((parent, 1),), "draft") for parent in parents]
+        for drawn in product(*(sequences(law, children, case.warp).items() for law in laws)):
+            families = [(((parent, 1),), paths, law, []) for parent, (paths, _), law in
+                        zip(parents, drawn, laws, strict=True)]  # fmt: skip
+            below = dict.fromkeys(path for paths, _ in drawn for path in paths if not process.ends(path))
+            chance = probability * math.prod(mass for _, mass in drawn)
+            yield from grow(list(below), [*layers, families], chance)
+
+    yield from grow([beam.path for beam in case.inputs], [], 1.0)
 
 
 class Shared:
@@ -183,19 +213,29 @@ class _SharedDraftLaw(DraftLaw):
         return self.shared.once(DraftLaw.restrict, key, self, law, places)
 
 
-def _build(shared: Shared, process: Process, probability: float, drafted) -> DraftedRun:
+def _build(shared: Shared, process: Process, probability: float, drafted: Sequence[Sequence[Drafted]]) -> DraftedRun:
+    """Build the forest of one run. ``drafted`` holds, per layer, what was drawn from each of its laws."""
     beams = [Beam(shared.node_at(beam.path), beam.log_weight, beam.multiplicity) for beam in shared.case.inputs]
-    layers, scored = [], [beam.node for beam in beams]
-    for above, drawn, law, covers in drafted:
-        of_pair = dict(law)
-        layer = ForestLayer(
-            [shared.node_at(path) for path in drawn],
-            [of_pair[path] for path in drawn],
-            [shared.node_at(path) for path in covers],
-            shared.draft_law(above, law),
-        )
-        scored += [*layer.drafts, *layer.covers]
-        layers.append(layer)
+    layers, scored = list[ForestLayer | BranchedLayer](), [beam.node for beam in beams]
+    for entries in drafted:
+        parts = [_layer(shared, entry) for entry in entries]
+        scored += [node for part in parts for node in (*part.drafts, *part.covers)]
+        if shared.case.settings.branching is None:
+            layers += parts
+        else:
+            layers.append(BranchedLayer({part.law.parents[0]: part for part in parts}))
     rows = {node: shared.row(shared.paths[node]) for node in scored if not process.ends(shared.paths[node])}
-    drafts, laws = tuple(entry[1] for entry in drafted), tuple(entry[2] for entry in drafted)
+    drafts = tuple(tuple(path for entry in entries for path in entry[1]) for entries in drafted)
+    laws = tuple([pair for entry in entries for pair in entry[2]] for entries in drafted)
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws, shared)
+
+
+def _layer(shared: Shared, drafted: Drafted) -> ForestLayer:
+    above, drawn, law, covers = drafted
+    of_pair = dict(law)
+    return ForestLayer(
+        [shared.node_at(path) for path in drawn],
+        [of_pair[path] for path in drawn],
+        [shared.node_at(path) for path in covers],
+        shared.draft_law(above, law),
+    )

@@ -16,7 +16,7 @@ import numpy as np
 import dsbd.law.verify
 from dsbd.law.beams import Beam
 from dsbd.law.choices import DrawnPair
-from dsbd.law.verify import VerifiedLayer
+from dsbd.law.verified import VerifiedLayer
 from tests.law.drafted import Case, DraftedRun, Shared, forests, path_of
 from tests.law.oracle import (
     Multiset,

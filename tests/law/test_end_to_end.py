@@ -179,6 +179,14 @@ def test_speculative_decodes_as_sampling(pair: Pair) -> None:
 
 @pytest.mark.parametrize("replacement", [True, False])
 @pytest.mark.slow
+def test_a_tree_drawn_per_parent_decodes_as_sampling(replacement: bool, pair: Pair) -> None:
+    """Catches a tree whose slots, laws or cache belong to other parents."""
+    chosen = {"method": "specinfer", "branching": (3, 2), "top_k": 3, "max_new_tokens": 3}
+    assert _p_value(pair, dsbd.DecodingSettings(**chosen, replacement=replacement), 1) > FALSE_ALARM
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.slow
 def test_width_rule_sampling(replacement: bool, pair: Pair) -> None:
     """Catches a rule that takes another Q than the draft model's joint law over the alive beams, or another m."""
     chosen = dsbd.DecodingSettings(
@@ -290,6 +298,42 @@ def test_forest_holds_what_the_models_say(
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)
 
 
+@pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
+@pytest.mark.parametrize("replacement", [True, False])
+def test_a_tree_holds_what_the_models_say(
+    replacement: bool, at_hand: bool, pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches children that are drawn below another parent, or laws that are another parent's."""
+    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
+    chosen = dsbd.DecodingSettings(
+        method="specinfer", branching=(3, 2, 2), replacement=replacement, max_new_tokens=10, top_k=5, seed=4
+    )
+    watcher, tables = Iterations(), ModelTables(pair)
+    dsbd.decode(pair, "352", chosen, observers=[watcher])
+    assert len(watcher.seen) > 1
+    for iteration in watcher.seen:
+        (beam,) = iteration.input_beams
+        process = Process(tables, [Weighted(path_of(beam.node), 0.0, 1)], Warp(1.0, 5, 1.0, replacement))
+        parents = [path_of(beam.node)]
+        for children, layer in zip(chosen.branching, iteration.scored.forest.layers, strict=False):
+            assert [path_of(parent) for parent in layer.families] == parents
+            for family in layer.families.values():
+                (parent,) = family.law.parents
+                tokens, probs = family.law.tokens.tolist(), family.law.probs.tolist()
+                shipped = {(*path_of(parent), token): prob for token, prob in zip(tokens, probs, strict=True)}
+                assert shipped == pytest.approx(dict(process.law(((path_of(parent), 1),), "draft")), abs=1e-6)
+                assert len(family.drafts) == children
+                assert {node.parent for node in family.drafts} == {parent}
+                assert list(family.draft_probs) == [shipped[path_of(node)] for node in family.drafts]
+                assert replacement or len(set(family.drafts)) == children
+            parents = [path for path in dict.fromkeys(map(path_of, layer.drafts)) if path[-1] != EOS]
+        scored = iteration.scored
+        for node, draft in scored.draft_log_probs.items():
+            for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
+                expected = tables.next_token[role](path_of(node.parent))[node.token]
+                assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
+
+
 ANY = [
     {"draft_depth": 3, "draft_width": 4, "temperature": 1.2},
     {"draft_depth": 2, "cover_width": 4, "replacement": False, "top_k": 0},
@@ -299,6 +343,8 @@ ANY = [
     {"method": "beam_search"},
     {"forest": "likely", "draft_width": 7, "draft_depth": 3},
     {"draft_depth": 3, "depth_costs": (1.0, 1.2, 1.4, 1.6), "draft_width": 4},
+    {"method": "specinfer", "branching": (3, 2, 1)},
+    {"method": "specinfer", "branching": (2, 2), "temperature": 0.0},
 ]
 
 

@@ -5,11 +5,13 @@ of layers, never conditioned on having reached a layer. Layers are compared in t
 """
 
 import math
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from dsbd.settings import ResolvedSettings
+from dsbd.methods import resolve
+from dsbd.settings import DecodingSettings, ResolvedSettings
 from tests.law.drafted import Case, forests
 from tests.law.enumeration import plain_law, run_law, steps, worst_layer, worst_layers
 from tests.law.oracle import Tables, Weighted, acceptance_chain, sequences, total_variation
@@ -29,6 +31,7 @@ ENDING = Tables(2, 3, eos=2)
 TWO_TOKENS = Tables(3, 2)
 UNRELATED = Tables(4, 3, likeness=0.0)
 EQUAL = Tables(5, 3, likeness=1.0)
+FAR = Tables(7, 3, likeness=0.1)
 TWO_INPUTS = (Weighted((0,), -0.7, 2), Weighted((1,), -0.9, 1))
 TWO_SINGLE_INPUTS = tuple(beam._replace(multiplicity=1) for beam in TWO_INPUTS)
 FIRSTS = ((0, 1, 2), (1, 0, 0), (2, 2, 2), (2, 1, 2))
@@ -80,6 +83,116 @@ def test_input_beams_of_unequal_weight(replacement: bool, inputs: tuple[Weighted
     case = Case(SEEN, settings(replacement=replacement, temperature=0.7, cover_width=1), inputs)
     assert total_variation(run_law(case, 2), plain_law(case, 2)) <= EXACT
     assert worst_layer(case, 2)[0] <= EXACT
+
+
+TREES = {
+    "<2,2>": (SEEN, (2, 2), {}),
+    "<1,3>": (SEEN, (1, 3), {}),
+    "<3,1>": (SEEN, (3, 1), {}),
+    "<2,2>, all tokens": (UNRELATED, (2, 2), {"top_k": 0}),
+    "<2,2>, EOS": (ENDING, (2, 2), {"top_k": 0}),
+    "<3,1>, EOS, top-k two": (ENDING, (3, 1), {"top_k": 2, "temperature": 1.4}),
+    "<2,2>, top-p, cool": (SEEN, (2, 2), {"top_k": 0, "top_p": 0.8, "temperature": 0.7}),
+    "<1,1,2>": (UNRELATED, (1, 1, 2), {"top_k": 0}),
+    "<2,2>, draft is target": (EQUAL, (2, 2), {"top_k": 0}),
+}
+
+
+def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
+    """A case of the method specinfer, with the settings that the method implies."""
+    asked = DecodingSettings(method="specinfer", branching=branching, **{"top_k": 2, **changes})
+    return Case(tables, resolve(asked))
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("name", TREES)
+def test_a_tree_drawn_per_parent_is_sampling(name: str, replacement: bool) -> None:
+    """Catches any error of acceptance, residual or recovery in a forest drawn per parent."""
+    tables, branching, changes = TREES[name]
+    case, layers = tree(tables, branching, replacement=replacement, **changes), len(branching) + 1
+    law = run_law(case, layers)
+    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(law, plain_law(case, layers)) <= EXACT
+
+
+def test_a_tree_that_lands_is_sampling() -> None:
+    """Catches a recovered token that is a child and goes on with children it must not have; beyond the paper."""
+    for replacement in (True, False):
+        case = tree(FAR, (2, 2), top_k=0, replacement=replacement)
+        landing = Case(case.tables, replace(case.settings, landing=True))
+        assert total_variation(run_law(landing, 3), plain_law(landing, 3)) <= EXACT
+
+
+@pytest.mark.parametrize("branching", [(2, 2), (1, 3), (3, 1)], ids=str)
+def test_a_greedy_tree_is_the_likeliest_path(branching: tuple[int, ...]) -> None:
+    """Catches a tree at temperature 0 that leaves the target's likeliest path, or never follows it."""
+    for tables in (SEEN, ENDING, EQUAL):
+        case = tree(tables, branching, temperature=0.0)
+        assert not case.settings.replacement
+        [(_, probability)] = (law := run_law(case, 3)).items()
+        assert probability == pytest.approx(1.0, abs=EXACT)
+        assert law.keys() == plain_law(case, 3).keys()
+    accepted = {len(step.history) for run in forests(case, case.process()) for step in steps(run, case, 2)}
+    assert max(accepted) == 1  # the draft is the target: both layers are reached
+
+
+def test_a_tree_accepts_more_than_a_chain_and_more_without_replacement() -> None:
+    """Catches siblings that are never tried."""
+    kept = {}
+    for branching, replacement in (((1, 1), True), ((2, 2), True), ((2, 2), False)):
+        case = tree(FAR, branching, top_k=0, replacement=replacement)
+        kept[branching, replacement] = sum(
+            step.probability for run in forests(case, case.process()) for step in steps(run, case, 1) if not step.ended
+        )
+    assert kept[(1, 1), True] < kept[(2, 2), True] < kept[(2, 2), False]
+
+
+CHAINS = {
+    "three drafts": (UNRELATED, 3, {"top_k": 0}),
+    "two drafts": (SEEN, 2, {"top_k": 0}),
+    "far": (FAR, 3, {"top_k": 0}),
+    "EOS": (ENDING, 3, {"top_k": 0}),
+    "top-k two": (UNRELATED, 3, {"top_k": 2}),
+    "top-p, cool": (UNRELATED, 2, {"top_k": 0, "top_p": 0.8, "temperature": 0.7}),
+    "draft is target": (EQUAL, 2, {"top_k": 0}),
+    "temperature zero": (SEEN, 2, {"top_k": 0, "temperature": 0.0}),
+}
+
+
+def chain(tables: Tables, depth: int, verification: str, **changes) -> Case:
+    """A case of the method speculative, with the settings that the method implies."""
+    asked = DecodingSettings(method="speculative", draft_depth=depth, verification=verification, **changes)
+    return Case(tables, resolve(asked))
+
+
+def expected_layers(case: Case) -> float:
+    """The expected number of layers of one iteration."""
+    found = 0.0
+    for run in forests(case, case.process()):
+        for step in steps(run, case, case.settings.draft_depth + 1, merge=False):
+            found += step.probability * (len(step.history) + 1)
+    return found
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_block_verification_is_sampling_and_never_accepts_fewer(name: str) -> None:
+    """Catches a chance or a residual that changes the law, and a block that accepts fewer tokens than one by one."""
+    tables, depth, changes = CHAINS[name]
+    block, token = (chain(tables, depth, verification, **changes) for verification in ("block", "token"))
+    law = run_law(block, depth + 1, merge=False)
+    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
+    assert total_variation(law, plain_law(block, depth + 1)) <= EXACT
+    assert expected_layers(block) >= expected_layers(token) - EXACT
+
+
+@pytest.mark.parametrize("likeness", [0.0, 0.5, 0.9])
+def test_a_block_accepts_more_where_drafts_vary(likeness: float) -> None:
+    """Catches a block that decides as token verification does: on tables of this kind it accepts more."""
+    for seed in range(5):
+        tables = Tables(100 + seed, 3, likeness=likeness)
+        layers = {one: expected_layers(chain(tables, 2, one, top_k=0)) for one in ("block", "token")}
+        assert layers["block"] >= layers["token"] - EXACT
+        assert likeness > 0 or layers["block"] > layers["token"] + 1e-4
 
 
 def test_merged_enumeration_is_the_full_one() -> None:

@@ -6,6 +6,7 @@ A mutant is the shipped code with one piece replaced; the sentence beside it is 
 import dataclasses
 import math
 from collections.abc import Callable
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,16 +17,17 @@ import dsbd.law.width
 from dsbd.law.beams import Beam
 from dsbd.law.forest import ForestLayer
 from dsbd.law.laws import Residual
-from dsbd.law.verify import TriedDraft, VerifiedLayer, _State, _Verifier
+from dsbd.law.verified import TriedDraft, VerifiedLayer
+from dsbd.law.verify import _State, _Verifier
 from tests.law.drafted import Case, forests
 from tests.law.enumeration import plain_law, run_law, steps, worst_layer
 from tests.law.oracle import Tables, total_variation
-from tests.law.test_enumeration import EXACT, settings
+from tests.law.test_enumeration import EXACT, FAR, UNRELATED, chain, settings, tree
 
 TABLES = Tables(1, 3)
-FAR = Tables(7, 3, likeness=0.1)
 
 _draft_layer, _try_drafts, _collect = _Verifier.draft_layer, _Verifier._try_drafts, _Verifier._collect
+_beginnings_of = dsbd.law.verify.beginnings_of
 _joint_law, _choose_width, _take = dsbd.law.verify.joint_law, dsbd.law.verify.choose_width, Residual.take
 
 
@@ -134,6 +136,55 @@ def verified_as_independent(patch: pytest.MonkeyPatch) -> None:
         return _try_drafts(dataclasses.replace(self, settings=independent), *args)
 
     patch.setattr(_Verifier, "_try_drafts", try_drafts)
+
+
+def siblings_in_random_order(patch: pytest.MonkeyPatch) -> None:
+    """Each order is as likely; a draft is tried by Q without those that were tried before it."""
+
+    def try_drafts(self: _Verifier, state: _State, drafted: ForestLayer, width: int) -> tuple:
+        orders = list(permutations(range(len(drafted.drafts))))
+        order = orders[self.choices.draw(np.ones(len(orders))).index]
+        shuffled = dataclasses.replace(
+            drafted,
+            drafts=[drafted.drafts[place] for place in order],
+            draft_probs=[drafted.draft_probs[place] for place in order],
+        )
+        return _try_drafts(self, state, shuffled, width)
+
+    patch.setattr(_Verifier, "_try_drafts", try_drafts)
+
+
+def _block_with(change: Callable) -> Callable:
+    """Beginnings whose numbers ``change`` replaces."""
+
+    def beginnings_of(links):
+        return [change(one) for one in _beginnings_of(links)]
+
+    return beginnings_of
+
+
+def chance_is_p(patch: pytest.MonkeyPatch) -> None:
+    changed = _block_with(lambda one: one._replace(acceptance=one.probability))
+    patch.setattr(dsbd.law.verify, "beginnings_of", changed)
+
+
+def residual_of_the_whole_p(patch: pytest.MonkeyPatch) -> None:
+    """After the accepted beginning P - Q instead of p P - Q."""
+    reject = Residual.reject
+    patch.setattr(Residual, "reject", lambda self, index, gain: reject(self, index, 1.0))
+
+
+def shortest_beginning_first(patch: pytest.MonkeyPatch) -> None:
+    def tried(beginnings, choices):
+        found = list(beginnings)
+        for place, one in enumerate(found):
+            accepted, uniform = choices.accept(one.acceptance)
+            found[place] = one._replace(uniform=uniform)
+            if accepted:
+                return found, place + 1
+        return found, 0
+
+    patch.setattr(dsbd.law.verify, "try_beginnings", tried)
 
 
 def earlier_drafts_left_in_q(patch: pytest.MonkeyPatch) -> None:
@@ -257,6 +308,10 @@ def widened_by_what_landed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(_Verifier, "_draw", draw)
 
 
+def whole_block(case: Case, layers: int) -> float:
+    return total_variation(run_law(case, layers, merge=False), plain_law(case, layers))
+
+
 def whole_run(case: Case, layers: int) -> float:
     return total_variation(run_law(case, layers), plain_law(case, layers))
 
@@ -313,6 +368,8 @@ def dynamic(tables: Tables = TABLES, **changes) -> Case:
 HEAVY = fixed(Tables(7, 2, likeness=0.1), width=3, draft_width=1, cover_width=1, temperature=0.6, top_k=0)
 DISTINCT = fixed(FAR, replacement=False, draft_depth=1, width=2, draft_width=3, top_k=0)
 
+TREE = tree(Tables(1, 3, likeness=0.1), (2,), top_k=0, replacement=False)
+BLOCK, LONG_BLOCK = (chain(UNRELATED, depth, "block", top_k=0) for depth in (2, 3))
 LIKELY = fixed(forest="likely", draft_width=3)
 
 MUTANTS = [
@@ -327,6 +384,11 @@ MUTANTS = [
     Mutant(duplicates_tried_once, "every draw is its own trial", one_layer, fixed(FAR), 1, 0.01),
     Mutant(single_slot, "P and Q of a pair sum over duplicate slots", one_layer, fixed(FAR, width=2), 2, 0.01),
     Mutant(verified_as_independent, "without replacement test and residual use Q_k", one_layer, DISTINCT, 1, 0.02),
+    Mutant(verified_as_independent, "in a tree test and residual use Q_k of the parent", whole_run, TREE, 2, 0.1),
+    Mutant(siblings_in_random_order, "children are tried in the order they were drawn", whole_run, TREE, 2, 0.05),
+    Mutant(chance_is_p, "a beginning is accepted by s / (s + 1 - p)", whole_block, BLOCK, 3, 0.01),
+    Mutant(residual_of_the_whole_p, "what follows comes from p P - Q", whole_block, LONG_BLOCK, 4, 5e-4),
+    Mutant(shortest_beginning_first, "the longest accepted beginning counts", whole_block, BLOCK, 3, 0.01),
     Mutant(earlier_drafts_left_in_q, "Q_k is Q without all earlier draws", one_layer, DISTINCT, 1, 1e-3),
     Mutant(accepted_left_in_p, "after x is accepted, P becomes P without it", one_layer, DISTINCT, 1, 0.1),
     Mutant(m_without_orphans, "m counts orphans", one_layer, dynamic(FAR, landing=False), 2, 0.1),

@@ -7,7 +7,8 @@ from dsbd.law import toy
 from dsbd.law.beams import Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
-from dsbd.law.verify import VerifiedLayer, verify
+from dsbd.law.verified import VerifiedLayer
+from dsbd.law.verify import verify
 
 END = toy.A.child(2)
 

@@ -48,6 +48,8 @@ def _setting(name: str) -> Callable[[Data], Any]:
             other: Any = next(method for method in METHODS if method != value)
         elif name == "forest":
             other = "likely" if value == "sampled" else "sampled"
+        elif name == "verification":
+            other = "block" if value == "token" else "token"
         elif isinstance(value, bool):
             other = not value
         elif isinstance(value, int):
@@ -58,6 +60,8 @@ def _setting(name: str) -> Callable[[Data], Any]:
             other = 64
         elif name == "width_weights":
             other = [1.0] * 6 if value is None else [*value[:-1], value[-1] + 1.0]
+        elif name == "branching":
+            other = [2] if value is None else [*value[:-1], value[-1] + 1]
         else:
             other = [1.0] * (data["settings"]["draft_depth"] + 1)
         data["settings"][name] = other
@@ -98,6 +102,16 @@ def _other_side(data: Data) -> Any:
     return None
 
 
+def _other_beginning(data: Data) -> Any:
+    """The random number of a beginning decides otherwise."""
+    one = _first(data, "beginnings", lambda one: one["uniform"] is not None and 1e-3 < one["acceptance"] < 0.999)
+    if not one:
+        return False
+    accepted = one["uniform"] < one["acceptance"]
+    one["uniform"] = (1 + one["acceptance"]) / 2 if accepted else one["acceptance"] / 2
+    return None
+
+
 def _shift_distribution(data: Data) -> Any:
     layer = _first(data, "layers", lambda layer: len(layer["accepted_distribution"]) > 1)
     if not layer:
@@ -126,6 +140,12 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
     **{f"statistic {name}": _statistic(name) for name in STATS},
     "uniform beyond the acceptance": _other_side,
     "uniform outside its interval": _field("draws", "uniform", lambda _: 0.0, lambda draw: draw["cdf_low"] > 0),
+    "uniform of a beginning": _other_beginning,
+    "p of a beginning": _field("beginnings", "probability", lambda p: p * 0.999, lambda one: one["probability"] > 1e-2),
+    "s of a beginning": _field("beginnings", "rest", lambda s: s * 1.001, lambda one: (one["rest"] or 0) > 1e-2),
+    "chance of a beginning": _field(
+        "beginnings", "acceptance", lambda chance: chance * 0.999, lambda one: one["acceptance"] > 1e-2
+    ),
     "verdict": _field("trials", "verdict", lambda _: "accepted", lambda trial: trial["verdict"] == "rejected"),
     "kind of a draw": _field("draws", "kind", lambda kind: "fresh" if kind == "bonus" else "bonus"),
     "landed": _field("draws", "landed", lambda landed: not landed),
@@ -155,7 +175,7 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
             "method", "max_new_tokens", "draft_depth", "draft_width", "min_width", "max_width", "width_threshold",
             "replacement", "input_beams", "landing", "cover_width", "forest", "num_beams", "temperature", "top_k",
             "top_p", "length_penalty", "seed", "depth_costs", "continuation",
-            "joint_threshold", "block", "lossless", "width_weights",
+            "joint_threshold", "block", "lossless", "width_weights", "branching", "verification",
         )
     },
 }  # fmt: skip

@@ -16,8 +16,7 @@ from tests.visualize.toy import FOLDER
 FILES = [
     *sorted(asset_path("traces").glob("*.gz")),
     *sorted(asset_path("lessons").glob("traces/*.gz")),
-    FOLDER / "likely.json.gz",
-    FOLDER / "joint.json.gz",
+    *(FOLDER / f"{name}.json.gz" for name in ("likely", "joint", "tree", "distinct-tree", "block")),
 ]
 TRACES = {path.name: Trace.load(path) for path in FILES}
 
@@ -66,7 +65,34 @@ def test_a_joint_test_is_decided_again(what):
     assert "digest" not in report.failure
 
 
-DECIDED = [what for what in ALTERATIONS if not what.startswith("settings") and what not in JOINT] + [
+BLOCK = [what for what in ALTERATIONS if what.endswith("of a beginning")]
+
+
+@pytest.mark.parametrize("what", [*BLOCK, "verdict", "width", "uniform outside its interval", "settings verification"])
+def test_a_block_is_decided_again(what):
+    """Catches an audit that takes p, s, the chances or the verdicts of a block as recorded."""
+    altered = alter(TRACES["block.json.gz"], what)
+    assert altered is not None
+    report = dsbd.verify_trace(altered)
+    assert not report.passed
+    assert "digest" not in report.failure
+
+
+TREE = ["verdict", "width", "uniform beyond the acceptance", "draft_prob of a trial", "target_prob of a node"]
+
+
+@pytest.mark.parametrize("name", ["tree", "distinct-tree"])
+@pytest.mark.parametrize("what", [*TREE, "settings branching", "settings replacement"])
+def test_a_tree_is_decided_again(name, what):
+    """Catches an audit that takes the families of a tree for one joint law, or believes how many there are."""
+    altered = alter(TRACES[f"{name}.json.gz"], what)
+    assert altered is not None
+    report = dsbd.verify_trace(altered)
+    assert not report.passed
+    assert "digest" not in report.failure
+
+
+DECIDED = [what for what in ALTERATIONS if not what.startswith("settings") and what not in (*JOINT, *BLOCK)] + [
     "settings temperature",
     "settings top_k",
     "settings min_width",

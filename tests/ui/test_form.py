@@ -72,11 +72,14 @@ def test_whole_numbers_may_arrive_as_fractions():
         ({"draft_depth": "4"}, "draft_depth"),
         ({"temperature": float("nan")}, "temperature"),
         ({"min_width": 5, "max_width": 2}, "max_width"),
+        ({"branching": "4,,2"}, "branching"),
+        ({"branching": "9,9,9"}, "branching"),
+        ({"branching": 4}, "branching"),
     ],
 )
 def test_bad_values_are_named(changed, named):
     with pytest.raises(SettingsError, match=named):
-        settings_of("dsbd", form(**changed))
+        settings_of("specinfer" if named == "branching" else "dsbd", form(**changed))
 
 
 def test_unknown_methods_are_refused():

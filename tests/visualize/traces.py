@@ -9,8 +9,7 @@ from tests.visualize.toy import toy_trace
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
 RECORDED = {
     **{path.name: Trace.load(path) for path in sorted(FOLDER.glob("*.json*"))},
-    "likely": toy_trace("likely"),
-    "joint": toy_trace("joint"),
+    **{name: toy_trace(name) for name in ("likely", "joint", "tree", "distinct-tree", "block")},
 }
 TRACES = {
     **{name: toy_trace(name) for name in ("toy", "wider", "narrow", "plain", "blocks", "ruled", "chance")},

@@ -91,6 +91,7 @@ class SceneBuilder:
             trials=tuple(iteration.trials),
             draws=tuple(iteration.draws),
             slots=iteration.kept,
+            beginnings=tuple(iteration.beginnings),
         )
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)

@@ -7,7 +7,7 @@ changes how nodes look, never where they are.
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dsbd.tracing.records import Draw, KeptSlots, Trial
+from dsbd.tracing.records import Beginning, Draw, KeptSlots, Trial
 from dsbd.tracing.trace import Trace
 
 
@@ -26,7 +26,7 @@ class Fact:
 
     step: int
     state: str
-    """The verdict of the trial, or the kind of the draw."""
+    """The verdict of the trial or of the beginning, or the kind of the draw."""
     title: str
     sentence: str
     detail: str
@@ -140,7 +140,7 @@ class StepScene:
     """One step: what it is about, one sentence, and what it changes."""
 
     phase: str
-    """``draft``, ``score``, ``width``, ``trial``, ``draw``, ``layer`` or ``commit``."""
+    """``draft``, ``score``, ``block``, ``width``, ``trial``, ``draw``, ``layer`` or ``commit``."""
     layer: int
     """0 where the step is about no layer."""
     sentence: str
@@ -148,7 +148,8 @@ class StepScene:
     """Place of the node the step is about; -1 for none."""
     changes: tuple[Change, ...]
     about: tuple[int, ...]
-    """Drafts, nodes and cover nodes of a draft step; nodes of the score step; the place among the trials or draws."""
+    """Drafts, nodes and cover nodes of a draft step; nodes of the score step; the place among the beginnings, trials
+    or draws; how many nodes a width step leaves out."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +184,8 @@ class IterationScene:
     """As recorded, so that a reader of the scene can decide them again."""
     draws: tuple[Draw, ...]
     slots: KeptSlots
+    beginnings: tuple[Beginning, ...]
+    """As recorded, under block verification."""
 
 
 @dataclass(frozen=True)

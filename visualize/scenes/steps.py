@@ -1,6 +1,7 @@
 """Lists the steps of an iteration in the order they happened, each with its sentence.
 
-draft (one step per layer) -> score -> per layer: width, one step per trial, one per draw, the outcome -> commit.
+draft (one step per layer) -> score -> of a block: one step per tested beginning -> per layer: width, one step per
+trial, one per draw, the outcome -> commit.
 """
 
 from collections import defaultdict
@@ -39,6 +40,7 @@ class StepList:
     ) -> None:
         self.iteration, self.nodes, self.places = iteration, nodes, places
         self.words, self.settings = words, settings
+        self.branching = settings.branching if settings else None
         self.steps: list[StepScene] = []
         self.layers: list[LayerScene] = []
         self.facts: dict[int, list[Fact]] = defaultdict(list)
@@ -47,6 +49,7 @@ class StepList:
         self._draft()
         self.scored_step = len(self.steps)
         self._score()
+        self._block()
         for layer in iteration.layers:
             self._layer(layer)
         self._commit()
@@ -80,6 +83,8 @@ class StepList:
             is_search = self.settings is not None and self.settings.searches_blocks
             none = "step.draft_search" if is_search else "step.draft_nodes"
             key = none if not drafts else "step.draft_cover" if cover else "step.draft"
+            if self.branching:
+                key, drafts = "step.draft_tree", self.branching[layer - 1]
             counts = {"drafts": drafts, "nodes": len(members) - (cover if drafts else 0), "cover": cover}
             counted = {noun: self.words.counted(noun, count) for noun, count in counts.items()}
             sentence, shown = self.words(key, layer=layer, **counted), [*roots, *(node.id for node in members)]
@@ -93,6 +98,21 @@ class StepList:
         about = (tested, 1) if tested else (forest,)
         sentence = self.words(key, nodes=self.words.counted("nodes", about[0]))
         self._add("score", 0, sentence, [] if self.steps else self.roots, about=about)
+
+    def _block(self) -> None:
+        """One step for each beginning of a block that was tested, in the order of the tests: longest first."""
+        beginnings = self.iteration.beginnings
+        verdicts = [trial.verdict for trial in self.iteration.trials]
+        self.together = verdicts.count("accepted") if beginnings else None
+        for at, one in reversed(list(enumerate(beginnings))):
+            if one.uniform is None:
+                break
+            node, before = self.nodes[one.node], beginnings[at - 1].probability if at else 1.0
+            verdict = "accepted" if one.uniform < one.acceptance else "rejected"
+            title = self.words("block.title", drafts=self.words.counted("drafts", at + 1))
+            detail, gauge = self.words.prefix(one, before, node), Gauge(0.0, one.acceptance, one.uniform)
+            fact = Fact(len(self.steps), verdict, title, self.words.beginning(one), detail, gauge)
+            self._tell("block", at, 0, node, fact)
 
     def _layer(self, layer: Layer) -> None:
         draws = [draw for draw in self.iteration.draws if draw.layer == layer.layer]
@@ -124,7 +144,10 @@ class StepList:
                 alive=tuple(self.places[node] for node in layer.alive),
             )
         )
-        self._add("width", layer.layer, self.words("step.width", layer=layer.layer, reason=reason))
+        ignored = self._ignored(layer)
+        key = "step.width_ignored" if ignored else "step.width"
+        sentence = self.words(key, layer=layer.layer, reason=reason, nodes=self.words.counted("nodes", len(ignored)))
+        self._add("width", layer.layer, sentence, ignored, about=(len(ignored),))
         trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if self._is_tried_in(trial, layer)]
         for at, trial in trials:
             self._trial(at, trial, layer, sum(other.layer == trial.layer for _, other in trials))
@@ -137,6 +160,15 @@ class StepList:
         """Tell which layer a trial belongs to: what a joint test tried below the last layer belongs to the last one."""
         return min(trial.layer, len(self.iteration.layers)) == layer.layer
 
+    def _ignored(self, layer: Layer) -> list[int]:
+        """Drafts of a forest drawn per parent whose parent is not alive: no trial and no residual is theirs."""
+        if not self.branching:
+            return []
+        nodes = [node for node in self.iteration.nodes if node.layer == layer.layer and node.kind == "drafted"]
+        ignored = [node.id for node in nodes if node.parent not in layer.alive]
+        self.looks.update((node, ("orphaned", 0, False)) for node in ignored)
+        return ignored
+
     def _alternatives(self, layer: Layer) -> tuple[AlternativeScene, ...]:
         found = []
         for pair in layer.alternatives:
@@ -148,7 +180,7 @@ class StepList:
 
     def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]
-        sentence = self.words.trial(trial, width=layer.width)
+        sentence = self.words.trial(trial, width=layer.width, together=self.together)
         gauge = None
         if trial.acceptance is not None and trial.uniform is not None:
             gauge = Gauge(0.0, trial.acceptance, trial.uniform)

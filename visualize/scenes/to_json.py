@@ -25,6 +25,7 @@ NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "e
         "completes")  # fmt: skip
 TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform",
          "joint")  # fmt: skip
+BEGINNING = ("node", "probability", "rest", "acceptance", "uniform")
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
 LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "width_uniform",
@@ -108,6 +109,7 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "nodes": {"fields": list(NODE), "rows": [_node(node, exact) for node in iteration.nodes]},
         "trials": _records(TRIAL, iteration.trials, places),
         "draws": _records(DRAW, iteration.draws, places),
+        "beginnings": _records(BEGINNING, iteration.beginnings, places),
         "layers": [_plain({field: getattr(layer, field) for field in LAYER}) for layer in iteration.layers],
         "alternatives": _alternatives(iteration),
         "steps": {"fields": list(STEP), "rows": [_step(step) for step in iteration.steps]},
@@ -153,7 +155,7 @@ def _alternatives(iteration: IterationScene) -> dict[str, Any]:
 
 
 def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
-    """Trials or draws, every digit kept."""
+    """Trials, draws or beginnings, every digit kept."""
     rows = [[places[item.node] if field == "node" else _cell(getattr(item, field)) for field in fields]
             for item in items]  # fmt: skip
     return {"fields": list(fields), "rows": rows}

@@ -63,7 +63,8 @@ def what_if(
         settings: as resolved for the decode.
         width_threshold: another one, 0 to 1; None = as recorded.
         min_width: another one, at least 1; None = as recorded.
-        uniforms: other random numbers in [0, 1), by the place of their trial in ``iteration.trials``.
+        uniforms: other random numbers in [0, 1), by the place of their trial in ``iteration.trials``; of a block, those
+            of the beginnings that end with the draft of the trial.
 
     Raises:
         ValueError: an argument is out of its range, or there is no such trial.
@@ -76,9 +77,10 @@ def what_if(
     _check(threshold, least, given, len(iteration.trials))
     nodes = {node.id: node for node in iteration.nodes}
     layers: list[WhatIfLayer] = []
+    together = _together(iteration, given)
     for layer in [] if any(trial.joint for trial in iteration.trials) else iteration.layers:
         width = layer.width if layer.kind == "bonus" else _width(iteration, layer, settings, threshold, least)
-        found, stop = _tried(iteration, layer, width, nodes, given, settings.replacement)
+        found, stop = _tried(iteration, layer, width, nodes, given, settings.replacement, together)
         layers.append(found)
         if stop is not None:
             return WhatIf(tuple(layers), stop)
@@ -97,6 +99,17 @@ def _check(threshold: float, least: int, uniforms: Mapping[int, float], trials: 
             raise ValueError(f"the uniform of trial {at} is {uniform!r}; allowed are numbers from 0 to below 1")
 
 
+def _together(iteration: Iteration, uniforms: Mapping[int, float]) -> int | None:
+    """How many drafts of a block are accepted together; None where a beginning has no random number, or no block is."""
+    for at, one in reversed(list(enumerate(iteration.beginnings))):
+        uniform = uniforms.get(at, one.uniform)
+        if uniform is None:
+            return None
+        if uniform < one.acceptance:
+            return at + 1
+    return 0 if iteration.beginnings else None
+
+
 def _width(iteration: Iteration, layer: Layer, settings: ResolvedSettings, threshold: float, least: int) -> int:
     draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
     chances = chances_of(layer, settings, draws)
@@ -112,6 +125,7 @@ def _tried(
     nodes: dict[int, Node],
     uniforms: dict[int, float],
     replacement: bool,
+    together: int | None,
 ) -> tuple[WhatIfLayer, Stop | None]:
     """Walk the drafts of a layer. With replacement c and S follow from how many were rejected in a row."""
     trials = [(at, trial) for at, trial in enumerate(iteration.trials) if trial.layer == layer.layer]
@@ -126,6 +140,11 @@ def _tried(
             verdict = "unneeded"
         elif nodes[trial.node].parent not in layer.alive:
             verdict = "orphaned"
+        elif iteration.beginnings:
+            if together is None:
+                stop = "uniform"
+                break
+            verdict = "accepted" if layer.layer <= together else "rejected"
         else:
             uniform = uniforms.get(at, trial.uniform)
             if uniform is None:

@@ -14,7 +14,7 @@ from importlib import resources
 from typing import Any
 
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.records import Draw, JointSums, Layer, Node, Trial
+from dsbd.tracing.records import Beginning, Draw, JointSums, Layer, Node, Trial
 from visualize.words.plurals import plural_category
 
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -44,10 +44,12 @@ class Words:
         """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers`` or ``beams``, with the right noun form."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
-    def trial(self, trial: Trial, *, width: int) -> str:
-        """Say the verdict of one trial with its arithmetic."""
+    def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:
+        """Say the verdict of one trial with its arithmetic. ``together``: of a block, how many drafts are accepted."""
         if trial.joint is not None:
             return self._joint(trial, trial.joint)
+        if together is not None:
+            return self(f"trial.{trial.verdict}_block", drafts=self.counted("drafts", together))
         if trial.verdict == "orphaned":
             return self("trial.orphaned")
         if trial.verdict == "unneeded":
@@ -85,6 +87,20 @@ class Words:
             if math.isclose(formula, trial.residual_prob, rel_tol=1e-6, abs_tol=1e-9):
                 return self("trial.residual", c=number(trial.c), S=number(trial.S), **shown)
         return self("trial.ratio", **shown)
+
+    def beginning(self, one: Beginning) -> str:
+        """Say whether a beginning of a block is accepted, with its arithmetic."""
+        uniform = one.uniform or 0.0
+        verdict = "accepted" if uniform < one.acceptance else "rejected"
+        u, chance = tell_apart(uniform, one.acceptance)
+        if one.rest is None:
+            return self(f"block.{verdict}_whole", u=u, chance=chance)
+        return self(f"block.{verdict}", u=u, chance=chance, p=number(one.probability), s=number(one.rest))
+
+    def prefix(self, one: Beginning, before: float, node: Node) -> str:
+        """Say where the p of a beginning comes from; ``before`` is the p of the beginning one draft shorter."""
+        known = {"target": number(node.target_prob or 0.0), "draft": number(node.draft_prob or 0.0)}
+        return self("block.prefix", before=number(before), p=number(one.probability), **known)
 
     def draw(self, draw: Draw) -> str:
         """Say how one beam was drawn from the target's law."""

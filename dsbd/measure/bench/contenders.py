@@ -141,7 +141,9 @@ def swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -
     for combination in product(*(given[name] for name in several)):
         place = dict(zip(several, combination, strict=True))
         chosen = {name: listed[0] for name, listed in given.items()} | place
-        label = " ".join([method, *([point] if point else []), *(f"{name}={value}" for name, value in place.items())])
+        label = " ".join(
+            [method, *([point] if point else []), *(f"{name}={value_text(value)}" for name, value in place.items())]
+        )
         found.append(Contender(label, method, _settings(own, fixed, chosen)))
     return found
 
@@ -167,6 +169,11 @@ def _require_free(point: str, values: Mapping[str, Sequence[Any]]) -> None:
     for name in POINTS[point]:
         if name in values:
             raise SettingsError(f"point {point!r} fixes {name}; leave out the point or the flag")
+
+
+def value_text(value: Any) -> str:
+    """Return a setting's value as a bench's flags take it: without a comma, which separates values."""
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def setting_names() -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 from dsbd.depth import expected_layers
 from dsbd.measure.bench.records import ContenderSummary, Forwards, Limits, ModelCosts
+from dsbd.methods import resolve
+from dsbd.settings import DecodingSettings
 
 
 def layers_at_depth(continuation: float, depth: float) -> float:
@@ -66,7 +68,7 @@ def limits_of(row: ContenderSummary, speed_up: float | None, forwards: Forwards 
 
 def _with_drafting(limits: Limits, row: ContenderSummary, draft: ModelCosts) -> Limits:
     """Add the figures that only a drafting method has."""
-    forward = forward_of(draft, int(row.settings.draft_width))
+    forward = forward_of(draft, _draft_slots(row.settings))
     share = forward / limits.beams_forward_milliseconds
     expected = None
     if row.acceptance is not None and row.acceptance.beta is not None:
@@ -80,6 +82,14 @@ def _with_drafting(limits: Limits, row: ContenderSummary, draft: ModelCosts) -> 
         speed_up_limit=limit,
         algorithm=None if limits.speed_up is None else limits.speed_up / limit,
     )
+
+
+def _draft_slots(settings: DecodingSettings) -> float:
+    """Return the mean number of tokens that a forward of the draft model takes."""
+    if settings.method != "specinfer":
+        return int(settings.draft_width)
+    fed = (1, *resolve(settings).layer_slots[:-1])
+    return sum(fed) / len(fed)
 
 
 def _floor(model: ModelCosts, slots: float) -> float:

@@ -25,7 +25,8 @@ def test_every_decision_of_a_true_trace_follows_in_the_browser(modules, name):
     reports = modules.run(RECHECK, scene_json(build_scene(trace)))
     assert [report["failure"] for report in reports] == [None] * len(trace.iterations)
     for report, iteration in zip(reports, trace.iterations, strict=True):
-        assert report["checks"] == len(iteration.trials) + len(iteration.draws) + 3 * len(iteration.layers)
+        decided = (*iteration.trials, *iteration.draws, *iteration.beginnings)
+        assert report["checks"] == len(decided) + 3 * len(iteration.layers)
 
 
 @pytest.mark.parametrize(("name", "field"), [("ruled", "width"), ("chance", "width"), ("chance", "width_uniform")])

@@ -44,7 +44,7 @@ def assert_same_sentences(modules, name, language):
                     words.width(layer, given.settings)]),
                 facts: iteration.facts.map((facts, at) => facts.map((fact) => [words.title(iteration, fact),
                     words.verdict(iteration, fact),
-                    fact.trial ? words.residual(fact.trial, iteration.nodes[at]) : ""]))};
+                    words.detail(iteration, fact, iteration.nodes[at])]))};
         });""",
         scene_json(scene),
     )  # fmt: skip

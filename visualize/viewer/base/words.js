@@ -59,9 +59,10 @@ export class Words {
     return this.say(layer.kind === "bonus" ? "layer.bonus" : "layer.title", {layer: layer.layer});
   }
 
-  /* The verdict of one trial with its arithmetic. */
-  trial(trial, width) {
+  /* The verdict of one trial with its arithmetic; together: of a block, how many drafts are accepted. */
+  trial(trial, width, together = null) {
     if (trial.joint) return this.joint(trial);
+    if (together !== null) return this.say(`trial.${trial.verdict}_block`, {drafts: this.counted("drafts", together)});
     if (trial.verdict === "orphaned") return this.say("trial.orphaned");
     if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
     if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
@@ -96,6 +97,26 @@ export class Words {
       }
     }
     return this.say("trial.ratio", shown);
+  }
+
+  /* Whether a beginning of a block is accepted, with its arithmetic. */
+  beginning({probability, rest, acceptance, uniform}) {
+    const verdict = uniform < acceptance ? "accepted" : "rejected";
+    const [u, chance] = tellApart(uniform, acceptance);
+    if (rest === null) return this.say(`block.${verdict}_whole`, {u, chance});
+    return this.say(`block.${verdict}`, {u, chance, p: number(probability), s: number(rest)});
+  }
+
+  /* The arithmetic behind what a trial or a beginning decided. */
+  detail(iteration, {trial, block, place}, node) {
+    if (trial) return this.residual(trial, node);
+    if (!block) return "";
+    return this.say("block.prefix", {
+      before: number(place ? iteration.beginnings[place - 1].probability : 1),
+      target: number(node.target_prob ?? 0),
+      draft: number(node.draft_prob ?? 0),
+      p: number(block.probability),
+    });
   }
 
   /* How one beam was drawn from the target's law. */
@@ -142,15 +163,17 @@ export class Words {
   }
 
   /* "draft 2 of 5" */
-  title(iteration, {trial, draw}) {
+  title(iteration, {trial, draw, block, place}) {
+    if (block) return this.say("block.title", {drafts: this.counted("drafts", place + 1)});
     const [kind, item, items] = trial ? ["trial", trial, iteration.trials] : ["draw", draw, iteration.draws];
     const peers = items.filter((other) => other.layer === item.layer);
     return this.say(`${kind}.title`, {order: (trial ? trial.order : peers.indexOf(draw)) + 1, count: peers.length});
   }
 
-  /* What a trial or a draw decided. */
-  verdict(iteration, fact) {
-    return fact.trial ? this.trial(fact.trial, iteration.layer(fact.trial.layer)?.width) : this.drawn(fact.draw);
+  /* What a trial, a draw or the test of a beginning decided. */
+  verdict(iteration, {trial, draw, block}) {
+    if (block) return this.beginning(block);
+    return trial ? this.trial(trial, iteration.layer(trial.layer)?.width, iteration.together()) : this.drawn(draw);
   }
 
   /* The sentence of one step. */
@@ -161,7 +184,8 @@ export class Words {
       case "draft": {
         const [drafts, nodes, cover] = about;
         const none = settings.method === "mjgd" ? "step.draft_search" : "step.draft_nodes";
-        const key = !drafts ? none : cover ? "step.draft_cover" : "step.draft";
+        const joint = !drafts ? none : cover ? "step.draft_cover" : "step.draft";
+        const key = settings.branching ? "step.draft_tree" : joint;
         const counted = {drafts: this.counted("drafts", drafts), nodes: this.counted("nodes", nodes)};
         return this.say(key, {layer, ...counted, cover: this.counted("cover", cover)});
       }
@@ -170,7 +194,11 @@ export class Words {
           nodes: this.counted("nodes", about[0]),
         });
       case "width":
-        return this.say("step.width", {layer, reason: this.width(iteration.layer(layer), settings)[0]});
+        return this.say(about[0] ? "step.width_ignored" : "step.width", {
+          layer,
+          reason: this.width(iteration.layer(layer), settings)[0],
+          nodes: this.counted("nodes", about[0] ?? 0),
+        });
       case "layer":
         return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer))}));
       case "commit":

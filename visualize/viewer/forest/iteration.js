@@ -4,6 +4,7 @@
 import {records} from "../base/dom.js";
 
 export const YIELDED = ["accepted", "carried", "recovered", "fresh", "bonus"];
+const FACTS = {block: "beginnings", trial: "trials", draw: "draws"}; // where a step about a node has its record
 const VERIFYING = ["width", "trial", "draw", "layer"];
 
 export class Iteration {
@@ -17,6 +18,7 @@ export class Iteration {
     this.nodes = records(packed.nodes).map(wholeNode);
     this.trials = records(packed.trials);
     this.draws = records(packed.draws);
+    this.beginnings = packed.beginnings ? records(packed.beginnings) : []; // scenes of 0.2 have none
     const pairs = records(packed.alternatives);
     this.layers = packed.layers.map((layer) => ({
       ...layer,
@@ -29,7 +31,7 @@ export class Iteration {
     this.slots = packed.slots;
     this.facts = this.nodes.map(() => []);
     this.steps.forEach((step, at) => {
-      if (isFact(step)) this.facts[step.focus].push({step: at, ...this.factOf(step)});
+      if (FACTS[step.phase]) this.facts[step.focus].push({step: at, ...this.factOf(step)});
     });
   }
 
@@ -38,7 +40,13 @@ export class Iteration {
   }
 
   factOf(step) {
-    return step.phase === "trial" ? {trial: this.trials[step.about[0]]} : {draw: this.draws[step.about[0]]};
+    const [place] = step.about;
+    return {[step.phase]: this[FACTS[step.phase]][place], place};
+  }
+
+  /* How many drafts of a block are accepted together; null where there is no block. */
+  together() {
+    return this.beginnings.length ? this.trials.filter((trial) => trial.verdict === "accepted").length : null;
   }
 
   /* The look of every node at a step; undefined for nodes that are not there yet. */
@@ -50,7 +58,7 @@ export class Iteration {
     return looks;
   }
 
-  /* Runs of steps that belong together: draft, score, each layer, commit. */
+  /* Runs of steps that belong together: draft, score, block, each layer, commit. */
   phases() {
     const runs = [];
     this.steps.forEach(({phase, layer}, at) => {
@@ -83,8 +91,6 @@ export class Iteration {
     return {below, roots};
   }
 }
-
-const isFact = (step) => step.phase === "trial" || step.phase === "draw";
 
 /* Fields that can be told from another are sent as null. */
 function wholeNode(node) {

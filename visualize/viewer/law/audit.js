@@ -14,8 +14,13 @@ const close = (recorded, expected) =>
 export function recheck(iteration, settings) {
   let checks = 0;
   const Kind = settings.lossless === false ? JointWalk : Walk;
+  const block = settings.verification === "block" ? new Block(iteration) : null;
+  for (const [layer, place, follows] of block ? block.decisions() : []) {
+    checks++;
+    if (!follows) return {checks, failure: {layer, what: "trial", place}};
+  }
   for (const layer of iteration.layers) {
-    const walk = new Kind(iteration, layer, settings);
+    const walk = new Kind(iteration, layer, settings, block);
     for (const [what, place, follows, number = layer.layer] of walk.decisions()) {
       checks++;
       if (!follows) return {checks, failure: {layer: number, what, place}};
@@ -35,12 +40,73 @@ export function conclusion(reports, evidence) {
   return {checks: Math.max(checks, evidence.checks), failure: null, told: evidence.passed ? null : evidence.failure};
 }
 
+/* A chain under block verification: docs/algorithm.md, *Block verification*. */
+class Block {
+  constructor(iteration) {
+    this.iteration = iteration;
+    this.beginnings = iteration.beginnings;
+    this.longest = this.beginnings.findLastIndex(({uniform, acceptance}) => uniform !== null && uniform < acceptance);
+  }
+
+  /* One decision per beginning, as [layer, place of its last draft, follows]; one more where the chain is not whole. */
+  *decisions() {
+    const chain = this.iteration.nodes.flatMap((node, at) => (node.kind === "drafted" ? [at] : []));
+    for (const [at, one] of this.beginnings.entries()) {
+      yield [at + 1, one.node, one.node === chain[at] && this.chance(at, one) && this.uniform(at, one)];
+    }
+    const last = this.beginnings[this.beginnings.length - 1];
+    if (this.beginnings.length < chain.length) {
+      yield [1, chain[0], last !== undefined && this.iteration.nodes[last.node].target_prob === 0];
+    }
+  }
+
+  chance(at, {node, probability, rest, acceptance}) {
+    const {target_prob: target, draft_prob: draft} = this.iteration.nodes[node];
+    const before = at ? this.beginnings[at - 1].probability : 1;
+    if (!close(probability, draft > 0 ? Math.min(1, (before * (target ?? 0)) / draft) : 0)) return false;
+    if (at === this.beginnings.length - 1) return rest === null && close(acceptance, probability);
+    if (rest === null || !this.bounded(at, probability, rest)) return false;
+    return close(acceptance, rest > 0 ? rest / (rest + 1 - probability) : 0);
+  }
+
+  /* s lies between p P − Q of the next draft and what the chain of its layer leaves of it. */
+  bounded(at, probability, rest) {
+    const following = this.iteration.layer(at + 2);
+    const known = following?.kind === "draft";
+    const most = known ? probability * following.chain_S[1] : probability;
+    const next = this.iteration.nodes[this.beginnings[at + 1].node];
+    const least = probability * (next.target_prob ?? 0) - (next.draft_prob ?? 0);
+    if (known && probability === 1 && !close(rest, most)) return false;
+    return rest >= -TOLERANCE && rest <= most + TOLERANCE && least <= rest + TOLERANCE;
+  }
+
+  /* The longest beginning that is accepted is the last one that is tested. */
+  uniform(at, {uniform}) {
+    return at < this.longest ? uniform === null : uniform !== null && uniform >= 0 && uniform < 1;
+  }
+
+  verdict({layer, residual_prob, c, S, acceptance, uniform}) {
+    const bare = [residual_prob, c, S, acceptance, uniform].every((number) => number === null);
+    return bare ? (layer <= this.longest + 1 ? "accepted" : "rejected") : null;
+  }
+
+  /* c and S of max(P − Q / p, 0) after the accepted beginning. */
+  residual() {
+    const [p, s] =
+      this.longest < 0
+        ? [1, this.iteration.layers[0].chain_S[1]]
+        : [this.beginnings[this.longest].probability, this.beginnings[this.longest].rest];
+    return s > 0 ? [1 / p, s / p] : [0, 1];
+  }
+}
+
 class Walk {
-  constructor(iteration, layer, settings) {
+  constructor(iteration, layer, settings, block) {
     Object.assign(this, {
       iteration,
       layer,
       settings,
+      block,
       c: 0,
       S: 1,
       rejections: 0,
@@ -98,6 +164,7 @@ class Walk {
   chain() {
     const {chain_S, at_least} = this.layer;
     const drafts = at_least.length;
+    if (this.layer.kind === "draft" && this.trials.length !== drafts) return false;
     if (chain_S.length !== drafts + 1 || !close(chain_S[0], 1)) return false;
     const tails = tailsOf(alphasOf(chain_S));
     return tails.every((tail, at) => close(at_least[at], Math.min(tail, 1)));
@@ -112,8 +179,9 @@ class Walk {
     const rest = settings.replacement || ranks ? 1 : 1 - this.drafted;
     this.drafted += node.draft_prob;
     if (!close(trial.draft_prob * rest, ranks ? 1 : node.draft_prob)) return false;
-    const verdict = this.verdict(trial, node);
+    const verdict = this.block ? this.block.verdict(trial) : this.verdict(trial, node);
     if (verdict === "accepted") this.accept(trial, node);
+    else if (this.block) [this.c, this.S] = this.block.residual();
     else if (verdict === "rejected" || verdict === "orphaned") {
       if (!this.reject(trial, ranks || node.draft_prob <= 0 ? 1 : trial.draft_prob / node.draft_prob)) return false;
     }
@@ -123,7 +191,7 @@ class Walk {
   verdict(trial, node) {
     if (this.accepted.length === this.layer.width) return "unneeded";
     if (!this.adopt(trial)) return null;
-    if (!this.alive.has(node.parent)) return "orphaned";
+    if (!this.alive.has(node.parent)) return this.settings.branching ? null : "orphaned";
     const left = this.ranks ? Number((trial.residual_prob ?? 0) > 0) : this.residual(trial.node, node);
     if (!close(trial.residual_prob, left) || trial.acceptance === null || trial.uniform === null) return null;
     const certain = trial.acceptance === 1 && left / trial.draft_prob > 1 - TOLERANCE;

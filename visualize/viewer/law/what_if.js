@@ -14,15 +14,26 @@ export function whatIf(iteration, settings, changes) {
   };
   const layers = [];
   const isJoint = iteration.trials.some((trial) => trial.joint); // without random numbers
+  const together = longest(iteration, changes.uniforms ?? {});
   for (const layer of isJoint ? [] : iteration.layers) {
-    const found = tried(iteration, layer, asked, changes.uniforms ?? {});
+    const found = tried(iteration, layer, asked, changes.uniforms ?? {}, together);
     layers.push(found);
     if (found.stop) return {layers, stop: {layer: layer.layer, reason: found.stop}};
   }
   return {layers, stop: null};
 }
 
-function tried(iteration, layer, settings, uniforms) {
+/* How many drafts of a block are accepted together; null where a beginning has no random number, or no block is. */
+function longest({beginnings}, uniforms) {
+  for (let at = beginnings.length - 1; at >= 0; at--) {
+    const uniform = uniforms[at] ?? beginnings[at].uniform;
+    if (uniform === null) return null;
+    if (uniform < beginnings[at].acceptance) return at + 1;
+  }
+  return beginnings.length ? 0 : null;
+}
+
+function tried(iteration, layer, settings, uniforms, together) {
   const trials = iteration.trials.map((trial, at) => [trial, at]).filter(([trial]) => trial.layer === layer.layer);
   const width =
     layer.kind === "bonus"
@@ -42,7 +53,13 @@ function tried(iteration, layer, settings, uniforms) {
     let acceptance = null;
     if (accepted.length === width) verdict = "unneeded";
     else if (!alive.has(node.parent)) verdict = "orphaned";
-    else {
+    else if (iteration.beginnings.length) {
+      if (together === null) {
+        stop = "uniform";
+        break;
+      }
+      verdict = layer.layer <= together ? "accepted" : "rejected";
+    } else {
       const uniform = uniforms[at] ?? trial.uniform;
       if (uniform === null) {
         stop = "uniform";

@@ -89,7 +89,7 @@ function factItem(viewer, node, fact) {
   if (fact.step === viewer.step) item.classList.add("dsbd-current");
   const range = gaugeOf(fact);
   if (range) item.append(gauge(range));
-  const detail = fact.trial ? words.residual(fact.trial, node) : "";
+  const detail = words.detail(now, fact, node);
   if (detail) item.append(make("p", {class: "dsbd-detail", text: detail}));
   const [before, after] = residuals(now, fact);
   if (before) item.append(make("p", {class: "dsbd-detail", text: say("residual.before", before)}));
@@ -97,11 +97,10 @@ function factItem(viewer, node, fact) {
   return item;
 }
 
-function gaugeOf({trial, draw}) {
+function gaugeOf({trial, draw, block}) {
   if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, state: draw.kind};
-  return trial.acceptance === null || trial.uniform === null
-    ? null
-    : {low: 0, high: trial.acceptance, u: trial.uniform, state: "accepted"};
+  const {acceptance, uniform} = block ?? trial;
+  return acceptance === null || uniform === null ? null : {low: 0, high: acceptance, u: uniform, state: "accepted"};
 }
 
 /* 0 to 1, the interval that decides, and the random number as a tick. */
@@ -116,7 +115,8 @@ export function gauge({low, high, u, state}) {
 }
 
 /* c and S before a trial, and as the next record of its layer found them. */
-function residuals(iteration, {trial, draw}) {
+function residuals(iteration, {trial, draw, block}) {
+  if (block) return [null, null];
   const told = (item) => (item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null);
   if (draw) return [told(draw), null];
   if (trial.c === null) return [null, null];

@@ -1,0 +1,102 @@
+"""What verification decided, layer by layer: the trials of the drafts, the draws, the beams that come out.
+
+*Source:* docs/algorithm.md, *One iteration* and *Block verification*.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from dsbd.law.beams import Beam, Node
+from dsbd.law.block import Beginning
+from dsbd.law.choices import DrawnPair
+from dsbd.law.laws import Floats, Law
+from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+from dsbd.law.width import Width
+
+
+class JointSums(NamedTuple):
+    """What a joint test compares at one token of the draft's best beam; nats.
+
+    The fields mean what those of ``dsbd.tracing.records.JointSums`` mean.
+    """
+
+    target: float
+    draft: float
+    threshold: float
+
+
+class TriedDraft(NamedTuple):
+    """One draft and its verdict. The fields mean what those of ``dsbd.tracing.records.Trial`` mean."""
+
+    node: Node
+    order: int
+    verdict: Verdict
+    draft_prob: float
+    residual_prob: float | None = None
+    c: float | None = None
+    S: float | None = None
+    acceptance: float | None = None
+    uniform: float | None = None
+    joint: JointSums | None = None
+
+
+class DrawnBeam(NamedTuple):
+    """One beam drawn from the target's law. The fields mean what those of ``dsbd.tracing.records.Draw`` mean."""
+
+    kind: DrawKind
+    node: Node
+    landed: bool
+    target_prob: float
+    draft_prob: float
+    c: float
+    S: float
+    drawn: DrawnPair
+
+
+@dataclass(frozen=True)
+class VerifiedLayer:
+    """What one layer decided."""
+
+    alive: list[Beam]
+    """The beams that the layer extends, in the order of ``law``."""
+    law: Law
+    draft_probs: Floats  # Q at the pairs of ``law``; zeros in a bonus layer
+    width: Width | None
+    """None in a bonus layer of the largest width."""
+    trials: list[TriedDraft]
+    draws: list[DrawnBeam]
+    beams: list[Beam]
+    """The beams that the layer yielded, finished ones included."""
+    living: list[Beam]
+    """The beams that did not finish. The next layer extends them."""
+    outcome: Outcome
+    beginnings: tuple[Beginning, ...] = ()
+    """Of block verification, which decides all layers together: in the first layer, the beginnings of the chain."""
+
+    @property
+    def continues(self) -> bool:
+        """True where verification goes on below this layer.
+
+        >>> from dsbd.law import toy
+        >>> from dsbd.law.choices import Uniforms
+        >>> from dsbd.law.verify import verify
+        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
+        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
+        >>> [(layer.outcome, layer.continues) for layer in layers]
+        [('landed', True), ('bonus', False)]
+        """
+        return self.outcome in ("passed", "landed")
+
+    @property
+    def is_bonus(self) -> bool:
+        """True for a layer that was drawn from the target's law alone.
+
+        >>> from dsbd.law import toy
+        >>> from dsbd.law.choices import Uniforms
+        >>> from dsbd.law.verify import verify
+        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
+        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
+        >>> [layer.is_bonus for layer in layers]
+        [False, True]
+        """
+        return bool(self.draws) and self.draws[0].kind == "bonus"

@@ -1,0 +1,93 @@
+"""A chain under block verification, decided again: p, s and the chance of every beginning, and which one is accepted.
+
+*Source:* docs/algorithm.md, *Block verification*.
+"""
+
+from collections.abc import Sequence
+
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.checks import Checks
+from dsbd.tracing.records import Beginning, Iteration, Node, Trial
+
+
+class BlockAudit:
+    """The chain of one iteration.
+
+    Args:
+        checks: where the audit stands.
+        settings: of the decode.
+        iteration: the chain's.
+    """
+
+    def __init__(self, checks: Checks, settings: ResolvedSettings, iteration: Iteration) -> None:
+        self.checks, self.iteration, self.beginnings = checks, iteration, iteration.beginnings
+        self.is_block = settings.verification == "block"
+        self.accepted = 0
+        """How many drafts are accepted together."""
+
+    def run(self) -> None:
+        """Decide it again."""
+        chain = [node for node in self.iteration.nodes if node.kind == "drafted"] if self.is_block else []
+        self.checks.at_most("number of beginnings", len(self.beginnings), len(chain))
+        if not chain:
+            return
+        tried = chain[: len(self.beginnings)]
+        self.checks.same("beginnings", [one.node for one in self.beginnings], [node.id for node in tried])
+        if len(tried) < len(chain):  # only what cannot be accepted ends the block before its last draft
+            self.checks.same("P of the last draft of the block", tried[-1].target_prob if tried else None, 0.0)
+        before = 1.0
+        for place, (one, node) in enumerate(zip(self.beginnings, tried, strict=True)):
+            self._chance(one, node, before, tried[place + 1 :])
+            before = one.probability
+        self.accepted = self._longest()
+
+    def verdict(self, trial: Trial, name: str) -> str:
+        """The verdict of a draft; its numbers stand with its beginning."""
+        numbers = (trial.residual_prob, trial.c, trial.S, trial.acceptance, trial.uniform)
+        self.checks.same(f"numbers of the {name}", numbers, (None,) * len(numbers))
+        return "accepted" if trial.layer <= self.accepted else "rejected"
+
+    def residual(self) -> tuple[float, float]:
+        """c and S of the residual after the accepted beginning: max(P - Q / p, 0) and its sum."""
+        if self.accepted == 0:
+            S = self.iteration.layers[0].chain_S[1]
+            return (1.0, S) if S > 0 else (0.0, 1.0)
+        last = self.beginnings[self.accepted - 1]
+        return (1.0 / last.probability, last.rest / last.probability) if last.rest else (0.0, 1.0)
+
+    def _chance(self, one: Beginning, node: Node, before: float, below: Sequence[Node]) -> None:
+        """p, s and the chance of one beginning."""
+        checks, name = self.checks, f"beginning up to node {node.id}"
+        target, draft = node.target_prob or 0.0, node.draft_prob or 0.0
+        probability = min(1.0, before * target / draft) if draft > 0 else 0.0
+        checks.close(f"p, {name}", one.probability, probability)
+        if not below:
+            checks.same(f"s, {name}", one.rest, None)
+            checks.close(f"chance, {name}", one.acceptance, one.probability)
+            return
+        rest = one.rest if one.rest is not None else -1.0
+        checks.at_most(f"0 to s, {name}", 0.0, rest)
+        following = self.iteration.layers[node.layer] if node.layer < len(self.iteration.layers) else None
+        most = one.probability
+        if following is not None and following.kind == "draft":
+            most *= following.chain_S[1]
+            if one.probability == 1.0:
+                checks.close(f"s, {name}", rest, most)
+        checks.at_most(f"s, {name}", rest, most)
+        least = one.probability * (below[0].target_prob or 0.0) - (below[0].draft_prob or 0.0)
+        checks.at_most(f"p P - Q of the next draft, {name}", least, rest)
+        chance = rest / (rest + 1.0 - one.probability) if rest > 0 else 0.0
+        checks.close(f"chance, {name}", one.acceptance, chance)
+
+    def _longest(self) -> int:
+        """The length of the longest accepted beginning; shorter ones have no random number."""
+        for place in reversed(range(len(self.beginnings))):
+            one = self.beginnings[place]
+            name = f"beginning up to node {one.node}"
+            if one.uniform is None or not 0.0 <= one.uniform < 1.0:
+                self.checks.broken(f"uniform, {name}, is {one.uniform}, but a number from 0 to below 1 follows")
+            if one.uniform < one.acceptance:
+                shorter = [other.uniform for other in self.beginnings[:place]]
+                self.checks.same("uniforms of shorter beginnings", shorter, [None] * place)
+                return place + 1
+        return 0
