@@ -25,6 +25,7 @@ GRIDS: dict[str, dict[str, dict[str, tuple[Any, ...]]]] = {
         },
         "beam_sampling": {"num_beams": (1, 2, 3, 4, 5)},
         "speculative": {"draft_depth": (2, 3, 4)},
+        "specinfer": {},
         "sampling": {},
     },
     "paper-small": {
@@ -37,6 +38,7 @@ GRIDS: dict[str, dict[str, dict[str, tuple[Any, ...]]]] = {
         },
         "beam_sampling": {"num_beams": (1, 2, 3, 4, 5)},
         "speculative": {"draft_depth": (3,)},
+        "specinfer": {},
         "sampling": {},
     },
 }

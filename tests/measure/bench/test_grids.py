@@ -28,6 +28,9 @@ def test_the_papers_grid_by_hand():
     assert {(width, least) for _, width, least, _, _ in missing} == {(2, 2), (2, 3), (3, 3)}
     assert [key for key in missing if key[1] == key[2] and key[3] == 0.7] == []  # a fixed width stands there once
     assert len(found) == 156
+    methods = [one.method for one in grid_contenders("paper", {})]
+    counts = {"dsbd": 156, "beam_sampling": 5, "speculative": 3, "specinfer": 1, "sampling": 1}
+    assert {name: methods.count(name) for name in methods} == counts
 
 
 @pytest.mark.parametrize("name", GRIDS)
