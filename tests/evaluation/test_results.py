@@ -199,7 +199,7 @@ def test_serving_names_have_their_definitions():
         ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"max_new_tokens": 200}, "leaves no room"),
     ],
-    ids=str,
+    ids=range(13),
 )
 def test_bad_values_are_named_before_a_folder_is_made(tmp_path, changes, named):
     asked = {"tasks": [Quiz()], "methods": ["sampling"]} | changes
