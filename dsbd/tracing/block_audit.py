@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
-from dsbd.tracing.records import Beginning, Iteration, Node, Trial
+from dsbd.tracing.records import Beginning, Iteration, Layer, Node, Trial
 
 
 class BlockAudit:
@@ -49,11 +49,11 @@ class BlockAudit:
 
     def residual(self) -> tuple[float, float]:
         """c and S of the residual after the accepted beginning: max(P - Q / p, 0) and its sum."""
-        if self.accepted == 0:
-            S = self.iteration.layers[0].chain_S[1]
-            return (1.0, S) if S > 0 else (0.0, 1.0)
-        last = self.beginnings[self.accepted - 1]
-        return (1.0 / last.probability, last.rest / last.probability) if last.rest else (0.0, 1.0)
+        probability, rest = 1.0, _rest_after_one(self.iteration.layers[0])
+        if self.accepted > 0:
+            last = self.beginnings[self.accepted - 1]
+            probability, rest = last.probability, last.rest or 0.0
+        return (1.0 / probability, rest / probability) if probability > 0 and rest > 0 else (0.0, 1.0)
 
     def _chance(self, one: Beginning, node: Node, before: float, below: Sequence[Node]) -> None:
         """p, s and the chance of one beginning."""
@@ -70,13 +70,13 @@ class BlockAudit:
         following = self.iteration.layers[node.layer] if node.layer < len(self.iteration.layers) else None
         most = one.probability
         if following is not None and following.kind == "draft":
-            most *= following.chain_S[1]
+            most *= _rest_after_one(following)
             if one.probability == 1.0:
                 checks.close(f"s, {name}", rest, most)
         checks.at_most(f"s, {name}", rest, most)
         least = one.probability * (below[0].target_prob or 0.0) - (below[0].draft_prob or 0.0)
         checks.at_most(f"p P - Q of the next draft, {name}", least, rest)
-        chance = rest / (rest + 1.0 - one.probability) if rest > 0 else 0.0
+        chance = rest / max(rest + 1.0 - one.probability, rest) if rest > 0 else 0.0
         checks.close(f"chance, {name}", one.acceptance, chance)
 
     def _longest(self) -> int:
@@ -91,3 +91,8 @@ class BlockAudit:
                 self.checks.same("uniforms of shorter beginnings", shorter, [None] * place)
                 return place + 1
         return 0
+
+
+def _rest_after_one(layer: Layer) -> float:
+    """The sum of max(P - Q, 0) of a draft layer, as its chain holds it."""
+    return layer.chain_S[1] if len(layer.chain_S) > 1 else 0.0

@@ -59,8 +59,12 @@ def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
 
 def check_consistency(trace: "Trace") -> None:
     """Raises: TraceError, which names the first place that does not hang together."""
-    known = {ROOT}
+    known, branching = {ROOT}, trace.settings.branching
     for iteration in trace.iterations:
+        if branching is not None and iteration.draft_depth > len(branching):
+            _damaged(
+                f"iteration {iteration.index} drafts {iteration.draft_depth} layers, but branching has {len(branching)}"
+            )
         _check_iteration(iteration, known)
     if trace.result is not None:
         _check_result(trace.result, known)
@@ -105,8 +109,8 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
     for number, layer in enumerate(iteration.layers, 1):
         _check_layer(layer, number, where, known)
     for beginning in iteration.beginnings:
-        if beginning.node not in depth:
-            _damaged(f"{where}: a beginning ends in node {beginning.node}, which is not in it")
+        if depth.get(beginning.node, 0) == 0:
+            _damaged(f"{where}: a beginning ends in node {beginning.node}, which is no node of its forest")
     _require(known, (beam.node for beam in iteration.output_beams), where)
     _require(known, iteration.kept.nodes, where)
 

@@ -74,7 +74,7 @@ def _setting(name: str) -> Callable[[Data], Any]:
 
 def _first(data: Data, kind: str, which: Callable[[Data], bool] = lambda item: True) -> Data:
     """The first node, trial, draw or layer of a kind; an empty one, which no trace holds, where there is none."""
-    items = (item for iteration in data["iterations"] for item in iteration[kind] if which(item))
+    items = (item for iteration in data["iterations"] for item in iteration.get(kind, []) if which(item))
     return next(items, {})
 
 
@@ -123,13 +123,11 @@ def _shift_distribution(data: Data) -> Any:
 
 def _sums(name: str) -> Callable[[Data], Any]:
     """Change one number of the first joint test."""
-    return _field(
-        "trials", "joint", lambda sums: sums | {name: sums[name] + 1e-3}, lambda trial: trial["joint"] is not None
-    )
+    return _field("trials", "joint", lambda sums: sums | {name: sums[name] + 1e-3}, lambda trial: "joint" in trial)
 
 
 def _joint_verdict(verdict: str, other: str) -> Callable[[Data], Any]:
-    return _field("trials", "verdict", lambda _: other, lambda trial: trial["joint"] and trial["verdict"] == verdict)
+    return _field("trials", "verdict", lambda _: other, lambda trial: "joint" in trial and trial["verdict"] == verdict)
 
 
 def _scaled(value: float | None) -> float | None:
@@ -162,11 +160,11 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
     "score of the result": lambda data: data["result"]["beams"][0].update(score=-1e-3),
     "tokens of the result": lambda data: data["result"]["token_ids"].append(1),
     **{f"joint sum, {name}": _sums(name) for name in ("target", "draft", "threshold")},
-    "joint sums are gone": _field("trials", "joint", lambda _: None, lambda trial: trial["joint"] is not None),
+    "joint sums are gone": _field("trials", "joint", lambda _: None, lambda trial: "joint" in trial),
     "joint verdict, accepted": _joint_verdict("accepted", "carried"),
     "joint verdict, carried": _joint_verdict("carried", "accepted"),
     "joint verdict, rejected": _joint_verdict("rejected", "carried"),
-    "joint acceptance": _field("trials", "acceptance", lambda one: one * 0.99, lambda trial: bool(trial["joint"])),
+    "joint acceptance": _field("trials", "acceptance", lambda one: one * 0.99, lambda trial: "joint" in trial),
     "likeliest pair": lambda data: data["iterations"][0]["layers"][0]["alternatives"][0].update(target_prob=1.01),
     "seed beside the settings": lambda data: data.update(seed=data["seed"] + 1),
     **{

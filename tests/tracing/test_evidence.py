@@ -1,5 +1,6 @@
 """What a trace proves: an altered one does not follow, or the audit says that only the digest seals the field."""
 
+import copy
 from dataclasses import fields
 
 import pytest
@@ -172,3 +173,27 @@ def test_a_resealed_copy_follows():
     """Catches alterations that fail because of how they are made."""
     for trace in TRACES.values():
         assert dsbd.verify_trace(resealed(trace.to_dict())).passed
+
+
+def test_a_block_that_cannot_be_is_refused_without_a_traceback():
+    """Catches a division by a p of 0, or a chain that is read beyond its end."""
+    plain = TRACES["block.json.gz"].to_dict()
+    place = next(place for place, one in enumerate(plain["iterations"]) if len(one.get("beginnings", [])) > 1)
+
+    def altered(change) -> str | None:
+        data = copy.deepcopy(plain)
+        change(data["iterations"][place])
+        return dsbd.verify_trace(resealed(data)).failure
+
+    least = {"probability": 0.0, "rest": 1e-12, "acceptance": 1e-12, "uniform": 0.0}
+    for change in (
+        lambda iteration: iteration["beginnings"].clear(),
+        lambda iteration: iteration["beginnings"].pop(),
+        lambda iteration: [one.update(least) for one in iteration["beginnings"]],
+        lambda iteration: [one.update(probability=1.0 + 1e-10, rest=1e-10) for one in iteration["beginnings"]],
+        lambda iteration: iteration["layers"][0].update(
+            draws_planned=0, chain_c=[0.0], chain_S=[1.0], acceptance_chain=[], accepted_distribution=[1.0]
+        ),
+        lambda iteration: [trial.update(verdict="orphaned") for trial in iteration["trials"]],
+    ):
+        assert altered(change) is not None

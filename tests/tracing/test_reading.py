@@ -150,6 +150,9 @@ def test_a_gzip_file_is_whole_and_not_a_bomb(content, message):
     assert peak < 3 * PAGE_LIMITS.unpacked_bytes
 
 
+BEGINNING = {"node": 1, "probability": 1.0, "rest": None, "acceptance": 1.0, "uniform": 0.5}
+
+
 def add_nodes(data: dict, count: int, chain: bool) -> None:
     iteration = data["iterations"][0]
     last, first = iteration["nodes"][-1], iteration["input_beams"][0]["node"]
@@ -180,6 +183,10 @@ def add_nodes(data: dict, count: int, chain: bool) -> None:
         (lambda data: data["result"]["stats"].update(seconds=[1]), "'seconds' is a list"),
         (lambda data: data["result"]["stats"].update(seconds="x"), "'seconds' is a str"),
         (lambda data: data["result"].update(beams=[]), "no hypotheses"),
+        (lambda data: data["settings"].update(branching=[1]), "branching has 1"),
+        (lambda data: data["settings"].update(branching=[1.5]), "branching"),
+        (lambda data: data["iterations"][0].update(beginnings=[{**BEGINNING, "node": 0}]), "no node of its forest"),
+        (lambda data: data["iterations"][0].update(beginnings=[BEGINNING] * 100), "at most 33 are"),
     ],
 )
 def test_what_a_trace_cannot_hold_is_refused(plain, change, message):

@@ -48,7 +48,7 @@ class Words:
         """Say the verdict of one trial with its arithmetic. ``together``: of a block, how many drafts are accepted."""
         if trial.joint is not None:
             return self._joint(trial, trial.joint)
-        if together is not None:
+        if together is not None and trial.verdict in ("accepted", "rejected"):
             return self(f"trial.{trial.verdict}_block", drafts=self.counted("drafts", together))
         if trial.verdict == "orphaned":
             return self("trial.orphaned")

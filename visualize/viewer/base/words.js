@@ -62,7 +62,9 @@ export class Words {
   /* The verdict of one trial with its arithmetic; together: of a block, how many drafts are accepted. */
   trial(trial, width, together = null) {
     if (trial.joint) return this.joint(trial);
-    if (together !== null) return this.say(`trial.${trial.verdict}_block`, {drafts: this.counted("drafts", together)});
+    if (together !== null && ["accepted", "rejected"].includes(trial.verdict)) {
+      return this.say(`trial.${trial.verdict}_block`, {drafts: this.counted("drafts", together)});
+    }
     if (trial.verdict === "orphaned") return this.say("trial.orphaned");
     if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
     if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
