@@ -34,10 +34,12 @@ class BlockAudit:
         tried = chain[: len(self.beginnings)]
         self.checks.same("beginnings", [one.node for one in self.beginnings], [node.id for node in tried])
         if len(tried) < len(chain):  # only what cannot be accepted ends the block before its last draft
-            self.checks.same("P of the last draft of the block", tried[-1].target_prob if tried else None, 0.0)
+            self.checks.same(
+                "P of the last draft of the block", [one.target_prob for one in self.beginnings[-1:]], [0.0]
+            )
         before = 1.0
         for place, (one, node) in enumerate(zip(self.beginnings, tried, strict=True)):
-            self._chance(one, node, before, tried[place + 1 :])
+            self._chance(one, node, before, list(zip(self.beginnings, tried, strict=True))[place + 1 :])
             before = one.probability
         self.accepted = self._longest()
 
@@ -55,10 +57,12 @@ class BlockAudit:
             probability, rest = last.probability, last.rest or 0.0
         return (1.0 / probability, rest / probability) if probability > 0 and rest > 0 else (0.0, 1.0)
 
-    def _chance(self, one: Beginning, node: Node, before: float, below: Sequence[Node]) -> None:
+    def _chance(self, one: Beginning, node: Node, before: float, below: Sequence[tuple[Beginning, Node]]) -> None:
         """p, s and the chance of one beginning."""
         checks, name = self.checks, f"beginning up to node {node.id}"
-        target, draft = node.target_prob or 0.0, node.draft_prob or 0.0
+        target, draft = one.target_prob, node.draft_prob or 0.0
+        if node.target_prob is not None:
+            checks.close(f"P, {name}", target, node.target_prob)
         probability = min(1.0, before * target / draft) if draft > 0 else 0.0
         checks.close(f"p, {name}", one.probability, probability)
         if not below:
@@ -74,7 +78,7 @@ class BlockAudit:
             if one.probability == 1.0:
                 checks.close(f"s, {name}", rest, most)
         checks.at_most(f"s, {name}", rest, most)
-        least = one.probability * (below[0].target_prob or 0.0) - (below[0].draft_prob or 0.0)
+        least = one.probability * below[0][0].target_prob - (below[0][1].draft_prob or 0.0)
         checks.at_most(f"p P - Q of the next draft, {name}", least, rest)
         chance = rest / max(rest + 1.0 - one.probability, rest) if rest > 0 else 0.0
         checks.close(f"chance, {name}", one.acceptance, chance)

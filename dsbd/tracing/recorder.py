@@ -151,7 +151,7 @@ class _IterationWriter:
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
             beginnings=[
-                Beginning(self.ids[one.node], one.probability, one.rest, one.acceptance, one.uniform)
+                Beginning(self.ids[one.node], one.target_prob, one.probability, one.rest, one.acceptance, one.uniform)
                 for one in self.beginnings.values()
             ],
         )
@@ -217,8 +217,6 @@ class _IterationWriter:
 
     def _target_prob(self, number: int, node: BeamNode) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
-        if node in self.beginnings:
-            return self.beginnings[node].target_prob
         if number > len(self.raw.layers):
             return None
         layer = self.raw.layers[number - 1]

@@ -104,7 +104,7 @@ class Node:
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
     """P: the target's joint law of the layer at this node; None if the layer was never reached and, in a forest drawn
-    per parent, if the parent was not alive. Block verification reaches all layers of its chain."""
+    per parent, if the parent was not alive."""
     draft_prob: Probability | None
     """Q: the draft's joint law of the layer at this node, or the law of its parent; None for drawn nodes."""
     bytes: str | None = Field(default=None, pattern=_HEX)
@@ -155,11 +155,13 @@ class Trial:
 class Beginning:
     """A beginning of the chain under block verification: its drafts are accepted together.
 
-    Of its last draft, P and Q are those of the node. *Source:* docs/algorithm.md, *Block verification*.
+    *Source:* docs/algorithm.md, *Block verification*.
     """
 
     node: int
-    """Its last draft."""
+    """Its last draft, whose Q is that of the node."""
+    target_prob: Probability
+    """P at its last draft, also where verification did not reach the layer."""
     probability: Probability
     """p = min(1, p of the beginning before * P / Q)."""
     rest: float | None

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dsbd.errors import TraceError
-from dsbd.settings import METHODS
+from dsbd.settings import LATER_FIELDS, METHODS
 from dsbd.tracing.trace import Trace, canonical_digest
 
 Data = dict[str, Any]
@@ -43,7 +43,7 @@ def _statistic(name: str) -> Callable[[Data], Any]:
 
 def _setting(name: str) -> Callable[[Data], Any]:
     def change(data: Data) -> Any:
-        value = data["settings"].get(name)
+        value = data["settings"].get(name, LATER_FIELDS.get(name))
         if name == "method":
             other: Any = next(method for method in METHODS if method != value)
         elif name == "forest":
@@ -140,6 +140,7 @@ ALTERATIONS: dict[str, Callable[[Data], Any]] = {
     "uniform outside its interval": _field("draws", "uniform", lambda _: 0.0, lambda draw: draw["cdf_low"] > 0),
     "uniform of a beginning": _other_beginning,
     "p of a beginning": _field("beginnings", "probability", lambda p: p * 0.999, lambda one: one["probability"] > 1e-2),
+    "P of a beginning": _field("beginnings", "target_prob", lambda P: P * 0.999, lambda one: one["target_prob"] > 1e-2),
     "s of a beginning": _field("beginnings", "rest", lambda s: s * 1.001, lambda one: (one["rest"] or 0) > 1e-2),
     "chance of a beginning": _field(
         "beginnings", "acceptance", lambda chance: chance * 0.999, lambda one: one["acceptance"] > 1e-2

@@ -150,7 +150,7 @@ def test_a_gzip_file_is_whole_and_not_a_bomb(content, message):
     assert peak < 3 * PAGE_LIMITS.unpacked_bytes
 
 
-BEGINNING = {"node": 1, "probability": 1.0, "rest": None, "acceptance": 1.0, "uniform": 0.5}
+BEGINNING = {"node": 1, "target_prob": 1.0, "probability": 1.0, "rest": None, "acceptance": 1.0, "uniform": 0.5}
 
 
 def add_nodes(data: dict, count: int, chain: bool) -> None:

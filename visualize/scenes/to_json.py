@@ -25,7 +25,7 @@ NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "e
         "completes")  # fmt: skip
 TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c", "S", "acceptance", "uniform",
          "joint")  # fmt: skip
-BEGINNING = ("node", "probability", "rest", "acceptance", "uniform")
+BEGINNING = ("node", "target_prob", "probability", "rest", "acceptance", "uniform")
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
 LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "width_uniform",

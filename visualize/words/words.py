@@ -99,7 +99,7 @@ class Words:
 
     def prefix(self, one: Beginning, before: float, node: Node) -> str:
         """Say where the p of a beginning comes from; ``before`` is the p of the beginning one draft shorter."""
-        known = {"target": number(node.target_prob or 0.0), "draft": number(node.draft_prob or 0.0)}
+        known = {"target": number(one.target_prob), "draft": number(node.draft_prob or 0.0)}
         return self("block.prefix", before=number(before), p=number(one.probability), **known)
 
     def draw(self, draw: Draw) -> str:

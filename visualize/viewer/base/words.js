@@ -115,7 +115,7 @@ export class Words {
     if (!block) return "";
     return this.say("block.prefix", {
       before: number(place ? iteration.beginnings[place - 1].probability : 1),
-      target: number(node.target_prob ?? 0),
+      target: number(block.target_prob),
       draft: number(node.draft_prob ?? 0),
       p: number(block.probability),
     });

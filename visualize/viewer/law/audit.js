@@ -56,14 +56,15 @@ class Block {
     }
     const last = this.beginnings[this.beginnings.length - 1];
     if (this.beginnings.length < chain.length) {
-      yield [1, chain[0], last !== undefined && this.iteration.nodes[last.node].target_prob === 0];
+      yield [1, chain[0], last?.target_prob === 0];
     }
   }
 
-  chance(at, {node, probability, rest, acceptance}) {
-    const {target_prob: target, draft_prob: draft} = this.iteration.nodes[node];
+  chance(at, {node, target_prob: target, probability, rest, acceptance}) {
+    const {target_prob: known, draft_prob: draft} = this.iteration.nodes[node];
+    if (known !== null && !close(target, known)) return false;
     const before = at ? this.beginnings[at - 1].probability : 1;
-    if (!close(probability, draft > 0 ? Math.min(1, (before * (target ?? 0)) / draft) : 0)) return false;
+    if (!close(probability, draft > 0 ? Math.min(1, (before * target) / draft) : 0)) return false;
     if (at === this.beginnings.length - 1) return rest === null && close(acceptance, probability);
     if (rest === null || !this.bounded(at, probability, rest)) return false;
     return close(acceptance, rest > 0 ? rest / (rest + 1 - probability) : 0);
@@ -74,8 +75,8 @@ class Block {
     const following = this.iteration.layer(at + 2);
     const known = following?.kind === "draft";
     const most = known ? probability * following.chain_S[1] : probability;
-    const next = this.iteration.nodes[this.beginnings[at + 1].node];
-    const least = probability * (next.target_prob ?? 0) - (next.draft_prob ?? 0);
+    const next = this.beginnings[at + 1];
+    const least = probability * next.target_prob - (this.iteration.nodes[next.node].draft_prob ?? 0);
     if (known && probability === 1 && !close(rest, most)) return false;
     return rest >= -TOLERANCE && rest <= most + TOLERANCE && least <= rest + TOLERANCE;
   }
