@@ -16,6 +16,11 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
              "--disable-sync", "--no-first-run"]  # fmt: skip
 
 
+def pytest_make_parametrize_id(val, argname) -> str | None:
+    """Name bytes by their argument: packed ones hold the time, and then two test processes find different tests."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(items) -> None:
     """Give every test that opens a browser the marker ``browser``."""
     for item in items:
