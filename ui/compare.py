@@ -1,4 +1,4 @@
-"""Handlers of the Compare tab."""
+"""Handlers of the Race tab."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -93,7 +93,7 @@ def going(progress: Progress) -> Frame:
 
 
 def shared_settings(values: Sequence[Any], max_new_tokens: Any) -> DecodingSettings:
-    """The settings of the Decode tab, every field of it: each method reads its own. Raises: SettingsError."""
+    """The settings of the Play tab, every field of it: each method reads its own. Raises: SettingsError."""
     given = {field.name: plain_value(field, value) for field, value in zip(FIELDS, values, strict=True)}
     return DecodingSettings(**{**given, "max_new_tokens": max_new_tokens})
 

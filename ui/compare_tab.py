@@ -1,4 +1,4 @@
-"""The Compare tab: its parts and how they are wired."""
+"""The Race tab: its parts and how they are wired."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,19 +7,20 @@ import gradio as gr
 
 from . import compare as handlers
 from .components import chart_list, markup, problem_line
-from .decode_tab import ON_GPU, PRIVATE, Form, place_shown_on, session_of
 from .engine import Engine
 from .examples import examples_for
 from .form import method_choices
+from .play_tab import Form
+from .wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 
 START = ["dsbd", "beam_sampling", "speculative"]
 HINT = (
-    "Each method decodes the same prompt with the settings of the Decode tab. After a warm-up the methods take turns, "
+    "Each method decodes the same prompt with the settings of the Play tab. After a warm-up the methods take turns, "
     "so that a slow minute of the machine hits all of them; seeds count up from run to run."
 )
 
 
-def build_compare_tab(engine: Engine, form: Form) -> None:
+def build_race_tab(engine: Engine, form: Form) -> None:
     """The whole tab."""
     first = next(iter(examples_for(engine.pair.target.id).values()))
     most_runs, most_tokens = engine.limits.max_compared_runs, engine.limits.max_new_tokens

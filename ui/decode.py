@@ -1,4 +1,4 @@
-"""Handlers of the Decode tab: plain functions from values to what the page shows next."""
+"""Handlers of the Play tab: plain functions from values to what the page shows next."""
 
 import logging
 import time

@@ -1,4 +1,4 @@
-"""The page: a masthead and three tabs."""
+"""The page: a masthead and its tabs."""
 
 import inspect
 import os
@@ -6,10 +6,10 @@ from typing import Any
 
 import gradio as gr
 
-from .compare_tab import build_compare_tab
+from .compare_tab import build_race_tab
 from .components import markup
-from .decode_tab import build_decode_tab
 from .engine import Engine
+from .play_tab import build_play_tab
 from .serving import read
 
 TITLE = "DSBD: speculative beams, made visible"
@@ -54,10 +54,10 @@ def build_page(engine: Engine) -> gr.Blocks:
     ) as page:
         gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")
         with gr.Tabs(elem_id="tabs"):
-            with gr.Tab("Decode", id="decode"):
-                form = build_decode_tab(engine)
-            with gr.Tab("Compare", id="compare"):
-                build_compare_tab(engine, form)
+            with gr.Tab("Play", id="play"):
+                form = build_play_tab(engine)
+            with gr.Tab("Race", id="race"):
+                build_race_tab(engine, form)
             with gr.Tab("About", id="about"):
                 markup(read("about.html"), elem_id="about")
     # Without api_open=False, POST /gradio_api/run/decode would pass by the queue and its one run at a time.

@@ -32,7 +32,7 @@ def test_the_recorded_trace_is_there_at_once(visit):
 def test_nothing_leaves_this_machine(visit):
     visit.run("Once upon")
     visit.wait_for("#note", "Decoded in")
-    for tab in ("Compare", "About"):
+    for tab in ("Race", "About"):
         visit.page.get_by_role("tab", name=tab).click()
     visit.page.wait_for_timeout(300)
     assert {url for url in visit.asked if not re.match(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)", url)} == set()
@@ -130,7 +130,7 @@ def test_dark_mode(browser, address, visit):
 
 
 def test_a_narrow_screen_does_not_scroll_sideways(visit):
-    for tab in ("Decode", "Compare", "About"):
+    for tab in ("Play", "Race", "About"):
         visit.page.get_by_role("tab", name=tab).click()
         visit.page.set_viewport_size({"width": 400, "height": 800})
         visit.page.wait_for_timeout(200)
@@ -157,7 +157,7 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
 
 
 def test_compare(visit):
-    visit.page.get_by_role("tab", name="Compare").click()
+    visit.page.get_by_role("tab", name="Race").click()
     visit.page.fill("#compare-tokens input[type=number]", "8")
     visit.page.keyboard.press("Tab")
     visit.page.click("#compare-run")

@@ -96,10 +96,10 @@ def test_a_full_queue_is_said_once(visits, engine):
 @pytest.mark.parametrize(
     ("characters", "words"), [(6_800, "Prompt has 6,800 characters; this page takes 4,000"), (1_100_000, "1,048,576")]
 )
-@pytest.mark.parametrize("tab", ["Decode", "Compare"])
+@pytest.mark.parametrize("tab", ["Play", "Race"])
 def test_a_prompt_that_is_too_long_is_said_and_not_cut(visits, tab, characters, words):
     """Catches a text box that takes a part of what was pasted, and a large call that is said to meet a full queue."""
-    visit, prefix = visits(), "compare-" if tab == "Compare" else ""
+    visit, prefix = visits(), "compare-" if tab == "Race" else ""
     visit.page.get_by_role("tab", name=tab).click()
     visit.page.fill(f"#{prefix}prompt textarea", "x" * characters)
     assert len(visit.page.input_value(f"#{prefix}prompt textarea")) == characters

@@ -1,4 +1,4 @@
-"""The Decode tab: its parts and how they are wired."""
+"""The Play tab: its parts and how they are wired."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,9 +17,8 @@ from .limits import Limits
 from .recording import Recording
 from .serving import read
 from .stat_strip import stat_strip
+from .wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 
-PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 
 
@@ -63,8 +62,8 @@ class TraceTools:
     verdict: gr.HTML
 
 
-def build_decode_tab(engine: Engine) -> Form:
-    """The whole tab; returns the form, whose settings the Compare tab shares."""
+def build_play_tab(engine: Engine) -> Form:
+    """The whole tab; returns the form, whose settings the Race tab shares."""
     recording = gr.State(None)
     opening = traces.opening_recording(engine.pair.target.id)
     with gr.Row(elem_classes="workbench", equal_height=False):
@@ -194,16 +193,6 @@ def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any])
     running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
     running.failure(broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
     form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
-
-
-def place_shown_on(note: gr.HTML) -> dict[str, Any]:
-    """A private event whose place in the queue and seconds stand beside the note while the visitor waits."""
-    return {**PRIVATE, "show_progress": "minimal", "show_progress_on": note}
-
-
-def session_of(request: gr.Request) -> str:
-    """The visitor, as Gradio names it."""
-    return request.session_hash or ""
 
 
 def _wire_traces(engine: Engine, tools: TraceTools, opening: Recording | None, outputs: list[Any]) -> None:
