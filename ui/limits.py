@@ -7,14 +7,13 @@ pairs of the joint laws, tokens times beams, cache slots. A limit's setting is i
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from dsbd.auto.plan import LIKELY, MEASURED_DEPTH, SAMPLED
+from dsbd.auto.plan import largest_tried
 from dsbd.errors import SettingsError
-from dsbd.methods import resolve
-from dsbd.settings import AUTO, DecodingSettings, ResolvedSettings
+from dsbd.methods import has_auto, resolve
+from dsbd.settings import DecodingSettings, ResolvedSettings
 
 PREFIX = "DSBD_"
 MIB = 1024 * 1024
@@ -94,10 +93,10 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     Raises:
         SettingsError: a limit is passed; the message names it, what was asked and the remedy.
     """
-    largest = _largest(settings)
-    beams = largest.widest
-    nodes = beams + sum(largest.layer_slots) + largest.draft_depth * largest.cover_width
-    _require(limits, "max_new_tokens", "max_new_tokens", largest.max_new_tokens, "ask for fewer tokens")
+    tried = _as_they_run(settings)
+    beams = tried[0].widest
+    nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in tried)
+    _require(limits, "max_new_tokens", "max_new_tokens", settings.max_new_tokens, "ask for fewer tokens")
     _require(
         limits,
         "max_nodes",
@@ -109,10 +108,10 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
         limits,
         "max_pairs",
         "pairs of the joint laws per iteration",
-        _pairs(largest, vocabulary),
+        max(_pairs(one, vocabulary) for one in tried),
         "set top_k to 200 or less, or lower draft_depth and the widths",
     )
-    tokens = beams * largest.max_new_tokens
+    tokens = beams * settings.max_new_tokens
     _require(limits, "max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams")
     slots = prompt_tokens + tokens + nodes
     _require(limits, "max_cache_slots", "cache slots", slots, "shorten the prompt, or ask for fewer tokens or beams")
@@ -125,22 +124,16 @@ def check_compare(limits: Limits, settings: list[DecodingSettings], runs: int) -
         SettingsError: as :func:`check_decode`.
     """
     _require(limits, "max_compared_runs", "runs", runs, "ask for fewer runs")
-    each = [(largest := _largest(one)).widest * largest.max_new_tokens for one in settings]
+    each = [_as_they_run(one)[0].widest * one.max_new_tokens for one in settings]
     remedy = "ask for fewer methods, runs, tokens or beams"
     _require(limits, "max_compared_tokens", "new tokens times beams of all runs", sum(each) * runs, remedy)
 
 
-def _largest(settings: DecodingSettings) -> ResolvedSettings:
-    """The settings as they run, with every ``auto`` at the largest value that is measured."""
-    tried = {
-        "draft_depth": MEASURED_DEPTH,
-        "draft_width": max(*LIKELY, *(width for width, _ in SAMPLED)),
-        "cover_width": max(cover for _, cover in SAMPLED),
-        "forest": "sampled",
-    }
-    widest = settings.widest
-    given = {name: value for name, value in tried.items() if getattr(settings, name) == AUTO}
-    return resolve(replace(settings, max_width=widest, **given) if given else settings)  # type: ignore[arg-type]
+def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
+    """The settings as they run; with a field ``auto``, the largest ones of every forest that is measured."""
+    if not has_auto(settings):
+        return [resolve(settings)]
+    return [resolve(one) for one in largest_tried(settings)]
 
 
 def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:

@@ -2,8 +2,9 @@
 
 Each candidate decodes the first tokens after the prompt. Two numbers are measured: how often a draft layer lets
 verification go on, and the seconds of an iteration. They give the expected layers per second at every depth, because
-the cost of an iteration grows linearly with its depth. If no candidate beats beam sampling of the same width, nothing
-is drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the
+the cost of an iteration grows linearly with its depth. The best few are measured again; those that promise most at a
+depth beyond the measured one draft that deep. If no candidate beats beam sampling of the same width, nothing is
+drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the
 same choices.
 
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
@@ -18,7 +19,12 @@ from dsbd.depth import WORTHWHILE, expected_layers
 from dsbd.settings import AUTO, DecodingSettings
 
 MEASURED_DEPTH = 6
+"""Depth of the first measurements."""
 MEASURED_TOKENS = 32
+DEEPEST = 16
+"""The largest depth of the last measurements."""
+DEEP_TOKENS = 64
+"""Tokens of a measurement that drafts deeper than the first ones: a deep iteration yields many."""
 FINALISTS = 3
 """Forests that are measured again after one measurement each. The first forest is always among them: the others must
 beat it."""
@@ -29,10 +35,12 @@ HEADROOM = 2
 more often."""
 NARROWER = 0.25
 """A candidate's mean width may be this much below the first one's: speed must not come from fewer beams."""
-SAMPLED = ((6, 0), (4, 8), (6, 8), (6, 24))
+SAMPLED = ((6, 0), (4, 0), (4, 8), (6, 8), (6, 24))
 """Draft width and cover width of the sampled forests that are tried."""
 LIKELY = (12, 24, 48)
 """Nodes per layer of the likely forests that are tried."""
+MEASURED_NODES = MEASURED_DEPTH * max(LIKELY)
+"""Nodes of the largest forest that is tried, at any depth."""
 
 
 class MeasuredRun(NamedTuple):
@@ -111,20 +119,50 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
     for one in settings:
         runs.append([try_out(replace(one, seed=0))])
         yield PlanProgress(1 + len(runs), total)
-    places, done = _finalists([_measured(*pair) for pair in zip(settings, runs, strict=True)]), 1 + len(runs)
+    first = [_measured(*pair) for pair in zip(settings, runs, strict=True)]
+    rates = [_rates(first[0], one, _reach(asked, one)) for one in first]
+    places, done = _finalists(rates), 1 + len(runs)
+    again = {place: _deepened(settings[place], first[place].draft_depth, rates[place], room) for place in places}
     for seed in range(1, 1 + FINALS):
         for place in places:
-            runs[place].append(try_out(replace(settings[place], seed=seed)))
+            runs[place].append(try_out(replace(again[place], seed=seed)))
             done += 1
             yield PlanProgress(done, total)
     return choose(asked, [_measured(settings[place], runs[place]) for place in places])
 
 
-def _finalists(measured: Sequence[MeasuredForest]) -> list[int]:
+def _reach(asked: DecodingSettings, forest: MeasuredForest) -> int:
+    """Return the largest depth at which a forest may be measured again."""
+    if asked.draft_depth != AUTO or forest.draft_depth < MEASURED_DEPTH:  # given, or the texts ended early
+        return forest.draft_depth
+    return _deepest(forest.draft_width + forest.cover_width)
+
+
+def _deepest(nodes: int) -> int:
+    """Return the largest depth at which a forest of so many nodes a layer is tried."""
+    return min(DEEPEST, MEASURED_NODES // nodes)
+
+
+def _finalists(rates: Sequence[dict[int, float]]) -> list[int]:
     """Return the places of beam sampling, the first forest, and the other forests with the highest expected speed."""
-    baseline = measured[0]
-    others = sorted(range(2, len(measured)), key=lambda place: -max(_rates(baseline, measured[place]).values()))
+    others = sorted(range(2, len(rates)), key=lambda place: -max(rates[place].values()))
     return [0, 1, *others[: FINALISTS - 1]]
+
+
+def _deepened(settings: DecodingSettings, measured: int, rates: dict[int, float], room: int) -> DecodingSettings:
+    """Return the settings of a further measurement: deeper where the best depth lies beyond the one measured."""
+    best = max(rates, key=lambda depth: rates[depth], default=0)
+    if best <= measured:
+        return settings
+    return replace(settings, draft_depth=min(best + HEADROOM, max(rates)), max_new_tokens=min(room, DEEP_TOKENS))
+
+
+def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
+    """Yield the largest settings that :func:`make_plan` may try, one for each forest."""
+    asked = replace(asked, max_width=asked.widest)
+    for one in candidates(asked):
+        deepest = _deepest(one.draft_width + one.cover_width)  # type: ignore[operator]  # filled in
+        yield replace(one, draft_depth=deepest) if asked.draft_depth == AUTO else one
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
@@ -156,7 +194,7 @@ def choose(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
         bar = best_rate * WORTHWHILE
         if candidate.mean_width < tried[0].mean_width - NARROWER:
             continue
-        for depth, rate in _rates(baseline, candidate).items():
+        for depth, rate in _rates(baseline, candidate, candidate.draft_depth).items():
             if asked.draft_depth != AUTO and depth != candidate.draft_depth:
                 continue
             if rate > (best_rate if best is candidate else bar):
@@ -197,16 +235,16 @@ def _lower_quartile(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
 
 
-def _rates(baseline: MeasuredForest, candidate: MeasuredForest) -> dict[int, float]:
-    """Return the expected layers per second at each depth up to the one tried."""
-    depths = range(1, candidate.draft_depth + 1)
+def _rates(baseline: MeasuredForest, candidate: MeasuredForest, deepest: int) -> dict[int, float]:
+    """Return the expected layers per second at each depth from 1 to ``deepest``."""
     return {
-        depth: expected_layers(candidate.continuation, depth) / _seconds(baseline, candidate, depth) for depth in depths
+        depth: expected_layers(candidate.continuation, depth) / _seconds(baseline, candidate, depth)
+        for depth in range(1, deepest + 1)
     }
 
 
 def _seconds(baseline: MeasuredForest, candidate: MeasuredForest, depth: int) -> float:
-    """Return the seconds of an iteration of another depth, linear between depth 0 and the depth tried."""
+    """Return the seconds of an iteration of another depth, on the line through depth 0 and the depth tried."""
     if candidate.draft_depth == 0:
         return baseline.seconds
     return baseline.seconds + (candidate.seconds - baseline.seconds) * depth / candidate.draft_depth

@@ -7,7 +7,17 @@ import pytest
 import dsbd
 from dsbd import api
 from dsbd.auto.measuring import known_plans
-from dsbd.auto.plan import MeasuredForest, MeasuredRun, candidates, choose, make_plan
+from dsbd.auto.plan import (
+    DEEPEST,
+    MEASURED_DEPTH,
+    MEASURED_NODES,
+    MeasuredForest,
+    MeasuredRun,
+    candidates,
+    choose,
+    largest_tried,
+    make_plan,
+)
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, ResolvedSettings
 from tests.toy_pair import toy_pair
@@ -129,12 +139,59 @@ def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
         )
 
     plan = api._return_value(make_plan(ALL, run, room=100))
-    first, again = runs[1 : 1 + 8], runs[1 + 8 :]
+    first, again = runs[1 : 1 + 9], runs[1 + 9 :]
     assert {one[-1] for one in first} == {0}
-    assert {one[:-1] for one in again} == {one[:4] for one in first if one[1:3] in ((1, 0), (6, 0), (4, 8), (6, 8))}
+    assert {one[1:3] for one in again} == {(1, 0), (6, 0), (4, 8), (6, 8)}
     assert sorted({one[-1] for one in again}) == [1, 2]
     assert len(again) == len(set(again)) == 8
     assert plan.values["cover_width"] == 8
+
+
+def clockwork(continuation):
+    """Return measurements of a pair whose drafts pass this often, where each layer costs a tenth of an iteration."""
+    runs = []
+
+    def run(settings):
+        runs.append(settings)
+        depth, passed = settings.draft_depth, round(1000 * continuation)
+        return MeasuredRun([(depth, 0.01 * (1 + 0.1 * depth))] * 6, 100, passed, 1000 - passed, 400)
+
+    return runs, run
+
+
+def test_text_that_is_foreseen_is_drafted_deeper_than_the_first_measurements():
+    """Catches a plan that never leaves the depth at which its measurements began."""
+    runs, run = clockwork(0.96)
+    plan = api._return_value(make_plan(ALL, run, room=100))
+    assert plan.values["draft_depth"] > MEASURED_DEPTH
+    assert len(plan.values["depth_costs"]) == plan.values["draft_depth"] + 1
+    assert {one.draft_depth for one in runs[:10]} == {0, MEASURED_DEPTH}
+    deep = [one for one in runs if one.draft_depth > MEASURED_DEPTH]
+    assert deep
+    assert all(one.draft_depth * (one.draft_width + one.cover_width) <= MEASURED_NODES for one in deep)
+    assert max(one.draft_depth for one in deep) <= DEEPEST
+
+
+@pytest.mark.parametrize(("continuation", "changes"), [(0.7, {}), (0.96, {"draft_depth": 4})])
+def test_no_measurement_is_deeper_than_what_can_pay_or_was_given(continuation, changes):
+    """Catches deep measurements of text that no draft foresees, and a given depth that is overridden."""
+    runs, run = clockwork(continuation)
+    asked = replace(ALL, **changes)
+    plan = api._return_value(make_plan(asked, run, room=100))
+    assert max(one.draft_depth for one in runs) == changes.get("draft_depth", MEASURED_DEPTH)
+    assert plan.values["draft_depth"] <= MEASURED_DEPTH
+
+
+@pytest.mark.parametrize("changes", [{}, {"draft_depth": 5}, {"forest": "likely"}, {"method": "speculative"}])
+def test_the_largest_forests_are_known_before_they_are_tried(changes):
+    """Catches a limit of the page that a measurement passes."""
+    runs, run = clockwork(0.99)
+    asked = replace(ALL, **changes)
+    api._return_value(make_plan(asked, run, room=100))
+    bounds = {(one.forest, one.draft_width, one.cover_width): one.draft_depth for one in largest_tried(asked)}
+    for one in runs:
+        if one.draft_depth:
+            assert one.draft_depth <= bounds[one.forest, one.draft_width, one.cover_width]
 
 
 @pytest.mark.slow
