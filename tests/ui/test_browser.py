@@ -26,7 +26,7 @@ def test_the_recorded_trace_is_there_at_once(visit):
     assert "recorded" in visit.page.inner_text("#note")
     assert visit.page.locator("#forest .dsbd-node:not([hidden])").count() > 3
     visit.page.click("#forest button[aria-label='First step']")
-    visit.wait_for("#forest .dsbd-count >> nth=0", "^1 of")
+    visit.wait_for("#forest .dsbd-count-step", "^1 of")
 
 
 def test_nothing_leaves_this_machine(visit):
@@ -58,7 +58,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     visit.page.click("#stop")
     said = visit.wait_for("#note", "Stopped after")
     engine.pace_seconds = 0.0
-    count = visit.page.inner_text("#forest .dsbd-count >> nth=1")
+    count = visit.page.inner_text("#forest .dsbd-count-iteration")
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
     visit.page.click("#verify")
     visit.wait_for("#verdict", "Verified")
@@ -141,18 +141,19 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     """Whoever looks closer at an iteration is not thrown out by the next one."""
     engine.pace_seconds = 0.15
     visit.run("Once upon")
-    visit.wait_for("#forest .dsbd-count >> nth=1", r"^([3-9]|\d\d) of ([3-9]|\d\d)$")
+    visit.wait_for("#forest .dsbd-count-iteration", r"^([3-9]|\d\d) of ([3-9]|\d\d)$")
     visit.page.click("#forest button[aria-label='First step']")
     visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
-        "input => { input.value = 0; input.dispatchEvent(new Event('input')); }"
+        "input => { input.value = 1; input.dispatchEvent(new Event('input')); }"
     )
     width = "document.querySelector('#forest .dsbd-forest').getBoundingClientRect().width"
     whole = visit.page.evaluate(width)
+    visit.page.click("#forest .dsbd-more > summary")
     visit.page.click("#forest [aria-label=Larger]")
     zoomed = visit.page.evaluate(width)
     assert zoomed > whole
     visit.wait_for("#note", "Decoded in")
-    assert visit.page.inner_text("#forest .dsbd-count >> nth=1").startswith("1 of")
+    assert visit.page.inner_text("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed
 
 

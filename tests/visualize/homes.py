@@ -76,6 +76,17 @@ def served(folder: Path):
         server.server_close()
 
 
+def unfold(page) -> None:
+    """Open the fold of a viewer that holds the views and the tools."""
+    page.evaluate("() => { document.querySelector('.dsbd-more').open = true; }")
+
+
+def show_view(page, key: str) -> None:
+    """Open one of the linked views, as the menu does."""
+    unfold(page)
+    page.select_option(".dsbd-view", key)
+
+
 def hostile_marks(frame) -> int:
     """Count elements below a viewer that only a token's text could have made."""
     return frame.evaluate(

@@ -21,7 +21,7 @@ export function mount(element, scene = null, options = {}) {
     move: (by) => viewer.controls.move(by),
     play: () => viewer.controls.start(),
     pause: () => viewer.controls.stop(),
-    show: (view) => viewer.parts.tabs.show(view),
+    show: (view) => viewer.parts.views.show(view),
     setLanguage: (language) => (pair ? pair.viewers : [viewer]).forEach((one) => one.setLanguage(language)),
     where: () => viewer.where(),
     destroy: () => (pair ?? viewer).destroy(),

@@ -1,13 +1,14 @@
 /* One viewer: holds the scene and the place in it, and tells its parts. It decides nothing about the decode. */
 
 import {Badge} from "./page/badge.js";
-import {drawCard} from "./views/card.js";
+import {drawCard, formulaFold} from "./views/card.js";
 import {Controls} from "./page/controls.js";
 import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
 import {Iteration} from "./forest/iteration.js";
 import {onKey} from "./page/keys.js";
 import {STYLES} from "./base/languages.js";
+import {markOf} from "./base/marks.js";
 import {Place} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {watchTheme} from "./base/theme.js";
@@ -17,7 +18,8 @@ export class Viewer {
   constructor(element, options) {
     this.element = element;
     this.options = options;
-    this.styles = STYLES;
+    this.exact = Boolean(options.exact);
+    this.formulas = false; // whether the folded formulas are open
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
@@ -55,6 +57,11 @@ export class Viewer {
   /* The end of the prompt is the one node without a token of its own. */
   labelOf(node, field = "label") {
     return node.id === 0 ? this.say("node.prompt") : node[field];
+  }
+
+  /* The mark that a state is shown by: its look and its name. */
+  mark(state) {
+    return markOf(state, this.exact, this.say);
   }
 
   /* ---- life ------------------------------------------------------------------------------- */
@@ -101,6 +108,7 @@ export class Viewer {
     if (!keep) this.hovered = -1;
     if (this.drawn !== this.now || node !== undefined) {
       this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
+      this.root.classList.toggle("dsbd-pinned", this.pinned >= 0);
     }
     this.render();
     this.changed();
@@ -127,11 +135,18 @@ export class Viewer {
     this.setScene(this.scene);
   }
 
+  /* The exact states of the nodes, or the three marks. */
+  setExact(exact) {
+    this.exact = exact;
+    this.drawn = null;
+    this.render();
+  }
+
   setTheme(theme) {
     if (theme === this.root.dataset.theme) return;
     this.root.dataset.theme = theme;
     for (const [state, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${state}`, style[theme]);
-    if (this.parts && this.scene.iterations.length) this.parts.tabs.update(false, true); // only charts hold colours
+    if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 
   destroy() {
@@ -179,7 +194,7 @@ export class Viewer {
     this.controls = new Controls(this);
     this.badge = new Badge(this);
     this.forest = new Forest(this);
-    this.parts = buildShell(this, this.parts?.tabs.open_key ?? "text");
+    this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
 
   /* ---- at every step ---------------------------------------------------------------------- */
@@ -195,15 +210,25 @@ export class Viewer {
     if (changed) {
       this.controls.build();
       this.forest.build();
+      p.legend.build();
     }
     this.controls.update(sentence);
-    p.chip.textContent = this.say(`phase.${step.phase}`);
     p.sentence.textContent = sentence;
+    this.showFormula();
     this.forest.update();
     this.forest.body.setAttribute("aria-label", this.altText());
     drawCard(this, p.card);
-    p.tabs.update(changed, news);
+    p.views.update(changed, news);
     this.forest.bringIntoView(this.placeToShow(step), step.layer, changed);
+  }
+
+  /* The arithmetic behind the sentence, in a fold that stays as the reader left it. */
+  showFormula() {
+    const {now, words} = this;
+    const step = now.steps[this.step];
+    const fact = now.facts[step.focus]?.find((entry) => entry.step === this.step);
+    const detail = fact ? words.detail(now, fact, now.nodes[step.focus]) : "";
+    this.parts.formula.replaceChildren(...(detail ? [formulaFold(this, make("p", {text: detail}))] : []));
   }
 
   /* The node to look at: that of the step, else the likeliest beam the layer yielded, else the first input beam. */
@@ -226,10 +251,12 @@ export class Viewer {
   altText() {
     const counts = new Map();
     for (const look of this.look) {
-      if (look && look.state !== "input") counts.set(look.state, (counts.get(look.state) ?? 0) + 1);
+      if (!look || look.state === "input") continue;
+      const {name} = this.mark(look.state);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
     }
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-    const states = [...counts].map(([state, count]) => `${count} ${this.say(`state.${state}`)}`).join(", ");
+    const states = [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
     return this.say("ui.alt", {
       index: this.now.number,
       nodes: this.words.counted("nodes", total),
@@ -242,14 +269,15 @@ export class Viewer {
     if (place === this.hovered || (place >= 0 && !this.look[place])) return;
     this.hovered = place;
     drawCard(this, this.parts.card);
-    this.parts.tabs.update();
+    this.parts.views.update();
   }
 
   pin(place) {
     this.pinned = place;
+    this.root.classList.toggle("dsbd-pinned", place >= 0);
     this.forest.update();
     drawCard(this, this.parts.card);
-    this.parts.tabs.update();
+    this.parts.views.update();
     this.changed();
     if (place >= 0) this.options.onselect?.(this.where());
   }

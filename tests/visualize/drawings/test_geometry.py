@@ -59,6 +59,7 @@ def test_both_draw_the_same_marks_and_dashes(browser, exported):
         marks = [float(size) for size in MARK.findall(svg)][: len(iteration.nodes)]
         dashes = [re.findall(r'stroke-dasharray="([^"]*)"', found[6]) for found in EDGE.finditer(svg)]
         with viewer(browser, exported, f"#it={at}&step={len(iteration.steps) - 1}") as seen:
+            seen.page.click(".dsbd-exact")
             sizes, lines = seen.page.evaluate("""() => [
                 [...document.querySelectorAll('.dsbd-node > path')].map((one) => one.getAttribute('transform')),
                 [...document.querySelectorAll('.dsbd-edge')].map((one) => one.style.strokeDasharray)]""")

@@ -149,8 +149,7 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read each time
         assert says() == steps[verdict - 1].sentence
         assert not page.is_visible(".answer")
-        assert not page.is_visible(".dsbd-views")  # a table would show the verdict
-        assert not page.is_visible(".dsbd-csv")
+        assert not page.is_visible(".dsbd-more")  # a table would show the verdict
         page.focus(".dsbd")
         for key in ("ArrowRight", "End", "PageDown"):
             page.keyboard.press(key)
@@ -160,8 +159,7 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         assert says() == steps[verdict - 2].sentence
         page.click("article:not([hidden]) .options button >> nth=0")
         assert says() == steps[verdict].sentence
-        assert page.is_visible(".dsbd-views")
-        assert page.is_visible(".dsbd-csv")
+        assert page.is_visible(".dsbd-more")
         assert page.inner_text("article:not([hidden]) .verdict") == "Not so."
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
         page.focus(".dsbd")

@@ -59,11 +59,11 @@ def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
             assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence
         assert page.locator(".dsbd-parting").count() == 2
         page.locator("[aria-label='First step']").first.click()
-        counts = page.locator(".dsbd-count").all_inner_texts()
+        counts = page.locator(".dsbd-count-step").all_inner_texts()
         assert counts[0].startswith("1 of")
-        assert counts[2].startswith("1 of")
-        page.uncheck("input[type=checkbox]")
+        assert counts[1].startswith("1 of")
+        page.uncheck(".dsbd-diff-head input[type=checkbox]")
         page.locator("[aria-label='Step forward']").first.click()
-        assert page.locator(".dsbd-count").all_inner_texts()[2] == counts[2]
+        assert page.locator(".dsbd-count-step").all_inner_texts()[1] == counts[1]
         page.wait_for_url(lambda url: "left.step=1" in url and "right.step=0" in url)
         seen.quiet()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.visualize.homes import viewer
+from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ def test_axe_finds_nothing_serious_in_any_view(page, scheme):
     page.emulate_media(color_scheme=scheme)
     page.wait_for_selector(f".dsbd[data-theme={scheme}]")
     for view in VIEWS:
-        page.click(f"[data-tab={view}]")
+        show_view(page, view)
         page.wait_for_timeout(60)
         assert serious(page) == [], view
 
@@ -35,6 +35,7 @@ def test_axe_finds_nothing_serious_in_any_view(page, scheme):
 @pytest.mark.parametrize(("language", "width"), [("ar", 1280), ("ar", 400), ("de", 400)])
 def test_axe_finds_nothing_serious_in_other_languages_and_on_narrow_pages(page, language, width):
     page.set_viewport_size({"width": width, "height": 800})
+    unfold(page)
     page.select_option(".dsbd-language", language)
     page.wait_for_timeout(60)
     assert serious(page) == []
@@ -44,6 +45,7 @@ def test_axe_finds_nothing_serious_in_other_languages_and_on_narrow_pages(page, 
 def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page):
     """A control that cannot be tabbed to, or whose focus cannot be seen, is lost to keyboard users."""
     reached = set()
+    unfold(page)
     page.focus(".dsbd")
     for _ in range(60):
         page.keyboard.press("Tab")
@@ -55,19 +57,19 @@ def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page)
             break
         reached.add(seen[0])
         assert seen[1] != "none", seen[0]
-    for name in ("dsbd-play", "dsbd-language", "dsbd-card", "dsbd-tab", "dsbd-scroller"):
+    for name in ("dsbd-play", "dsbd-phase", "dsbd-exact", "dsbd-card", "dsbd-view", "dsbd-language", "dsbd-scroller"):
         assert any(name in one for one in reached), name
 
 
-def test_tabs_turn_by_arrows_and_the_drawing_has_words(page):
-    page.focus("[role=tab][aria-selected=true]")
-    page.keyboard.press("ArrowRight")
-    assert page.get_attribute("[data-tab=whatif]", "aria-selected") == "true"
-    assert page.evaluate("() => document.activeElement.dataset.tab") == "whatif"
-    page.wait_for_url("**#it=1&step=8&layer=1")  # the arrow turned the tab and not the step
+def test_the_menu_of_views_turns_by_arrows_and_the_drawing_has_words(page):
+    unfold(page)
+    page.focus(".dsbd-view")
+    page.keyboard.press("ArrowDown")
+    assert page.is_visible(".dsbd-panel-whatif")
+    page.wait_for_url("**#it=1&step=8&layer=1")  # the arrow turned the view and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
     assert told.startswith("Forest of iteration 2: ")
-    assert " drafted" in told
+    assert " guess" in told
     page.focus(".dsbd")
     page.keyboard.press("End")
     assert page.get_attribute(".dsbd-forest", "aria-label") != told

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import visualize
-from tests.visualize.homes import viewer
+from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.document import embedded_json
@@ -34,7 +34,8 @@ def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_no
         if number + 1 < len(scene.steps):
             page.keyboard.press("ArrowRight")
     assert len(seen) == len(scene.nodes)
-    assert page.inner_text(".dsbd-origin-bonus") == next(one.text for one in SCENE.tokens if one.origin == "bonus")
+    show_view(page, "text")
+    assert page.inner_text(".dsbd-origin-recovered") == next(one.text for one in SCENE.tokens if one.origin == "bonus")
     page.keyboard.press("ArrowRight")
     assert opened.sentence == SCENE.iterations[1].steps[0].sentence
     opened.quiet()
@@ -48,7 +49,7 @@ def test_keys_and_buttons(opened):
     page.keyboard.press("Home")
     assert opened.sentence == steps[0].sentence
     page.keyboard.press("PageDown")
-    assert page.input_value("[aria-label=Iteration]") == "1"
+    assert page.input_value("[aria-label=Iteration]") == "2"  # readers count from 1
     page.keyboard.press("ArrowLeft")
     assert opened.sentence == steps[-1].sentence
     page.click("[aria-label='First step']")
@@ -79,10 +80,10 @@ def test_the_tree_of_words_says_what_the_drawing_shows(opened):
     page, scene = opened.page, SCENE.iterations[0]
     page.focus(".dsbd")
     page.keyboard.press("End")
-    page.click("[role=tab]:has-text('Forest as a list')")
+    show_view(page, "tree")
     items = page.locator("[role=treeitem] > span").all_inner_texts()
     assert len(items) == len(scene.nodes)
-    assert any(item.startswith("␣little, accepted, ×3, landed, P target 0.55") for item in items)
+    assert any(item.startswith("␣little, kept guess, ×3, P target 0.55") for item in items)
     page.focus("[role=treeitem][tabindex='0']")
     page.keyboard.press("ArrowDown")
     focused = page.evaluate("() => document.activeElement.firstChild.textContent")
@@ -92,21 +93,26 @@ def test_the_tree_of_words_says_what_the_drawing_shows(opened):
     assert page.inner_text(".dsbd-sentence") == scene.steps[-1].sentence  # the arrow moved in the tree, not in time
 
 
-def test_controls_are_large_and_named(opened):
-    boxes = opened.page.evaluate(
-        """() => [...document.querySelectorAll('.dsbd button, .dsbd select, .dsbd input')].map(
-            node => [node.getAttribute('aria-label') || node.textContent, node.getBoundingClientRect().height])"""
-    )
+@pytest.mark.parametrize(("touch", "least"), [(True, 44), (False, 28)])
+def test_controls_are_large_and_named(browser, exported, touch, least):
+    with viewer(browser, exported, has_touch=touch, is_mobile=touch) as opened:
+        unfold(opened.page)
+        boxes = opened.page.evaluate(
+            """() => [...document.querySelectorAll('.dsbd button, .dsbd select, .dsbd input[type=range]')]
+                .filter((node) => node.getClientRects().length).map((node) =>
+                    [node.getAttribute('aria-label') || node.textContent, node.getBoundingClientRect().height])"""
+        )
     assert len(boxes) >= 12
     for name, height in boxes:
         assert name
-        assert height >= 44, name
+        assert height >= least, name
 
 
 def test_zoom_is_kept_while_stepping_and_given_up_on_request(opened):
     page = opened.page
     width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
     whole = page.evaluate(width)
+    unfold(page)
     page.click("[aria-label=Larger]")
     page.focus(".dsbd")
     page.keyboard.press("+")
@@ -126,6 +132,9 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     page.keyboard.press("End")
     place = next(at for at, node in enumerate(scene.nodes) if node.state == "rejected")
     mark = page.locator(f".dsbd-node[data-at='{place}'] path")
+    mark.hover(force=True)
+    page.wait_for_selector(".dsbd-state:has-text('dropped guess')")
+    page.click(".dsbd-exact")
     mark.hover(force=True)
     page.wait_for_selector(".dsbd-state:has-text('rejected')")
     assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")

@@ -43,14 +43,15 @@ WATCH = """() => {
     const every = {subtree: true, attributes: true, childList: true, characterData: true};
     observer.observe(root.querySelector('.dsbd-forest'), every);
     for (let step = 0; step < 300; step++) {
-        const before = root.querySelectorAll('.dsbd-count')[1].textContent;
+        const before = root.querySelector('.dsbd-count-iteration').textContent;
         root.dispatchEvent(new KeyboardEvent('keydown', {key: 'ArrowRight', bubbles: true, cancelable: true}));
-        const moved = root.querySelectorAll('.dsbd-count')[1].textContent !== before;
-        const chip = root.querySelector('.dsbd-chip').textContent;
+        const moved = root.querySelector('.dsbd-count-iteration').textContent !== before;
+        const phase = root.querySelector('.dsbd-phase.dsbd-current').className;
         const nodes = new Set(observer.takeRecords().map(({target}) =>
             target.closest('[data-at], .dsbd-edge, .dsbd-layer, .dsbd-focus, .dsbd-forest')));
-        if (!moved && (chip === 'Verify' || chip === 'Draw')) touched.push(nodes.size);
-        if (!moved && chip === 'Verify') built.push(root.querySelectorAll('.dsbd-node').length);
+        if (moved || !phase.includes('dsbd-phase-verify')) continue;
+        touched.push(nodes.size);
+        built.push(root.querySelectorAll('.dsbd-node').length);
     }
     return {touched, built};
 }"""

@@ -50,7 +50,7 @@ def assert_same_sentences(modules, name, language):
     )  # fmt: skip
     for iteration, shown in zip(scene.iterations, said, strict=True):
         assert shown["steps"] == [step.sentence for step in iteration.steps]
-        for layer, (title, outcome, (reason, _)) in zip(iteration.layers, shown["layers"], strict=True):
+        for layer, (title, outcome, reason) in zip(iteration.layers, shown["layers"], strict=True):
             assert (title, outcome, reason) == (layer.title, layer.outcome_sentence, layer.reason)
         told = [[[fact.title, fact.sentence, fact.detail] for fact in node.facts] for node in iteration.nodes]
         assert shown["facts"] == told

@@ -2,13 +2,14 @@
 
 import csv
 import io
+import itertools
 import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import visualize
-from tests.visualize.homes import viewer
+from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED, TRACES
@@ -23,7 +24,7 @@ SCENE = visualize.build_scene(TRACE)
 def test_a_node_pointed_at_shows_whom_it_sees(page):
     scene = SCENE.iterations[1]
     place = next(at for at, node in enumerate(scene.nodes) if node.column == 3 and node.kind == "drafted")
-    page.click("[data-tab=mask]")
+    show_view(page, "mask")
     page.hover(f".dsbd-node[data-at='{place}'] path", force=True)
     row = page.locator(".dsbd-mask-row.dsbd-current")
     assert row.get_attribute("data-at") == str(place)
@@ -38,7 +39,7 @@ def test_a_node_pointed_at_shows_whom_it_sees(page):
 
 
 def test_slots_are_marked_at_the_commit(page):
-    page.click("[data-tab=slots]")
+    show_view(page, "slots")
     assert page.locator(".dsbd-slot.dsbd-stays").count() == 0
     page.focus(".dsbd")
     page.keyboard.press("End")
@@ -54,7 +55,7 @@ def test_slots_are_marked_at_the_commit(page):
 
 
 def test_the_charts_follow_the_iteration_and_lead_to_it(page):
-    page.click("[data-tab=charts]")
+    show_view(page, "charts")
     page.wait_for_selector(".dsbd-chart .main-svg")
     lines = "() => [...document.querySelectorAll('.dsbd-chart')].map((chart) => chart.layout.shapes[0].x0)"
     assert page.evaluate(lines) == [2, 2]  # readers count from 1
@@ -66,7 +67,7 @@ def test_the_charts_follow_the_iteration_and_lead_to_it(page):
 
 
 def test_the_table_has_a_row_for_every_node_that_is_there(page):
-    page.click("[data-tab=table]")
+    show_view(page, "table")
     shown = page.locator(".dsbd-panel-table tbody tr:not([hidden])").count()
     assert shown == page.locator(".dsbd-node:not([hidden])").count()
     page.locator(".dsbd-panel-table tbody tr:not([hidden]) >> nth=3").click()
@@ -75,7 +76,7 @@ def test_the_table_has_a_row_for_every_node_that_is_there(page):
 
 def test_what_if_marks_what_would_differ(page):
     iteration = TRACE.iterations[1]
-    page.click("[data-tab=whatif]")
+    show_view(page, "whatif")
     assert "None of this happened" in page.inner_text(".dsbd-counterfactual")
     assert page.locator(".dsbd-differs").count() == 0
     place = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)
@@ -110,6 +111,7 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     page.focus(".dsbd")
     page.keyboard.press("End")
     files = {}
+    unfold(page)
     for kind in ("SVG", "PNG", "CSV"):
         with page.expect_download() as waiting:
             page.get_by_role("button", name=kind, exact=True).click()
@@ -126,22 +128,32 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     assert [row["state"] for row in rows] == [node.state for node in SCENE.iterations[1].nodes]
 
 
-def test_layers_are_rows_on_a_narrow_page(browser, exported):
-    with viewer(browser, exported, "#it=0&step=8", viewport={"width": 400, "height": 800}) as seen:
+def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
+    """Catches labels that cross each other, a child above its parent, and a root that is scrolled out of sight."""
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with viewer(browser, exported, "#it=0&step=8", **phone) as seen:
         page = seen.page
         nodes = SCENE.iterations[0].nodes
         places = page.evaluate(
             """() => [...document.querySelectorAll('.dsbd-node')].map(
                 (node) => node.getAttribute('transform').match(/[-\\d.]+/g).map(Number))"""
         )
+        heights = sorted(y for _, y in places)
+        assert min(high - low for low, high in itertools.pairwise(heights)) > 20
         for node, (x, y) in zip(nodes, places, strict=True):
-            for other, (left, top) in zip(nodes, places, strict=True):
-                if node.column < other.column:
-                    assert y < top
-                if node.column == other.column and node.row < other.row:
-                    assert x < left
-        assert page.is_visible(".dsbd-row-title")
+            if node.parent >= 0:
+                left, top = places[node.parent]
+                assert (x > left, y > top) == (True, True)
         assert not page.is_visible(".dsbd-head-bands")
+        assert page.evaluate("() => document.querySelector('.dsbd-scroller').scrollTop") == 0
+        assert page.locator(".dsbd-node >> nth=0").bounding_box()["y"] < 844
+        bar = page.locator(".dsbd-controls").bounding_box()
+        assert bar["y"] + bar["height"] <= 844  # the controls stay at the bottom of the screen
+        assert not page.is_visible(".dsbd-card")
+        page.locator(".dsbd-node:not([hidden]) >> nth=2").locator(".dsbd-hit").tap(force=True)
+        assert page.is_visible(".dsbd-card")
+        page.click(".dsbd-close")
+        assert not page.is_visible(".dsbd-card")
 
 
 def test_hashes_of_several_viewers_do_not_fight(browser, exported):
@@ -184,7 +196,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         assert slider.input_value() == "0.2"
         assert page.inner_text(".dsbd-whatif-said") == said
         assert page.evaluate("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
-        assert page.inner_text(".dsbd-count >> nth=1") == "2 of 4"
+        assert page.inner_text(".dsbd-count-iteration") == "2 of 4"
         page.evaluate("() => { viewer.show('charts'); viewer.setScene(grown(5)); }")
         assert page.evaluate("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 
@@ -207,7 +219,7 @@ def test_hostile_tokens_stay_text_in_every_view(browser, tmp_path):
         page.focus(".dsbd")
         page.keyboard.press("End")
         for view in ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result"):
-            page.click(f"[data-tab={view}]")
+            show_view(page, view)
             assert page.evaluate(markup) == 0
         with page.expect_download() as waiting:
             page.get_by_role("button", name="SVG", exact=True).click()
@@ -238,7 +250,7 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     path = tmp_path / "plain.html"
     visualize.export_html(TRACES["plain"], path)
     with viewer(browser, path, "#it=0&step=999") as seen:
-        seen.page.click("[data-tab=whatif]")
-        assert seen.page.inner_text(".dsbd-panel-whatif") == "This iteration has no drafts to decide again."
-        seen.page.click("[data-tab=slots]")
+        unfold(seen.page)
+        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]
+        show_view(seen.page, "slots")
         assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")

@@ -6,7 +6,7 @@ import string
 import pytest
 
 import visualize
-from tests.visualize.homes import viewer
+from tests.visualize.homes import unfold, viewer
 from tests.visualize.toy import toy_trace
 from visualize.viewer.bundle import source
 from visualize.words.plurals import plural_category
@@ -97,6 +97,7 @@ def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
     visualize.export_html(TRACE, path, language="de")
     with viewer(browser, path, "#it=1&step=7") as seen:
         page = seen.page
+        unfold(page)
         for language in ("de", *LANGUAGES):
             page.select_option(".dsbd-language", language)
             expected = visualize.build_scene(TRACE, language=language).iterations[1].steps[7].sentence

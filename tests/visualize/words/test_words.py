@@ -167,7 +167,9 @@ def test_the_viewer_names_only_strings_that_exist():
     folder = resources.files("visualize")
     table = json.loads((folder / "words" / "en.json").read_text(encoding="utf-8"))
     text = "".join(entry.read_text(encoding="utf-8") for entry in sorted((folder / "viewer").rglob("*.js")))
-    groups = "ui|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif|evidence|diff"
+    groups = (
+        "ui|bar|head|mark|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif|evidence|diff"
+    )
     named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', text))
     assert len(named) > 60
     assert named <= set(table)

@@ -128,10 +128,10 @@ export class Words {
     return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
-  /* Why the layer has its width: a sentence, and a short form for the drawing. */
+  /* Why the layer has its width. */
   width(layer, settings) {
     if (settings.width_threshold === undefined) {
-      return [layer.width_reason || this.say("width.given", {width: layer.width}), ""];
+      return layer.width_reason || this.say("width.given", {width: layer.width});
     }
     const ruled = isRuled(layer, settings);
     const decided = layer.width_reason === "joint" ? "joint" : draftReason(layer, settings);
@@ -149,8 +149,7 @@ export class Words {
       [values.u, values.low, values.high] = tellApart(layer.width_uniform, low, high);
     }
     const said = this.say(`width.${reason}`, values);
-    const sentence = ruled && layer.kind === "bonus" ? this.say("width.rule", {reason: said}) : said;
-    return [sentence, this.say(`width.short_${reason}`, values)];
+    return ruled && layer.kind === "bonus" ? this.say("width.rule", {reason: said}) : said;
   }
 
   /* What the layer's verdicts led to. */
@@ -198,7 +197,7 @@ export class Words {
       case "width":
         return this.say(about[0] ? "step.width_ignored" : "step.width", {
           layer,
-          reason: this.width(iteration.layer(layer), settings)[0],
+          reason: this.width(iteration.layer(layer), settings),
           nodes: this.counted("nodes", about[0] ?? 0),
         });
       case "layer":

@@ -15,12 +15,11 @@ export class Forest {
     this.zoom = 1;
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
-    this.titles = make("div", {class: "dsbd-titles", "aria-hidden": "true"});
     this.element = make(
       "div",
       {class: "dsbd-scroller", tabindex: "0"},
       this.head,
-      make("div", {class: "dsbd-sheet"}, this.titles, this.body),
+      make("div", {class: "dsbd-sheet"}, this.body),
     );
     this.listen();
   }
@@ -72,16 +71,14 @@ export class Forest {
 
   node(node, at) {
     const {x, y} = this.geometry.at(node);
-    const {label} = this.geometry;
     const shape = draw("path");
     const landed = draw("circle", {class: "dsbd-landed", r: 10, hidden: ""});
-    const turn = label.turn ? ` rotate(${label.turn})` : "";
-    const text = draw("text", {class: "dsbd-label", transform: `translate(${label.x},${label.y})${turn}`});
+    const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
     const hit = draw("rect", {
       class: "dsbd-hit",
       x: -13,
       y: -12,
-      width: this.geometry.upright ? 27 : 26 + 8 * node.label_columns,
+      width: 26 + 8 * node.label_columns,
       height: 24,
     });
     const group = draw(
@@ -105,8 +102,6 @@ export class Forest {
     size(this.body, height);
     size(this.head, HEAD);
     this.head.toggleAttribute("hidden", upright);
-    this.titles.hidden = !upright;
-    this.viewer.root.style.setProperty("--dsbd-height", `${height + (upright ? 0 : HEAD)}px`);
   }
 
   zoomBy(factor) {
@@ -144,7 +139,8 @@ export class Forest {
   }
 
   show(node, at, look, weak, scored) {
-    const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored}` : "";
+    const {exact} = this.viewer;
+    const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored} ${exact}` : "";
     if (this.shown[at] === key) return;
     this.shown[at] = key;
     const {group, shape, text, landed} = this.marks[at];
@@ -152,26 +148,27 @@ export class Forest {
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
     if (!look) return;
-    const style = this.viewer.styles[look.state];
+    const {state: shown, style} = this.viewer.mark(look.state);
     const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? sizes.unknown_probability, 0, 1);
-    marked(shape, style, look.state);
+    marked(shape, style, shown);
     const size = style.size * (sizes.mark_least + sizes.mark_more * Math.sqrt(chance));
     shape.setAttribute("transform", `scale(${(size / 2).toFixed(2)})`);
-    landed.toggleAttribute("hidden", !look.landed);
+    landed.toggleAttribute("hidden", !look.landed || !exact);
     const settled = YIELDED.includes(look.state) || look.state === "input";
     text.textContent = `\u2068${this.viewer.labelOf(node)}\u2069${look.slots > 1 ? ` ${this.viewer.say("node.multiplicity", {count: look.slots})}` : ""}`;
-    text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${look.state})`;
+    text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${shown})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
-    if (edge) this.showEdge(edge, node, style, look.state, weak, chance);
+    if (edge) this.showEdge(edge, node, look.state, weak, chance);
   }
 
   /* Likelier edges are thicker; what a layer yielded is thicker still. */
-  showEdge(edge, node, style, state, weak, chance) {
+  showEdge(edge, node, state, weak, chance) {
+    const {state: shown, style} = this.viewer.mark(state);
     const parent = this.viewer.now.nodes[node.parent];
     const strong = YIELDED.includes(state);
     edge.setAttribute("d", this.geometry.edge(parent, node, this.viewer.look[node.parent]?.slots ?? 0));
-    edge.style.stroke = `var(--dsbd-${state})`;
+    edge.style.stroke = `var(--dsbd-${shown})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
     edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";
     edge.style.opacity = strong ? (weak ? 0.22 : 1) : weak ? 0.18 : state === "cover" ? 0.45 : 0.7;
@@ -190,9 +187,10 @@ export class Forest {
     const {element, geometry, zoom} = this;
     const node = this.viewer.now.nodes[place];
     if (!geometry || !node) return;
-    const at = geometry.at({column: layer || node.column, row: node.row});
+    const at = geometry.at(node);
     const top = geometry.upright ? 0 : HEAD;
-    const x = at.x * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
+    const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
+    const x = column * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
     const y = (at.y + top) * zoom;
     const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;

@@ -1,26 +1,27 @@
-/* Pixels of the drawing: layers are columns on wide pages and rows on narrow ones; sizes do not depend on the step.
+/* Pixels of the drawing: layers are columns on wide pages; on narrow ones every node has a row of its own, set in by
+ * its layer. Sizes do not depend on the step.
  * The numbers that Python's drawings use too stand in look/sizes.json; visualize/look/sizes.py says what they are. */
 
 import {clamp} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};
 
-export const HEAD = 108; // above columns: title, width, reason, bars
-const NARROW = 560; // room below which layers become rows
-const PITCH = [134, 236]; // pixels per column, least and most
-const ROW = [23, 38];
-const LAYER = 118; // pixels per layer when layers are rows
-const SPREAD = 30; // pixels per node there
-const TITLE = 34; // of a layer's own heading there
+export const HEAD = 80; // above columns: title, width, bars
+const NARROW = 560; // room below which every node has a row
+const PITCH = [112, 236]; // pixels per column, least and most
+const ROW = [21, 36];
+const TALL = 290; // pixels of height that rows share out
+const INDENT = 30; // pixels per layer where every node has a row
+const LINE = 27; // pixels per node there
 
 export function measure(iteration, room) {
-  return room < NARROW ? rows(iteration) : columns(iteration, room);
+  return room < NARROW ? outline(iteration, room) : columns(iteration, room);
 }
 
 function columns(iteration, room) {
   const left = 18;
   const last = Math.max(iteration.lastColumn, 1);
   const pitch = clamp((room - left - 8) / (last + 0.92), ...PITCH);
-  const row = clamp(430 / (iteration.lastRow + sizes.free_rows), ...ROW);
+  const row = clamp(TALL / (iteration.lastRow + sizes.free_rows), ...ROW);
   const width = Math.ceil(left + (last + 0.92) * pitch);
   const height = Math.ceil((iteration.lastRow + sizes.free_rows) * row + 6);
   const at = (node) => ({x: left + node.column * pitch, y: (node.row + sizes.first_row) * row});
@@ -30,7 +31,6 @@ function columns(iteration, room) {
     height,
     pitch,
     at,
-    label: {x: sizes.label_gap, y: sizes.label_drop, turn: 0},
     band: (layer) => ({x: left + (layer + sizes.band_start) * pitch, y: 0, width: sizes.band_width * pitch, height}),
     edge: (parent, node, slots) => {
       const from = at(parent);
@@ -48,30 +48,35 @@ function columns(iteration, room) {
   };
 }
 
-function rows(iteration) {
-  const width = Math.ceil((iteration.lastRow + sizes.free_rows) * SPREAD + 60);
-  const height = (iteration.lastColumn + 1) * LAYER;
-  const at = (node) => ({
-    x: (node.row + sizes.first_row) * SPREAD,
-    y: node.column * LAYER + (node.column ? TITLE + 14 : 26),
-  });
+function outline(iteration, room) {
+  const order = new Map();
+  const {below, roots} = iteration.children();
+  const visit = (places) => {
+    const sorted = [...places].sort((one, other) => iteration.nodes[one].row - iteration.nodes[other].row);
+    for (const place of sorted) {
+      order.set(iteration.nodes[place], order.size);
+      visit(below[place]);
+    }
+  };
+  visit(roots);
+  const at = (node) => ({x: 16 + node.column * INDENT, y: (order.get(node) + 0.6) * LINE});
+  const reach = iteration.nodes.map(
+    (node) => at(node).x + sizes.label_gap + (node.label_columns + sizes.count_columns) * sizes.glyph,
+  );
+  const width = Math.ceil(Math.max(room, ...reach));
+  const height = Math.ceil((order.size + 0.3) * LINE);
   return {
     upright: true,
     width,
     height,
-    pitch: LAYER,
+    pitch: INDENT,
     at,
-    label: {x: 5, y: 16, turn: 38},
-    band: (layer) => ({x: 0, y: layer * LAYER + 4, width, height: LAYER - 8}),
+    band: (layer) => ({x: 16 + (layer - 0.5) * INDENT, y: 0, width: INDENT, height}),
     edge: (parent, node) => {
       const from = at(parent);
       const to = at(node);
-      const bend = to.y - TITLE - 12;
-      const end = to.y - sizes.mark_gap;
-      return (
-        `M${from.x.toFixed(1)},${(from.y + sizes.mark_gap).toFixed(1)}V${bend.toFixed(1)}C${from.x.toFixed(1)},${(bend + 20).toFixed(1)} ` +
-        `${to.x.toFixed(1)},${(bend + 14).toFixed(1)} ${to.x.toFixed(1)},${end.toFixed(1)}`
-      );
+      const turn = INDENT - sizes.mark_gap;
+      return `M${from.x},${(from.y + sizes.mark_gap).toFixed(1)}V${(to.y - turn).toFixed(1)}q0,${turn} ${turn},${turn}`;
     },
   };
 }

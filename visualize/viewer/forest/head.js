@@ -1,48 +1,37 @@
-/* Above the forest: each layer's title, its width, why, and P(accepted >= k) as bars against the threshold. */
+/* Above the forest: each layer's title, its width, and P(accepted >= k) as bars against the threshold. */
 
 import sizes from "../../look/sizes.json" with {type: "json"};
-import {draw, make} from "../base/dom.js";
+import {draw} from "../base/dom.js";
 
-const BARS = {top: 54, height: 46};
-const LETTER = 6.3; // pixels a letter of a title takes on average; longer ones are cut
+const BARS = {top: 40, height: 32};
+const LEFT = 8; // pixels between the edge of a band and what stands in it
 
 export function drawHead(forest, current) {
   const {viewer, geometry} = forest;
-  const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => told(viewer, at + 1, current));
-  if (geometry.upright) forest.titles.replaceChildren(...layers.map((layer) => rowTitle(layer, geometry, forest.zoom)));
-  else forest.head.replaceChildren(...layers.flatMap((layer) => columnHead(layer, geometry, viewer)));
+  if (geometry.upright) return;
+  const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
+  forest.head.replaceChildren(...layers.map((layer) => columnHead(layer, current === layer, geometry, viewer)));
 }
 
 /* What is known of a layer at this step. */
-function told(viewer, number, current) {
+function columnHead(number, current, geometry, viewer) {
+  const {x, width} = geometry.band(number);
   const found = viewer.now.layer(number);
   const layer = found && found.step <= viewer.step ? found : null;
-  const title = layer ? viewer.words.layerTitle(layer) : viewer.say("layer.title", {layer: number});
-  const [reason, short] = layer ? viewer.words.width(layer, viewer.scene.settings) : ["", ""];
-  return {number, layer, title, reason, short, current: current === number};
-}
-
-function columnHead({number, layer, title, reason, short, current}, geometry, viewer) {
-  const {x, width} = geometry.band(number);
-  const room = Math.floor((width - 14) / LETTER);
-  const line = (y, text, kind) =>
-    draw("text", {
-      x: x + 8,
-      y,
-      class: `dsbd-head-${kind}`,
-      text: text.length > room ? `${text.slice(0, room - 1)}…` : text,
-    });
+  const line = (y, text, kind) => draw("text", {x: x + LEFT, y, class: `dsbd-head-${kind}`, text});
   const parts = [
-    draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 108, rx: 3}),
-    line(19, title, "title"),
+    draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
+    line(17, viewer.say("layer.title", {layer: number}), "title"),
   ];
-  if (!layer) return parts;
-  parts.push(
-    draw("title", {text: reason}),
-    line(34, viewer.say("width.given", {width: layer.width}), "width"),
-    line(48, short, "short"),
+  if (!layer) return draw("g", {}, ...parts);
+  return draw(
+    "g",
+    {},
+    ...parts,
+    draw("title", {text: viewer.words.width(layer, viewer.scene.settings)}),
+    line(32, viewer.say("head.width", {width: layer.width}), "width"),
+    ...bars(layer, x + LEFT, width - 2 * LEFT - 4, viewer),
   );
-  return [draw("g", {}, ...parts, ...bars(layer, x + 8, width - 20, viewer))];
 }
 
 function bars(layer, left, room, viewer) {
@@ -64,17 +53,4 @@ function bars(layer, left, room, viewer) {
     ...parts,
     draw("path", {class: "dsbd-threshold-line", d: `M${left - 4},${y}h${each * layer.at_least.length + 6}`}),
   ];
-}
-
-function rowTitle({number, layer, title, reason, short, current}, geometry, zoom) {
-  const text = layer
-    ? [make("b", {text: title}), ` · ${layer.width}${short ? ` · ${short}` : ""}`]
-    : [make("b", {text: title})];
-  const entry = make(
-    "div",
-    {class: `dsbd-row-title${current ? " dsbd-current" : ""}`, title: reason},
-    make("span", {}, ...text),
-  );
-  entry.style.insetBlockStart = `${(geometry.band(number).y + 4) * zoom}px`;
-  return entry;
 }

@@ -12,6 +12,7 @@ export class Badge {
     this.viewer = viewer;
     this.checked = new WeakMap();
     this.element = make("button", {type: "button", class: "dsbd-badge", hidden: "", onclick: () => this.open()});
+    this.told = make("p", {class: "dsbd-small", hidden: ""}); // in the fold: what was checked, and by whom
   }
 
   /* Starts over; what was checked before is not checked again. */
@@ -20,6 +21,7 @@ export class Badge {
     this.failure = null;
     const {scene} = this.viewer;
     this.element.hidden = scene.settings.width_threshold === undefined || !scene.iterations.length;
+    this.told.hidden = this.element.hidden;
     if (!this.element.hidden) this.go(0);
   }
 
@@ -49,11 +51,10 @@ export class Badge {
     const otherwise = told ? say("evidence.told", {failure: told}) : say("evidence.passed", {count: checks});
     const meaning = [say("evidence.meaning"), viewer.scene.evidence ? say("evidence.packed") : ""];
     element.classList.toggle("dsbd-failed", Boolean(failure || told));
-    element.title = meaning.join(" ").trim();
-    element.replaceChildren(
-      glyph(failure || told ? "failed" : "passed"),
-      make("span", {text: failure ? this.named(failure) : otherwise}),
-    );
+    const verdict = failure ? this.named(failure) : otherwise;
+    element.title = verdict;
+    element.replaceChildren(glyph(failure || told ? "failed" : "passed"), make("span", {text: verdict}));
+    this.told.textContent = `${verdict}. ${meaning.join(" ").trim()}`;
   }
 
   named({it, layer, what, place}) {

@@ -1,4 +1,4 @@
-/* The time machine: first, back, play, forward, last, speed, two sliders, and a bar of phases to jump to. */
+/* The time machine: first, back, play, forward, last, speed; a bar of phases to jump to; a slider of iterations. */
 
 import {glyph, make} from "../base/dom.js";
 
@@ -12,10 +12,8 @@ export class Controls {
     this.speed = 1;
     const {say} = viewer;
     this.play = this.button("play", () => (this.timer ? this.stop() : this.start()));
-    this.steps = this.slider("ui.step", (step) => viewer.goto({step}));
-    this.iterations = this.slider("ui.iteration", (it) => viewer.goto({it, step: 0}));
-    this.stepCount = make("span", {class: "dsbd-count"});
-    this.iterationCount = make("span", {class: "dsbd-count"});
+    this.stepCount = make("span", {class: "dsbd-count dsbd-count-step", title: say("ui.step")});
+    this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration"});
     this.phases = make("div", {class: "dsbd-phases", role: "group", "aria-label": say("ui.phases")});
     const speed = make(
       "select",
@@ -30,30 +28,34 @@ export class Controls {
       ...SPEEDS.map((value) => make("option", {value, text: `${value}×`})),
     );
     speed.value = "1";
-    const scrub = (key, track, count) =>
-      make(
-        "div",
-        {class: "dsbd-scrub"},
-        make("span", {class: "dsbd-name", text: say(key)}),
-        make("div", {class: "dsbd-track"}, track),
-        count,
-      );
     this.element = make(
       "div",
-      {class: "dsbd-controls"},
-      make(
-        "div",
-        {class: "dsbd-buttons", role: "group", "aria-label": say("ui.step")},
-        this.button("first", () => this.go(0)),
-        this.button("back", () => this.move(-1)),
-        this.play,
-        this.button("forward", () => this.move(1)),
-        this.button("last", () => this.go(Infinity)),
-        speed,
-      ),
-      scrub("ui.step", this.steps, this.stepCount),
-      scrub("ui.iteration", this.iterations, this.iterationCount),
-      this.phases,
+      {class: "dsbd-controls", role: "group", "aria-label": say("ui.step")},
+      this.button("first", () => this.go(0)),
+      this.button("back", () => this.move(-1)),
+      this.play,
+      this.button("forward", () => this.move(1)),
+      this.button("last", () => this.go(Infinity)),
+      speed,
+      this.stepCount,
+    );
+    // Readers count from 1.
+    this.iterations = make("input", {
+      type: "range",
+      min: 1,
+      step: 1,
+      "aria-label": say("ui.iteration"),
+      oninput: (event) => {
+        this.stop();
+        viewer.goto({it: Number(event.target.value) - 1, step: 0});
+      },
+    });
+    this.scrub = make(
+      "div",
+      {class: "dsbd-scrub"},
+      make("span", {class: "dsbd-name", text: say("ui.iteration")}),
+      make("div", {class: "dsbd-track"}, this.iterations),
+      this.iterationCount,
     );
   }
 
@@ -64,19 +66,6 @@ export class Controls {
       {type: "button", class: `dsbd-${name}`, "aria-label": label, title: label, onclick: act},
       glyph(name),
     );
-  }
-
-  slider(key, act) {
-    return make("input", {
-      type: "range",
-      min: 0,
-      step: 1,
-      "aria-label": this.viewer.say(key),
-      oninput: (event) => {
-        this.stop();
-        act(Number(event.target.value));
-      },
-    });
   }
 
   go(step) {
@@ -120,14 +109,16 @@ export class Controls {
     this.viewer.showPlaying(playing);
   }
 
-  /* One segment per phase and layer, as long as its steps. */
+  /* One segment per phase, and of the choosing one per layer, as long as its steps. */
   build() {
     const {now, say} = this.viewer;
     this.runs = now.phases();
+    const chosen = this.runs.find((run) => run.layer);
     this.phases.replaceChildren(
       ...this.runs.map((run) => {
-        const name = run.layer ? String(run.layer) : say(`phase.${run.phase}`);
-        const label = run.layer ? say("layer.title", {layer: run.layer}) : name;
+        const name = say(`bar.${run.phase}`);
+        const label = run.layer ? `${name}: ${say("layer.title", {layer: run.layer})}` : name;
+        const text = !run.layer ? name : run === chosen ? `${name} ${run.layer}` : run.layer;
         const button = make(
           "button",
           {
@@ -137,7 +128,7 @@ export class Controls {
             "aria-label": label,
             onclick: () => this.go(run.from),
           },
-          make("span", {text: name}),
+          make("span", {text}),
         );
         button.style.flexGrow = Math.sqrt(run.to - run.from + 1);
         return button;
@@ -147,15 +138,13 @@ export class Controls {
 
   update(sentence) {
     const {viewer} = this;
-    const count = viewer.now.steps.length;
     const iterations = viewer.scene.iterations.length;
-    this.steps.max = count - 1;
-    this.steps.value = viewer.step;
-    this.steps.setAttribute("aria-valuetext", sentence);
-    this.iterations.max = iterations - 1;
-    this.iterations.value = viewer.it;
-    this.stepCount.textContent = viewer.say("ui.of", {current: viewer.step + 1, count});
-    this.iterationCount.textContent = viewer.say("ui.of", {current: viewer.it + 1, count: iterations});
+    this.iterations.max = iterations;
+    this.iterations.value = viewer.it + 1;
+    const of = (current, count) => viewer.say("ui.of", {current, count});
+    this.iterations.setAttribute("aria-valuetext", `${of(viewer.it + 1, iterations)}. ${sentence}`);
+    this.stepCount.textContent = of(viewer.step + 1, viewer.now.steps.length);
+    this.iterationCount.textContent = of(viewer.it + 1, iterations);
     this.runs.forEach((run, at) => {
       const here = viewer.step >= run.from && viewer.step <= run.to;
       this.phases.children[at].classList.toggle("dsbd-current", here);

@@ -1,32 +1,20 @@
-/* The frame of a viewer: title, badge and tools on top; controls, sentence, forest and card; legend and views below. */
+/* The frame of a viewer: where the reader is in the decode; the sentence and the controls; forest and card; the marks;
+ * and everything else in one fold. A bare viewer has sentence, forest and card only. */
 
 import {ChartsPanel} from "../views/charts.js";
-import {glyph, make, symbol} from "../base/dom.js";
+import {glyph, make} from "../base/dom.js";
 import {saveCsv, savePng, saveSvg} from "./exports.js";
-import {NAMES, STRINGS, STYLES} from "../base/languages.js";
+import {NAMES, STRINGS} from "../base/languages.js";
+import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
 import {SlotsPanel} from "../views/slots.js";
 import {LayersPanel, ResultPanel} from "../views/summary.js";
 import {TablePanel} from "../views/table.js";
-import {Tabs} from "./tabs.js";
 import {TextPanel} from "../views/text.js";
 import {TreePanel} from "../views/tree.js";
+import {Views} from "./views.js";
 import {WhatIfPanel} from "../views/whatif_panel.js";
 
-const LEGEND = [
-  "input",
-  "drafted",
-  "cover",
-  "accepted",
-  "carried",
-  "rejected",
-  "orphaned",
-  "unneeded",
-  "recovered",
-  "fresh",
-  "bonus",
-  "landed",
-];
 const PANELS = [
   TextPanel,
   WhatIfPanel,
@@ -39,34 +27,44 @@ const PANELS = [
   ResultPanel,
 ];
 
-/* Fills the viewer's root and returns the parts that steps change. open: the view to begin with. */
-export function buildShell(viewer, open) {
+/* Fills the viewer's root and returns the parts that steps change. state: of the fold, as it was before. */
+export function buildShell(viewer, state) {
   const {say, controls, forest, badge} = viewer;
   const parts = {
-    title: make("h3", {class: "dsbd-title"}),
+    title: make("h2", {class: "dsbd-title"}),
     empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
-    chip: make("span", {class: "dsbd-chip"}),
     sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
+    formula: make("div", {class: "dsbd-formula-place"}),
     card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
-    tabs: new Tabs(
+    legend: new Legend(viewer),
+    views: new Views(
       viewer,
       PANELS.map((Panel) => new Panel(viewer)),
-      open,
+      tools(viewer),
+      [badge.told, make("p", {class: "dsbd-keys", text: say("ui.keys")})],
+      state,
     ),
   };
   forest.element.setAttribute("aria-label", say("ui.drawing"));
+  parts.whole = make(
+    "header",
+    {class: "dsbd-whole"},
+    make("div", {class: "dsbd-where"}, parts.title, controls.scrub, badge.element),
+  );
   parts.body = make(
     "div",
     {class: "dsbd-body"},
+    parts.whole,
+    make("div", {class: "dsbd-told"}, parts.sentence, parts.formula),
     controls.element,
-    make("div", {class: "dsbd-told"}, parts.chip, parts.sentence),
-    make("div", {class: "dsbd-stage"}, forest.element, parts.card),
-    legend(say),
-    parts.tabs.element,
-    make("p", {class: "dsbd-keys", text: say("ui.keys")}),
+    controls.phases,
+    forest.element,
+    parts.card,
+    parts.legend.element,
+    parts.views.element,
   );
-  const name = make("div", {class: "dsbd-name-and-badge"}, parts.title, badge.element);
-  viewer.root.replaceChildren(make("header", {class: "dsbd-head"}, name, tools(viewer)), parts.empty, parts.body);
+  viewer.root.classList.toggle("dsbd-bare", Boolean(viewer.options.bare));
+  viewer.root.replaceChildren(parts.empty, parts.body);
   return parts;
 }
 
@@ -79,17 +77,15 @@ function tools(viewer) {
       {type: "button", title: say(`ui.${name}`), "aria-label": say(`ui.${name}`), onclick: act},
       glyph(name),
     );
-  return make(
-    "div",
-    {class: "dsbd-tools"},
+  return [
+    languages(viewer),
     icon("smaller", () => forest.zoomBy(0.8)),
     icon("larger", () => forest.zoomBy(1.25)),
     icon("reset", () => forest.zoomBy(0)),
     button("ui.svg", () => saveSvg(viewer)),
     button("ui.png", () => savePng(viewer)),
     make("button", {type: "button", class: "dsbd-csv", text: say("ui.csv"), onclick: () => saveCsv(viewer)}),
-    languages(viewer),
-  );
+  ];
 }
 
 /* The switch keeps the focus, though all around it is built anew. */
@@ -106,12 +102,4 @@ function languages(viewer) {
   );
   select.value = viewer.words.language;
   return select;
-}
-
-function legend(say) {
-  return make(
-    "ul",
-    {class: "dsbd-legend", "aria-label": say("ui.legend")},
-    ...LEGEND.map((state) => make("li", {}, symbol(STYLES[state], state), make("span", {text: say(`state.${state}`)}))),
-  );
 }

@@ -1,6 +1,6 @@
 /* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
 
-import {clamp, make, symbol} from "../base/dom.js";
+import {clamp, glyph, make, symbol} from "../base/dom.js";
 import {number, tellApart} from "../base/words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
@@ -8,12 +8,34 @@ const SAID = 48; // characters of running text shown above a node's numbers
 export function drawCard(viewer, card) {
   const step = viewer.now.steps[viewer.step];
   const place = viewer.hovered >= 0 ? viewer.hovered : viewer.pinned >= 0 ? viewer.pinned : step.focus;
-  if (place >= 0 && viewer.look[place]) card.replaceChildren(...nodeCard(viewer, place));
-  else if (step.layer && step.phase !== "draft") {
-    card.replaceChildren(...layerCard(viewer, viewer.now.layer(step.layer)));
-  } else if (step.phase === "commit") card.replaceChildren(...secondsCard(viewer));
-  else card.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")}));
+  const parts = [];
+  if (place >= 0 && viewer.look[place]) parts.push(...nodeCard(viewer, place));
+  else if (step.layer && step.phase !== "draft") parts.push(...layerCard(viewer, viewer.now.layer(step.layer)));
+  else if (step.phase === "commit") parts.push(...secondsCard(viewer));
+  else parts.push(make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")}));
+  const label = viewer.say("ui.close");
+  const close = make(
+    "button",
+    {type: "button", class: "dsbd-close", "aria-label": label, title: label, onclick: () => viewer.pin(-1)},
+    glyph("close"),
+  );
+  card.replaceChildren(close, ...parts);
   card.scrollTop = 0;
+}
+
+/* What stands behind a sentence, folded until the reader opens it; then it stays open from step to step. */
+export function formulaFold(viewer, ...inside) {
+  const fold = make(
+    "details",
+    {class: "dsbd-formula"},
+    make("summary", {text: viewer.say("ui.formula")}),
+    ...inside,
+  );
+  fold.open = viewer.formulas;
+  fold.addEventListener("toggle", () => {
+    viewer.formulas = fold.open;
+  });
+  return fold;
 }
 
 function nodeCard(viewer, place) {
@@ -21,32 +43,43 @@ function nodeCard(viewer, place) {
   const node = now.nodes[place];
   const look = viewer.look[place];
   const scored = viewer.step >= now.scoredStep;
-  const state = make(
-    "span",
-    {class: "dsbd-state"},
-    symbol(viewer.styles[look.state], look.state),
-    say(`state.${look.state}`),
-  );
+  const mark = viewer.mark(look.state);
+  const state = make("span", {class: "dsbd-state"}, symbol(mark.style, mark.state), mark.name);
   if (look.slots > 1) state.append(` ${say("node.multiplicity", {count: look.slots})}`);
-  if (look.landed) state.append(` · ${say("state.landed")}`);
+  if (look.landed && viewer.exact) state.append(` · ${say("state.landed")}`);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
   if (node.completes) {
     parts.push(make("p", {class: "dsbd-hint", text: say("node.completes", {character: node.completes})}));
   }
-  if (node.draft_prob !== null) parts.push(bar(say("ui.draft"), node.draft_prob, "draft"));
-  if (node.target_prob !== null && scored) parts.push(bar(say("ui.target"), node.target_prob, "target"));
-  const facts = now.facts[place]
-    .filter((fact) => fact.step <= viewer.step)
-    .map((fact) => factItem(viewer, node, fact))
-    .reverse();
-  parts.push(
-    make("ul", {class: "dsbd-facts"}, ...facts),
-    make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
-  );
+  const known = [
+    ["draft", node.draft_prob],
+    ["target", scored ? node.target_prob : null],
+  ].filter(([, value]) => value !== null);
+  const texts = tellApart(...known.map(([, value]) => value));
+  known.forEach(([kind, value], at) => parts.push(bar(say(`ui.${kind}`), value, kind, texts[at])));
+  const facts = now.facts[place].filter((fact) => fact.step <= viewer.step).reverse();
   const layer = now.layer(node.column);
-  if (layer && layer.step <= viewer.step) parts.push(...alternatives(viewer, layer, place));
+  const more = layer && layer.step <= viewer.step ? alternatives(viewer, layer, place) : [];
+  parts.push(
+    make("ul", {class: "dsbd-facts"}, ...facts.map((fact) => factItem(viewer, fact))),
+    formulaFold(
+      viewer,
+      ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
+      make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
+      ...more,
+    ),
+  );
   return parts;
+}
+
+/* A fact's formulas and the residual before and after it. */
+function arithmetic({now, words, say}, node, fact) {
+  const [before, after] = residuals(now, fact);
+  const lines = [words.detail(now, fact, node)];
+  if (before) lines.push(say("residual.before", before));
+  if (after) lines.push(say("residual.after", after));
+  return lines.filter(Boolean).map((text) => make("p", {class: "dsbd-detail", text}));
 }
 
 function small({say}, node, scored) {
@@ -62,12 +95,15 @@ function small({say}, node, scored) {
   return found;
 }
 
-/* The end of the running text up to a node. */
+/* The end of the running text up to a node, from the beginning of a word. */
 function said({nodes}, place) {
   let text = "";
   for (let at = place; at >= 0; at = nodes[at].parent) text = nodes[at].adds + text;
   const characters = [...text];
-  return `${characters.length > SAID ? "…" : ""}${characters.slice(-SAID).join("")}${nodes[place].pending}`;
+  if (characters.length <= SAID) return text + nodes[place].pending;
+  const end = characters.slice(-SAID).join("");
+  const word = end.indexOf(" ");
+  return `… ${end.slice(word >= 0 && word < SAID / 2 ? word + 1 : 0)}${nodes[place].pending}`;
 }
 
 export function bar(name, value, kind, text = number(value)) {
@@ -82,18 +118,13 @@ export function bar(name, value, kind, text = number(value)) {
   );
 }
 
-function factItem(viewer, node, fact) {
-  const {words, now, say} = viewer;
+function factItem(viewer, fact) {
+  const {words, now} = viewer;
   const item = make("li", {}, make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}));
   item.append(make("p", {text: words.verdict(now, fact)}));
   if (fact.step === viewer.step) item.classList.add("dsbd-current");
   const range = gaugeOf(fact);
   if (range) item.append(gauge(range));
-  const detail = words.detail(now, fact, node);
-  if (detail) item.append(make("p", {class: "dsbd-detail", text: detail}));
-  const [before, after] = residuals(now, fact);
-  if (before) item.append(make("p", {class: "dsbd-detail", text: say("residual.before", before)}));
-  if (after) item.append(make("p", {class: "dsbd-detail", text: say("residual.after", after)}));
   return item;
 }
 
@@ -127,7 +158,7 @@ function residuals(iteration, {trial, draw, block}) {
 /* A layer: why it has its width, and P(accepted >= k) beside the threshold, with digits enough to tell them apart. */
 function layerCard(viewer, layer) {
   if (!layer) return [];
-  const [reason] = viewer.words.width(layer, viewer.scene.settings);
+  const reason = viewer.words.width(layer, viewer.scene.settings);
   const threshold = viewer.scene.settings.width_threshold;
   const decides = threshold !== undefined;
   const rows = layer.at_least.map((value, at) => {
@@ -153,7 +184,8 @@ function layerCard(viewer, layer) {
       }),
     );
   }
-  return [...head, ...rows, ...alternatives(viewer, layer, -1)];
+  const more = alternatives(viewer, layer, -1);
+  return [...head, ...rows, ...(more.length ? [formulaFold(viewer, ...more)] : [])];
 }
 
 /* The likeliest pairs of the layer's joint laws: the bar is P, the tick Q. */

@@ -62,22 +62,20 @@ export class SlotsPanel {
     this.legend.hidden = !committed || !this.boxes.length; // only then the marks that it explains are drawn
     for (const {entry, at, stays} of this.boxes) {
       const look = viewer.look[at];
-      const key = `${look?.state} ${committed} ${scored}`;
+      const key = `${look?.state} ${committed} ${scored} ${viewer.exact}`;
       if (entry.dataset.key === key) continue;
       entry.dataset.key = key;
       entry.classList.toggle("dsbd-dropped", committed && !stays);
       entry.classList.toggle("dsbd-stays", committed && stays);
       entry.classList.toggle("dsbd-unused", !scored);
       const fate = committed ? `, ${viewer.say(stays ? "slots.kept" : "slots.dropped")}` : "";
-      const name = look
-        ? viewer.say("node.aria", {
-            token: viewer.labelOf(viewer.now.nodes[at]),
-            state: viewer.say(`state.${look.state}`),
-          })
+      const mark = look && viewer.mark(look.state);
+      const name = mark
+        ? viewer.say("node.aria", {token: viewer.labelOf(viewer.now.nodes[at]), state: mark.name})
         : "–";
       entry.title = name + fate;
       entry.setAttribute("aria-label", name + fate);
-      entry.replaceChildren(...(look ? [symbol(viewer.styles[look.state], look.state, 14)] : []));
+      entry.replaceChildren(...(mark ? [symbol(mark.style, mark.state, 14)] : []));
     }
   }
 }

@@ -46,7 +46,7 @@ export class LayersPanel {
             "li",
             {},
             make("b", {text: words.layerTitle(layer)}),
-            ` — ${words.width(layer, scene.settings)[0]}${outcome}`,
+            ` — ${words.width(layer, scene.settings)}${outcome}`,
           );
         }),
     );

@@ -18,8 +18,9 @@ export class TextPanel {
   update() {
     const {viewer} = this;
     const after = viewer.step === viewer.now.steps.length - 1;
-    if (this.drawn === after) return;
-    this.drawn = after;
+    const drawn = `${after} ${viewer.exact}`;
+    if (this.drawn === drawn) return;
+    this.drawn = drawn;
     const beams = after ? viewer.now.beams_after : viewer.now.beams_before;
     const paths = beams.map((beam) => this.path(beam.node));
     const added = new Set(viewer.now.nodes.filter((node) => node.column > 0).map((node) => node.id));
@@ -42,12 +43,13 @@ export class TextPanel {
     path.slice(shared).forEach((token, index) => {
       const last = shared + index === path.length - 1;
       const fresh = added?.has(token.id) ?? false;
-      if (run?.origin !== token.origin || run.fresh !== fresh) {
+      const mark = this.viewer.mark(token.origin);
+      if (run?.origin !== mark.state || run.fresh !== fresh) {
         // one element per run of tokens: long texts stay light
         run = {
-          origin: token.origin,
+          origin: mark.state,
           fresh,
-          span: make("span", {class: `dsbd-origin dsbd-origin-${token.origin}`, title: say(`state.${token.origin}`)}),
+          span: make("span", {class: `dsbd-origin dsbd-origin-${mark.state}`, title: mark.name}),
         };
         run.span.classList.toggle("dsbd-new", fresh);
         line.append(run.span);

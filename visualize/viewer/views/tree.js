@@ -45,7 +45,7 @@ export class TreePanel {
       if (!look) return;
       const said = nodeSaid(viewer, node, look, scored);
       if (entry.label.textContent !== said) entry.label.textContent = said;
-      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${look.state})`);
+      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${viewer.mark(look.state).state})`);
       entry.setAttribute("aria-selected", String(at === viewer.pinned));
     });
   }
@@ -89,9 +89,9 @@ export class TreePanel {
 /* One node in words: token, state, and the probabilities known so far. */
 function nodeSaid(viewer, node, look, scored) {
   const {say} = viewer;
-  const said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: say(`state.${look.state}`)})];
+  const said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name})];
   if (look.slots > 1) said.push(say("node.multiplicity", {count: look.slots}));
-  if (look.landed) said.push(say("state.landed"));
+  if (look.landed && viewer.exact) said.push(say("state.landed"));
   if (scored && node.target_prob !== null) said.push(`${say("ui.target")} ${number(node.target_prob)}`);
   if (node.draft_prob !== null) said.push(`${say("ui.draft")} ${number(node.draft_prob)}`);
   return said.join(", ");

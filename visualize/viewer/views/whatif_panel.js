@@ -2,6 +2,7 @@
 
 import {gauge} from "./card.js";
 import {make, scrolled, symbol} from "../base/dom.js";
+import {STYLES} from "../base/languages.js";
 import {whatIf} from "../law/what_if.js";
 import {number} from "../base/words.js";
 
@@ -12,24 +13,27 @@ export class WhatIfPanel {
     this.viewer = viewer;
   }
 
+  /* Why nothing can be decided again, as the key of a sentence; empty where it can. */
+  get obstacle() {
+    const {now, scene} = this.viewer;
+    if (scene.settings.width_threshold === undefined) return "whatif.no_settings";
+    // No threshold and no random number changes a layer that is drawn whole.
+    if (now.layers.every((layer) => layer.kind === "bonus") || !now.trials.length) return "whatif.no_trials";
+    return now.trials.some((trial) => trial.joint) ? "whatif.joint" : "";
+  }
+
+  fits() {
+    return !this.obstacle;
+  }
+
   build(sheet) {
-    const {viewer} = this;
+    const {viewer, obstacle} = this;
     const {say, scene} = viewer;
     const {settings} = scene;
     this.changes = {uniforms: {}};
-    if (settings.width_threshold === undefined) {
+    if (obstacle) {
       this.rows = null;
-      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_settings")}));
-      return;
-    }
-    if (viewer.now.layers.every((layer) => layer.kind === "bonus")) {
-      this.rows = null; // no threshold and no random number changes a layer that is drawn whole
-      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}));
-      return;
-    }
-    if (viewer.now.trials.some((trial) => trial.joint)) {
-      this.rows = null;
-      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say("whatif.joint")}));
+      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say(obstacle)}));
       return;
     }
     this.threshold = make("input", {
@@ -134,17 +138,15 @@ export class WhatIfPanel {
       "whatif.would",
     ];
     this.result.replaceChildren(
-      this.rows.length
-        ? scrolled(
-            say("tab.whatif"),
-            make(
-              "table",
-              {class: "dsbd-table"},
-              make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
-              make("tbody", {}, ...this.rows.map(({row}) => row)),
-            ),
-          )
-        : make("p", {class: "dsbd-hint", text: say("whatif.no_trials")}),
+      scrolled(
+        say("tab.whatif"),
+        make(
+          "table",
+          {class: "dsbd-table"},
+          make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
+          make("tbody", {}, ...this.rows.map(({row}) => row)),
+        ),
+      ),
     );
   }
 
@@ -173,7 +175,7 @@ export class WhatIfPanel {
     const {viewer} = this;
     const {cells, row} = this.rows[at];
     const uniform = this.changes.uniforms[at] ?? trial.uniform;
-    const state = (name) => [symbol(viewer.styles[name], name, 14), ` ${viewer.say(`state.${name}`)}`];
+    const state = (name) => [symbol(STYLES[name], name, 14), ` ${viewer.say(`state.${name}`)}`];
     const differs = Boolean(entry && entry.verdict !== trial.verdict);
     row.classList.toggle("dsbd-differs", differs);
     row.classList.toggle("dsbd-beyond", !entry);

@@ -1,0 +1,44 @@
+/* The marks that occur in the forest shown, directly below it, and the switch between three marks and the exact ones. */
+
+import {make, symbol} from "../base/dom.js";
+import {ORDER} from "../base/marks.js";
+
+export class Legend {
+  constructor(viewer) {
+    this.viewer = viewer;
+    const {say} = viewer;
+    this.list = make("ul", {class: "dsbd-legend", "aria-label": say("ui.legend")});
+    const box = make("input", {
+      type: "checkbox",
+      class: "dsbd-exact",
+      onchange: (event) => viewer.setExact(event.target.checked),
+    });
+    box.checked = viewer.exact;
+    this.box = box;
+    this.element = make(
+      "div",
+      {class: "dsbd-below"},
+      this.list,
+      make("label", {class: "dsbd-field"}, box, make("span", {text: say("ui.exact")})),
+    );
+  }
+
+  build() {
+    const {viewer} = this;
+    const {now} = viewer;
+    this.box.checked = viewer.exact;
+    const occurring = new Set(now.steps.flatMap((step) => step.changes.map(([, state]) => state)));
+    if (now.draws.some((draw) => draw.landed)) occurring.add("landed");
+    const marks = new Map();
+    for (const state of ORDER) {
+      if (!occurring.has(state) || (state === "landed" && !viewer.exact)) continue;
+      const mark = viewer.mark(state);
+      marks.set(mark.state, mark);
+    }
+    this.list.replaceChildren(
+      ...[...marks.values()].map(({state, style, name}) =>
+        make("li", {"data-mark": state}, symbol(style, state), make("span", {text: name})),
+      ),
+    );
+  }
+}
