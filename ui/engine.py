@@ -1,4 +1,5 @@
-"""The page's only way to the models. One engine is shared by all visitors; the queue lets one in at a time.
+"""The page's only way to the models. One engine is shared by all visitors; the queue lets one in at a time, over all
+pairs.
 
 What runs on the models is a generator of plain data, because on ZeroGPU it is another process: errors come as values
 and are raised here, and plans of ``auto`` come back and are remembered here.
@@ -15,12 +16,13 @@ from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.errors import DsbdError
 from dsbd.measure.comparison import Progress, compare
 from dsbd.methods import has_auto
-from dsbd.models.pair import Pair
+from dsbd.models.pair import Pair, load_pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
 from .limits import Limits, check_compare, check_decode
+from .pair_shelf import PAGE, Load, PairShelf
 from .visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
 
@@ -40,16 +42,18 @@ class MadePlan(NamedTuple):
 
 
 class Engine:
-    """Runs decodes on one pair.
+    """Runs decodes on the page's pair, or on another one that a call names by its key.
 
     Args:
-        pair: loaded, on its device.
+        pair: the page's own, loaded, on its device.
         limits: what a visitor may ask for; None takes the defaults.
+        load: loads further pairs by the names of target and draft, as the page's own was loaded.
     """
 
-    def __init__(self, pair: Pair, limits: Limits | None = None) -> None:
+    def __init__(self, pair: Pair, limits: Limits | None = None, load: Load = load_pair) -> None:
         self.pair = pair
         self.limits = limits or Limits()
+        self.pairs = PairShelf(pair, self.limits.max_pairs, load)
         self.visitors = Visitors()
         self._decode_lent = on_gpu(self._decode_seconds)(self._decode)
         self._compare_lent = on_gpu(self._compare_seconds)(self._compare)
@@ -60,79 +64,82 @@ class Engine:
         draft = f" + {self.pair.draft.id}" if self.pair.draft is not None else ""
         return f"{self.pair.target.id}{draft}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
-    def events(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Event]:
+    def events(
+        self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str = PAGE
+    ) -> Iterator[Event]:
         """A recorded decode: measurements of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
+        Args:
+            prompt: text.
+            settings: fields may be ``auto``.
+            stop: asked before each forward of a model.
+            pair: key of the pair that decodes.
+
         Raises:
+            PairError: the pair is not in memory.
             SettingsError: a limit of this page is passed.
             StoppedError: ``stop`` said so.
             DsbdError: the prompt does not fit, or the pair cannot run the method.
         """
-        self.require(prompt, [settings])
-        yield from self._received(self._decode_lent(prompt, self._planned(settings), stop))
+        self.require(prompt, [settings], pair)
+        yield from self._received(self._decode_lent(prompt, self._planned(settings, pair), stop, pair), pair)
 
     def compare(
-        self, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int, stop: StopSignal
+        self,
+        prompt: str,
+        settings: DecodingSettings,
+        methods: Sequence[str],
+        runs: int,
+        stop: StopSignal,
+        pair: str = PAGE,
     ) -> Iterator[Progress]:
         """Measure methods side by side; see :func:`dsbd.measure.comparison.compare`. Raises as :meth:`events` does."""
         each = [replace(settings, method=method) for method in methods]
-        self.require(prompt, each)
+        self.require(prompt, each, pair)
         check_compare(self.limits, each, runs)
-        plans = [MadePlan(one, plan) for one in each if (plan := self._known(one)) is not None]
-        yield from self._received(self._compare_lent(prompt, settings, list(methods), runs, stop, plans))
+        plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
+        yield from self._received(self._compare_lent(prompt, settings, list(methods), runs, stop, pair, plans), pair)
 
-    def require(self, prompt: str, each: Sequence[DecodingSettings]) -> None:
-        """Refuse what passes a limit of this page. Raises: SettingsError, PromptError."""
-        prompt_tokens = len(self.pair.encode(prompt))
+    def require(self, prompt: str, each: Sequence[DecodingSettings], pair: str = PAGE) -> None:
+        """Refuse what passes a limit of this page. Raises: SettingsError, PromptError, PairError."""
+        chosen = self.pairs.get(pair)
+        prompt_tokens = len(chosen.encode(prompt))
         for settings in each:
-            check_decode(self.limits, settings, self.pair.target.vocabulary_size, prompt_tokens)
+            check_decode(self.limits, settings, chosen.target.vocabulary_size, prompt_tokens)
 
-    def _received(self, values: Iterator[Any]) -> Iterator[Any]:
+    def _received(self, values: Iterator[Any], pair: str) -> Iterator[Any]:
         """What came over: plans are remembered, an error is raised at the end, the rest is passed on."""
         failed = None
         for value in values:
             if isinstance(value, DsbdError):
                 failed = value
             elif isinstance(value, MadePlan):
-                self._remember(value)
+                self._remember(value, pair)
             else:
                 yield value
         if failed is not None:
             raise failed
 
-    def _known(self, settings: DecodingSettings) -> Plan | None:
-        return known_plans(self.pair).get(plan_key(settings)) if has_auto(settings) else None
+    def _known(self, settings: DecodingSettings, pair: str) -> Plan | None:
+        return known_plans(self.pairs.open(pair)).get(plan_key(settings)) if has_auto(settings) else None
 
-    def _remember(self, made: MadePlan) -> None:
-        known_plans(self.pair)[plan_key(made.settings)] = made.plan
+    def _remember(self, made: MadePlan, pair: str) -> None:
+        known_plans(self.pairs.open(pair))[plan_key(made.settings)] = made.plan
 
-    def _planned(self, settings: DecodingSettings) -> DecodingSettings:
+    def _planned(self, settings: DecodingSettings, pair: str) -> DecodingSettings:
         """The settings with a known plan filled in: the process that decodes need not try again."""
-        plan = self._known(settings)
+        plan = self._known(settings, pair)
         return settings if plan is None else replace(settings, **plan.values)
 
-    def _decode(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Any]:
+    def _decode(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str) -> Iterator[Any]:
         try:
-            yield from planning(self.pair, prompt, settings, stop=stop)
-            if (plan := self._known(settings)) is not None:
+            chosen = self.pairs.open(pair)
+            yield from planning(chosen, prompt, settings, stop=stop)
+            if (plan := self._known(settings, pair)) is not None:
                 yield MadePlan(settings, plan)
-            yield from self._recorded(prompt, settings, stop)
+            yield from _recorded(chosen, prompt, settings, stop)
         except DsbdError as error:
             yield error
-
-    def _recorded(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Trace | Iteration]:
-        begun = False
-        for update in dsbd.stream(self.pair, prompt, settings, record=True, stop=stop):
-            if update.result is not None:
-                assert update.result.trace is not None, "the decode is recorded"
-                yield update.result.trace
-            elif begun:
-                assert update.iteration is not None, "the decode is recorded"
-                yield update.iteration
-            else:
-                assert update.trace is not None, "the decode is recorded"
-                yield update.trace
-            begun = True
 
     def _compare(
         self,
@@ -141,24 +148,26 @@ class Engine:
         methods: list[str],
         runs: int,
         stop: StopSignal,
+        pair: str,
         plans: list[MadePlan],
     ) -> Iterator[Any]:
-        for made in plans:
-            self._remember(made)
         try:
+            chosen = self.pairs.open(pair)
+            for made in plans:
+                self._remember(made, pair)
             for method in methods:
                 asked = replace(settings, method=method)
-                for _ in planning(self.pair, prompt, asked, stop=stop):
+                for _ in planning(chosen, prompt, asked, stop=stop):
                     yield Progress(0, len(methods) * (runs + 1), method)
-                if (plan := self._known(asked)) is not None:
+                if (plan := self._known(asked, pair)) is not None:
                     yield MadePlan(asked, plan)
-            yield from compare(self.pair, prompt, settings, methods, runs, stop)
+            yield from compare(chosen, prompt, settings, methods, runs, stop)
         except DsbdError as error:
             yield error
 
-    def _decode_seconds(self, prompt: str, settings: DecodingSettings, stop: StopSignal) -> int:
+    def _decode_seconds(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str) -> int:
         """Seconds of GPU to ask for."""
-        return self._loan([settings], 1, self.limits.decode_seconds)
+        return self._loan(pair, [settings], 1, self.limits.decode_seconds)
 
     def _compare_seconds(
         self,
@@ -167,13 +176,29 @@ class Engine:
         methods: Sequence[str],
         runs: int,
         stop: StopSignal,
+        pair: str,
         plans: list[MadePlan],
     ) -> int:
         """Seconds of GPU to ask for."""
         each = [replace(settings, method=method) for method in methods]
-        return self._loan(each, runs + 1, self.limits.compare_seconds)
+        return self._loan(pair, each, runs + 1, self.limits.compare_seconds)
 
-    def _loan(self, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
-        measuring = sum(MEASURING_SECONDS for one in each if has_auto(one) and self._known(one) is None)
+    def _loan(self, pair: str, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
+        measuring = sum(MEASURING_SECONDS for one in each if has_auto(one) and self._known(one, pair) is None)
         tokens = sum(one.max_new_tokens for one in each) * times
         return min(longest, SECONDS_TO_START + measuring + int(SECONDS_PER_TOKEN * tokens))
+
+
+def _recorded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[Trace | Iteration]:
+    begun = False
+    for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
+        if update.result is not None:
+            assert update.result.trace is not None, "the decode is recorded"
+            yield update.result.trace
+        elif begun:
+            assert update.iteration is not None, "the decode is recorded"
+            yield update.iteration
+        else:
+            assert update.trace is not None, "the decode is recorded"
+            yield update.trace
+        begun = True

@@ -1,0 +1,124 @@
+"""The pairs that the page holds in memory. A pair is named by a key, which is plain text and travels with each call.
+
+The pair that the page was started with stays; the others share the places that are left, and the one that was used
+longest ago goes first. A bundled pair is read again when it is asked for: its files are always here.
+"""
+
+import gc
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+
+from dsbd.assets import BUNDLED_PAIRS
+from dsbd.auto.measuring import known_plans
+from dsbd.auto.plan import Plan, PlanKey
+from dsbd.errors import PairError
+from dsbd.models.pair import BUNDLED, Pair, load_pair
+
+PAGE = "page"
+"""The key of the pair that the page was started with."""
+BETWEEN = " + "
+"""Stands between target and draft in a key; no folder that a key may name and no hub id holds it."""
+
+Load = Callable[[str, str | None], Pair]
+
+
+class PairName(NamedTuple):
+    """A target and a draft model by folder or hub id; ``bundled:NAME`` without a draft is a bundled pair."""
+
+    target: str
+    draft: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The name as one text."""
+        return self.target if self.draft is None else f"{self.target}{BETWEEN}{self.draft}"
+
+    @classmethod
+    def of(cls, key: str) -> "PairName":
+        """The name that a key stands for."""
+        target, _, draft = key.partition(BETWEEN)
+        return cls(target, draft or None)
+
+
+BUNDLED_KEYS = tuple(f"{BUNDLED}:{name}" for name in BUNDLED_PAIRS)
+
+
+class PairShelf:
+    """Loaded pairs by key. Safe to use from any thread.
+
+    Args:
+        page_pair: the pair of :data:`PAGE`; it is never given up.
+        most: pairs in memory at one time, that one included.
+        load: loads a pair by the names of target and draft.
+    """
+
+    def __init__(self, page_pair: Pair, most: int = 2, load: Load = load_pair) -> None:
+        self.page_pair = page_pair
+        self._others: OrderedDict[str, Pair] = OrderedDict()
+        self._most, self._load = most, load
+        self._plans: dict[str, dict[PlanKey, Plan]] = {}
+        self._lock = threading.RLock()
+
+    def keys(self) -> list[str]:
+        """Every key that can be used now: the page's pair, the bundled ones, the loaded ones."""
+        with self._lock:
+            return list(dict.fromkeys([PAGE, *(key for key in BUNDLED_KEYS if not self._is_page(key)), *self._others]))
+
+    def is_loaded(self, key: str) -> bool:
+        """True where the pair is in memory."""
+        with self._lock:
+            return self._is_page(key) or key in self._others
+
+    def get(self, key: str) -> Pair:
+        """The pair of this key. Raises: PairError: it is not loaded, and no bundled one."""
+        if not self.is_loaded(key) and key not in BUNDLED_KEYS:
+            raise PairError(f"the pair {key[:200]!r} is not in memory (any more); load it under Models, or choose another")
+        return self.open(key)
+
+    def open(self, key: str) -> Pair:
+        """The pair of this key, loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
+        with self._lock:
+            if self._is_page(key):
+                return self.page_pair
+            if key in self._others:
+                self._others.move_to_end(key)
+                return self._others[key]
+            self.make_room()
+            return self.put(key, self._load(*PairName.of(key)))
+
+    def put(self, key: str, pair: Pair) -> Pair:
+        """Keep a loaded pair under this key, the plans of ``auto`` that were made for it before included."""
+        with self._lock:
+            if key not in self._others:
+                self.make_room()
+            known_plans(pair).update(self._plans.pop(key, {}))
+            self._others[key] = pair
+            return pair
+
+    def make_room(self) -> None:
+        """Give up pairs, the one that was used longest ago first, until another one has a place."""
+        with self._lock:
+            while self._others and len(self._others) + 1 >= max(2, self._most):
+                key, pair = self._others.popitem(last=False)
+                self._plans[key] = dict(known_plans(pair))
+                del pair
+                _give_memory_back()
+
+    def _is_page(self, key: str) -> bool:
+        return key == PAGE or (key in BUNDLED_KEYS and key == bundled_key(self.page_pair))
+
+
+def bundled_key(pair: Pair) -> str | None:
+    """The key of the bundled pair that this one is; None if it is another one."""
+    names = {f"{BUNDLED}/target": BUNDLED_KEYS[0], **{f"{key}/target": key for key in BUNDLED_KEYS}}
+    return names.get(pair.target.id)
+
+
+def _give_memory_back() -> None:
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
