@@ -12,9 +12,10 @@ from dsbd.settings import METHODS, DecodingSettings
 from visualize import compare_figure
 
 from . import messages
-from .decode import KEEP, alert, for_programs, sentence, settings_from, why_ended, why_stopped
+from .decode import KEEP, alert, check_pair, for_programs, sentence, settings_from, why_ended, why_stopped
 from .engine import Engine
 from .form import FIELDS, METHOD_LABELS, check_prompt, plain_value
+from .pair_shelf import PAGE
 from .stopped import halt, was_halted
 
 BASELINE = "beam_sampling"
@@ -70,7 +71,14 @@ def broke_off(engine: Engine, session: str, halted_at: float | None) -> Frame:
 
 
 def run(
-    engine: Engine, session: str, prompt: Any, methods: Any, runs: Any, max_new_tokens: Any, *values: Any
+    engine: Engine,
+    session: str,
+    prompt: Any,
+    methods: Any,
+    runs: Any,
+    max_new_tokens: Any,
+    *values: Any,
+    pair: str = PAGE,
 ) -> Iterator[Frame]:
     """Measure; one frame per piece of progress, the last with table and charts."""
     seconds = engine.limits.compare_seconds
@@ -78,7 +86,8 @@ def run(
         try:
             settings = shared_settings(values, max_new_tokens)
             chosen, times = check_choice(methods, runs)
-            for progress in engine.compare(check_prompt(prompt, engine.limits), settings, chosen, times, stop):
+            asked = check_prompt(prompt, engine.limits)
+            for progress in engine.compare(asked, settings, chosen, times, stop, pair):
                 yield done(progress.result) if progress.result is not None else going(progress)
         except StoppedError:
             yield ready(f"{why_stopped(stop, seconds, 'compare_seconds')} {UNFINISHED}")
@@ -156,7 +165,7 @@ def _figure(value: Any, digits: int) -> str:
 
 
 def compare(
-    engine: Engine, session: str, prompt: Any, methods: Any, runs: Any = 1, settings: Any = None
+    engine: Engine, session: str, prompt: Any, methods: Any, runs: Any = 1, settings: Any = None, pair: Any = PAGE
 ) -> dict[str, Any]:
     """Measure methods side by side: the endpoint for programs.
 
@@ -165,6 +174,7 @@ def compare(
         methods: names of methods.
         runs: runs per method, 1 or more.
         settings: fields of DecodingSettings by name.
+        pair: "page", "bundled:stories" or "bundled:sql".
 
     Returns:
         ``methods`` (one entry each; null = not measured) and ``ratios`` over beam sampling.
@@ -173,6 +183,6 @@ def compare(
     with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, "compare_seconds"):
         chosen, times = check_choice(methods, runs)
         asked = settings_from(settings)
-        *_, last = engine.compare(check_prompt(prompt, engine.limits), asked, chosen, times, stop)
+        *_, last = engine.compare(check_prompt(prompt, engine.limits), asked, chosen, times, stop, check_pair(pair))
         assert last.result is not None, "a comparison ends with its result"
         return last.result

@@ -10,6 +10,7 @@ from .components import chart_list, markup, problem_line
 from .engine import Engine
 from .examples import examples_for
 from .form import method_choices
+from .pair_shelf import PAGE
 from .play_tab import Form
 from .wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 
@@ -44,7 +45,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
             charts = chart_list("", "compare-charts")
     halted_at = gr.State(None)
     outputs = [table, charts, note, problem, run, stop, halted_at]
-    _wire(engine, run, stop, [prompt, methods, runs, tokens, *form.fields], outputs)
+    _wire(engine, run, stop, [form.pair, prompt, methods, runs, tokens, *form.fields], outputs)
     _offer(engine)
 
 
@@ -52,8 +53,8 @@ def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], ou
     def begin(request: gr.Request) -> handlers.Frame:
         return handlers.begin(engine, session_of(request))
 
-    def compared(request: gr.Request, *given: Any) -> Iterator[handlers.Frame]:
-        yield from handlers.run(engine, session_of(request), *given)
+    def compared(request: gr.Request, pair: str, *given: Any) -> Iterator[handlers.Frame]:
+        yield from handlers.run(engine, session_of(request), *given, pair=pair)
 
     def broke_off(request: gr.Request, halted_at: float | None) -> handlers.Frame:
         return handlers.broke_off(engine, session_of(request), halted_at)
@@ -70,9 +71,14 @@ def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], ou
 
 def _offer(engine: Engine) -> None:
     def compare(
-        request: gr.Request, prompt: str, methods: list[str], runs: int = 1, settings: dict[str, Any] | None = None
+        request: gr.Request,
+        prompt: str,
+        methods: list[str],
+        runs: int = 1,
+        settings: dict[str, Any] | None = None,
+        pair: str = PAGE,
     ) -> dict[str, Any]:
-        return handlers.compare(engine, session_of(request), prompt, methods, runs, settings)
+        return handlers.compare(engine, session_of(request), prompt, methods, runs, settings, pair)
 
     compare.__doc__ = handlers.compare.__doc__
     gr.api(compare, api_name="compare", **ON_GPU)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.auto.plan import PlanProgress
-from dsbd.errors import DsbdError, SettingsError, StoppedError, TraceError
+from dsbd.errors import DsbdError, PairError, SettingsError, StoppedError, TraceError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
@@ -21,6 +21,7 @@ from . import messages, traces
 from .engine import Engine, Event
 from .form import check_prompt, settings_of
 from .limits import Limits, setting
+from .pair_shelf import PAGE
 from .recording import Recording
 from .stat_strip import stat_strip
 from .stopped import halt, was_halted
@@ -54,12 +55,13 @@ def begin(engine: Engine, session: str) -> Frame:
     return Frame(note=note, run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
-def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any) -> Iterator[Frame]:
-    """Decode, one frame per few iterations; the last frame says what went wrong."""
+def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pair: str = PAGE) -> Iterator[Frame]:
+    """Decode on the pair of this key, one frame per few iterations; the last frame says what went wrong."""
     with engine.visitors.run(session, engine.limits.decode_seconds) as stop:
         try:
             settings = settings_of(method, values)
-            yield from _frames(engine, engine.events(check_prompt(prompt, engine.limits), settings, stop), stop)
+            events = engine.events(check_prompt(prompt, engine.limits), settings, stop, pair)
+            yield from _frames(engine, events, stop)
         except DsbdError as error:
             yield failed(error)
 
@@ -256,12 +258,13 @@ def charts(recording: Recording) -> str:
     return messages.figures(drawn)
 
 
-def decode(engine: Engine, session: str, prompt: Any, settings: Any = None) -> dict[str, Any]:
+def decode(engine: Engine, session: str, prompt: Any, settings: Any = None, pair: Any = PAGE) -> dict[str, Any]:
     """Decode a prompt: the endpoint for programs.
 
     Args:
         prompt: text.
         settings: fields of DecodingSettings by name; left out ones have their defaults.
+        pair: "page", "bundled:stories" or "bundled:sql".
 
     Returns:
         ``text``, ``token_ids``, ``beams`` (ranked), ``stats`` and ``settings`` as resolved.
@@ -269,10 +272,17 @@ def decode(engine: Engine, session: str, prompt: Any, settings: Any = None) -> d
     seconds = engine.limits.decode_seconds
     with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, "decode_seconds"):
         asked = settings_from(settings)
-        *_, last = engine.events(check_prompt(prompt, engine.limits), asked, stop)
+        *_, last = engine.events(check_prompt(prompt, engine.limits), asked, stop, check_pair(pair))
         assert isinstance(last, Trace), "a decode ends with its trace"
         assert last.result is not None, "a decode ends with its result"
         return {**asdict(last.result), "settings": asdict(last.settings)}
+
+
+def check_pair(given: Any) -> str:
+    """The key of a pair that a program gives. Raises: PairError."""
+    if not isinstance(given, str):
+        raise PairError(f"pair is a {type(given).__name__}; give a text, such as {PAGE!r}")
+    return given
 
 
 def settings_from(given: Any) -> DecodingSettings:

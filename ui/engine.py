@@ -22,7 +22,7 @@ from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
 from .limits import Limits, check_compare, check_decode
-from .pair_shelf import PAGE, Load, PairShelf
+from .pair_shelf import PAGE, Load, PairShelf, name_of
 from .visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
 
@@ -53,7 +53,7 @@ class Engine:
     def __init__(self, pair: Pair, limits: Limits | None = None, load: Load = load_pair) -> None:
         self.pair = pair
         self.limits = limits or Limits()
-        self.pairs = PairShelf(pair, self.limits.max_pairs, load)
+        self.pairs = PairShelf(pair, self.limits.max_loaded_pairs, load)
         self.visitors = Visitors()
         self._decode_lent = on_gpu(self._decode_seconds)(self._decode)
         self._compare_lent = on_gpu(self._compare_seconds)(self._compare)
@@ -61,12 +61,9 @@ class Engine:
     @property
     def name(self) -> str:
         """The pair in words."""
-        draft = f" + {self.pair.draft.id}" if self.pair.draft is not None else ""
-        return f"{self.pair.target.id}{draft}, {str(self.pair.target.dtype).removeprefix('torch.')}"
+        return f"{name_of(self.pair)}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
-    def events(
-        self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str = PAGE
-    ) -> Iterator[Event]:
+    def events(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str = PAGE) -> Iterator[Event]:
         """A recorded decode: measurements of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
         Args:

@@ -1,4 +1,6 @@
-"""Prompts to begin with, each with the word its button shows: stories, or questions for the pair that writes SQL."""
+"""Prompts to begin with, each with the word its button shows: stories, questions for the pair that writes SQL, and
+openings that suit models of general use. Each set has equally many, so that buttons keep their places.
+"""
 
 STORIES = {
     "Fox": "Once upon a time, there was a little fox who",
@@ -12,9 +14,15 @@ QUESTIONS = {
     "Books": "Q: Show the titles of long books not written in French.\nSQL:",
     "Prizes": "Q: Which authors have won more prizes than the average?\nSQL:",
 }
-OF_TARGET = {"bundled:sql/target": QUESTIONS}
+OPENINGS = {
+    "City": "The three things to see first in Lisbon are",
+    "Bread": "To bake a simple bread you need",
+    "Stars": "Stars twinkle because",
+    "Python": "def is_prime(n):\n",
+}
+OF_TARGET = {"bundled/target": STORIES, "bundled:sql/target": QUESTIONS}
 
 
 def examples_for(target: str) -> dict[str, str]:
     """Return {word: prompt} for the target model of this name, the first one to begin with."""
-    return OF_TARGET.get(target, STORIES)
+    return OF_TARGET.get(target, OPENINGS)

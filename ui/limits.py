@@ -39,7 +39,7 @@ class Limits(BaseModel):
     decode_seconds: int = Field(120, ge=1, le=86_400, description="seconds a decode may take once it has begun")
     compare_seconds: int = Field(300, ge=1, le=86_400, description="seconds a comparison may take once it has begun")
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
-    max_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
+    max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(200, ge=1, le=100_000, description="visitors whose decodes are kept in memory")
     max_upload_bytes: int = Field(8 * MIB, ge=1024, le=256 * MIB, description="bytes of an uploaded file")
     upload_seconds: int = Field(20, ge=1, le=600, description="seconds that reading an uploaded trace may take")

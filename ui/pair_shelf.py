@@ -45,6 +45,9 @@ class PairName(NamedTuple):
 
 
 BUNDLED_KEYS = tuple(f"{BUNDLED}:{name}" for name in BUNDLED_PAIRS)
+_TARGETS = dict(zip(BUNDLED_KEYS, ("bundled/target", "bundled:sql/target"), strict=True))
+"""The names of the bundled targets in traces."""
+_WORDS = ("Stories for children (bundled)", "Questions to SQL (bundled)")
 
 
 class PairShelf:
@@ -63,9 +66,11 @@ class PairShelf:
         self._plans: dict[str, dict[PlanKey, Plan]] = {}
         self._lock = threading.RLock()
 
-    def keys(self) -> list[str]:
+    def available(self) -> list[str]:
         """Every key that can be used now: the page's pair, the bundled ones, the loaded ones."""
         with self._lock:
+            if self._most < 2:
+                return [PAGE]
             return list(dict.fromkeys([PAGE, *(key for key in BUNDLED_KEYS if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
@@ -75,9 +80,28 @@ class PairShelf:
 
     def get(self, key: str) -> Pair:
         """The pair of this key. Raises: PairError: it is not loaded, and no bundled one."""
-        if not self.is_loaded(key) and key not in BUNDLED_KEYS:
-            raise PairError(f"the pair {key[:200]!r} is not in memory (any more); load it under Models, or choose another")
+        if not self.is_loaded(key) and key not in self.available():
+            raise PairError(
+                f"the pair {key[:200]!r} is not in memory (any more); load it under Models, or choose another"
+            )
         return self.open(key)
+
+    def target_id(self, key: str) -> str:
+        """The name of a pair's target model, as traces call it; the pair need not be in memory."""
+        if self._is_page(key):
+            return self.page_pair.target.id
+        with self._lock:
+            loaded = self._others.get(key)
+        return loaded.target.id if loaded is not None else _TARGETS.get(key, PairName.of(key).target)
+
+    def words(self, key: str) -> str:
+        """A pair as a visitor reads it."""
+        own = bundled_key(self.page_pair) if key == PAGE else key
+        if own in BUNDLED_KEYS:
+            return _WORDS[BUNDLED_KEYS.index(own)]
+        if key == PAGE:
+            return name_of(self.page_pair)
+        return key
 
     def open(self, key: str) -> Pair:
         """The pair of this key, loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
@@ -100,9 +124,15 @@ class PairShelf:
             return pair
 
     def make_room(self) -> None:
-        """Give up pairs, the one that was used longest ago first, until another one has a place."""
+        """Give up pairs, the one that was used longest ago first, until another one has a place.
+
+        Raises:
+            PairError: the host allows one pair only.
+        """
+        if self._most < 2:
+            raise PairError("this page keeps one pair in memory (DSBD_MAX_LOADED_PAIRS is 1); its host can allow more")
         with self._lock:
-            while self._others and len(self._others) + 1 >= max(2, self._most):
+            while len(self._others) + 1 >= self._most:
                 key, pair = self._others.popitem(last=False)
                 self._plans[key] = dict(known_plans(pair))
                 del pair
@@ -114,8 +144,12 @@ class PairShelf:
 
 def bundled_key(pair: Pair) -> str | None:
     """The key of the bundled pair that this one is; None if it is another one."""
-    names = {f"{BUNDLED}/target": BUNDLED_KEYS[0], **{f"{key}/target": key for key in BUNDLED_KEYS}}
-    return names.get(pair.target.id)
+    return next((key for key, target in _TARGETS.items() if target == pair.target.id), None)
+
+
+def name_of(pair: Pair) -> str:
+    """The names of its models."""
+    return f"{pair.target.id}{BETWEEN}{pair.draft.id}" if pair.draft is not None else pair.target.id
 
 
 def _give_memory_back() -> None:

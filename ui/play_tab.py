@@ -14,6 +14,8 @@ from .engine import Engine
 from .examples import examples_for
 from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value
 from .limits import Limits
+from .pair_shelf import PAGE
+from .pairs_panel import build_pairs_panel
 from .recording import Recording
 from .serving import read
 from .stat_strip import stat_strip
@@ -26,6 +28,9 @@ CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.
 class Form:
     """What a run is asked to do."""
 
+    pair: gr.State
+    """Key of the visitor's pair."""
+    chips: list[gr.Button]
     prompt: gr.Textbox
     method: gr.Dropdown
     fields: list[gr.components.Component]
@@ -35,7 +40,7 @@ class Form:
     @property
     def inputs(self) -> list[gr.components.Component]:
         """In the order of the handlers' arguments."""
-        return [self.prompt, self.method, *self.fields]
+        return [self.pair, self.prompt, self.method, *self.fields]
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,13 @@ def build_play_tab(engine: Engine) -> Form:
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
             form = _form(engine, opening)
-            tools = _trace_tools()
+            tools = _trace_tools(engine)
         with gr.Column(elem_classes="main", scale=1, min_width=320):
             stage = _stage(opening)
     outputs = _outputs(form, stage, recording)
     _wire_run(engine, form, tools, outputs)
     _wire_traces(engine, tools, opening, outputs)
+    _wire_pair(engine, form, tools, outputs)
     _offer(engine)
     return form
 
@@ -90,9 +96,7 @@ def _form(engine: Engine, opening: Recording | None) -> Form:
             elem_id="prompt",
         )
         with gr.Row(elem_classes="chips"):
-            for word, example in examples.items():
-                chip = gr.Button(word, size="sm", elem_classes="chip", min_width=0)
-                chip.click(partial(_same, example), outputs=prompt, queue=False, **PRIVATE)
+            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in examples]
         with gr.Row(elem_classes="actions"):
             run = gr.Button("Run", variant="primary", elem_id="run")
             stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop")
@@ -101,13 +105,10 @@ def _form(engine: Engine, opening: Recording | None) -> Form:
         controls = {field.name: _control(field, limits) for field in FIELDS if field.main}
         with gr.Accordion("More settings", open=False, elem_classes="fold"):
             controls |= {field.name: _control(field, limits) for field in FIELDS if not field.main}
+    pair = build_pairs_panel(engine)
     fields = [controls[field.name] for field in FIELDS]
     method.change(_fields_of, method, fields, queue=False, **PRIVATE)
-    return Form(prompt, method, fields, run, stop)
-
-
-def _same(text: str) -> str:
-    return text
+    return Form(pair, chips, prompt, method, fields, run, stop)
 
 
 def _fields_of(method: Any) -> list[dict[str, Any]]:
@@ -144,8 +145,8 @@ def _stage(opening: Recording | None) -> Stage:
     return Stage(forest, text, stats, charts, note_part, problem)
 
 
-def _trace_tools() -> TraceTools:
-    known = traces.recorded_traces()
+def _trace_tools(engine: Engine) -> TraceTools:
+    known = traces.recordings_of(engine.pair.target.id)
     with gr.Column(elem_classes="group trace-tools"):
         recorded = gr.Dropdown(
             known,
@@ -178,8 +179,8 @@ def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any])
     def begin(request: gr.Request) -> handlers.Frame:
         return handlers.begin(engine, session_of(request))
 
-    def run(request: gr.Request, *given: Any) -> Iterator[handlers.Frame]:
-        yield from handlers.run(engine, session_of(request), *given)
+    def run(request: gr.Request, pair: str, *given: Any) -> Iterator[handlers.Frame]:
+        yield from handlers.run(engine, session_of(request), *given, pair=pair)
 
     def broke_off(request: gr.Request, *kept: Any) -> handlers.Frame:
         return handlers.broke_off(engine, session_of(request), *kept)
@@ -214,14 +215,35 @@ def _wire_traces(engine: Engine, tools: TraceTools, opening: Recording | None, o
     taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
 
 
+def _wire_pair(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
+    """Examples, prompt and recordings belong to the pair."""
+
+    def example(place: int, pair: str) -> str:
+        return list(examples_for(engine.pairs.target_id(pair)).values())[place]
+
+    def changed(pair: str) -> list[Any]:
+        target = engine.pairs.target_id(pair)
+        examples, offered = examples_for(target), traces.recordings_of(target)
+        words = [gr.update(value=word) for word in examples]
+        recorded = gr.update(choices=offered, value=offered[0][1] if offered else None)
+        return [next(iter(examples.values())), recorded, *words]
+
+    for place, chip in enumerate(form.chips):
+        chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
+    shown = form.pair.change(changed, form.pair, [form.prompt, tools.recorded, *form.chips], queue=False, **PRIVATE)
+    shown.then(handlers.choose_recorded, tools.recorded, outputs, queue=False, **PRIVATE)
+
+
 def _forget() -> str:
     """A verdict belongs to the trace it was about."""
     return ""
 
 
 def _offer(engine: Engine) -> None:
-    def decode(request: gr.Request, prompt: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
-        return handlers.decode(engine, session_of(request), prompt, settings)
+    def decode(
+        request: gr.Request, prompt: str, settings: dict[str, Any] | None = None, pair: str = PAGE
+    ) -> dict[str, Any]:
+        return handlers.decode(engine, session_of(request), prompt, settings, pair)
 
     decode.__doc__ = handlers.decode.__doc__
     gr.api(decode, api_name="decode", **ON_GPU)

@@ -39,11 +39,16 @@ def open_recorded(name: str) -> Recording:
     return Recording(Trace.load(asset_path("traces") / f"{name}.json.gz"))
 
 
+def recordings_of(target: str) -> list[tuple[str, str]]:
+    """Title and name of the recorded traces of this target model; of all where none is of it."""
+    known = recorded_traces()
+    return [(title, name) for title, name in known if open_recorded(name).target == target] or known
+
+
 def opening_recording(target: str) -> Recording | None:
     """What the page opens with: the first recording of this target model, else the first; None where there is none."""
-    names = [name for _, name in recorded_traces()]
-    own = (recording for recording in map(open_recorded, names) if recording.target == target)
-    return next(own, None) or (open_recorded(names[0]) if names else None)
+    names = [name for _, name in recordings_of(target)]
+    return open_recorded(names[0]) if names else None
 
 
 def open_file(path: str | Path, limits: Limits) -> Recording:

@@ -20,9 +20,9 @@ class PacedEngine(Engine):
         quick = self.events
         self.closed = 0
 
-        def events(prompt, settings, stop):
+        def events(*given):
             try:
-                for event in quick(prompt, settings, stop):
+                for event in quick(*given):
                     time.sleep(self.pace_seconds)
                     yield event
             finally:

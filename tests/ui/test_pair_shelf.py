@@ -1,0 +1,130 @@
+"""Several pairs in memory: which one runs, which one goes, what is remembered of each."""
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import dsbd
+from dsbd.auto.measuring import known_plans
+from dsbd.errors import PairError
+from dsbd.tracing.trace import Trace
+from tests.toy_pair import toy_pair, toy_pair_on
+from tests.ui.lender import Lender
+from ui import decode
+from ui.engine import Engine
+from ui.form import FIELDS, shown_value
+from ui.limits import Limits
+from ui.pair_shelf import BUNDLED_KEYS, PAGE, PairName, PairShelf
+
+SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
+STORIES, SQL = BUNDLED_KEYS
+
+
+class Loader:
+    """Loads the toy pair under any name, and notes what was asked for."""
+
+    def __init__(self):
+        self.asked = []
+
+    def __call__(self, target, draft):
+        self.asked.append((target, draft))
+        return toy_pair_on("eager")
+
+
+@pytest.fixture
+def loader():
+    return Loader()
+
+
+def test_a_name_and_its_key_say_the_same():
+    for name in (PairName("bundled:sql"), PairName("Qwen/Qwen3-8B", "Qwen/Qwen3-0.6B")):
+        assert PairName.of(name.key) == name
+
+
+def test_the_least_recently_used_pair_goes_and_its_memory_is_given_back(loader):
+    """Catches a page that keeps every pair, that gives up the page's own, or that holds on to the weights."""
+    shelf = PairShelf(toy_pair(), 3, loader)
+    shelf.put("a + b", toy_pair_on("eager"))
+    weights = weakref.ref(shelf.put("c + d", toy_pair_on("eager")).target.model)
+    shelf.get("a + b")
+    shelf.put("e + f", toy_pair_on("eager"))
+    gc.collect()
+    assert weights() is None
+    assert [key for key in shelf.available() if shelf.is_loaded(key)] == [PAGE, "a + b", "e + f"]
+    assert shelf.get(PAGE) is toy_pair()
+
+
+def test_a_pair_that_went_is_named_with_the_remedy(loader):
+    shelf = PairShelf(toy_pair(), 2, loader)
+    shelf.put("a + b", toy_pair_on("eager"))
+    shelf.put("c + d", toy_pair_on("eager"))
+    with pytest.raises(PairError, match=r"'a \+ b' is not in memory .* load it under Models"):
+        shelf.get("a + b")
+    assert loader.asked == []
+
+
+def test_a_bundled_pair_is_read_again_when_it_is_asked_for(loader):
+    """Catches a bundled pair that is gone once another pair took its place."""
+    shelf = PairShelf(toy_pair(), 2, loader)
+    assert shelf.available() == [PAGE, STORIES, SQL]
+    for key in (STORIES, SQL, STORIES):
+        shelf.get(key)
+    assert loader.asked == [(STORIES, None), (SQL, None), (STORIES, None)]
+
+
+def test_a_host_may_keep_one_pair_only(loader):
+    shelf = PairShelf(toy_pair(), 1, loader)
+    assert shelf.available() == [PAGE]
+    with pytest.raises(PairError, match="DSBD_MAX_LOADED_PAIRS is 1"):
+        shelf.put("a", toy_pair_on("eager"))
+    with pytest.raises(PairError, match="not in memory"):
+        shelf.get(SQL)
+
+
+def test_plans_belong_to_their_pair_and_outlive_it(loader):
+    """Catches trials that are made again for a pair that comes back, and a plan that is used for another pair."""
+    shelf = PairShelf(toy_pair_on("eager"), 2, loader)
+    known_plans(shelf.get(SQL))["settings",] = "plan"
+    assert not known_plans(shelf.get(STORIES))
+    assert known_plans(shelf.get(SQL)) == {("settings",): "plan"}
+
+
+def run_on(engine, pair):
+    with engine.visitors.run("me", 100) as stop:
+        return list(engine.events("Once", SHORT, stop, pair))[-1]
+
+
+def test_a_run_takes_the_pair_that_its_call_names(loader):
+    """Catches a choice that is shown and not used."""
+    engine = Engine(toy_pair(), Limits(), loader)
+    other = toy_pair_on("eager")
+    calls = []
+    other.target.model.register_forward_hook(lambda *_: calls.append(1))
+    engine.pairs.put("other", other)
+    run_on(engine, PAGE)
+    assert not calls
+    assert isinstance(run_on(engine, "other"), Trace)
+    assert calls
+
+
+def test_an_unknown_pair_is_refused_in_a_sentence(loader):
+    engine = Engine(toy_pair(), Limits(), loader)
+    *_, last = decode.run(engine, "me", "Once", "dsbd", *(shown_value(field) for field in FIELDS), pair="no/such")
+    assert "no/such" in last.problem
+    assert "is not in memory" in last.problem
+
+
+def test_a_pair_loaded_after_the_other_process_began_is_loaded_there_too(monkeypatch, loader):
+    """Catches a process that was forked before the pair came, and looks for it in vain."""
+    lender = Lender()
+    monkeypatch.setitem(sys.modules, "spaces", lender)
+    engine = Engine(toy_pair_on("eager"), Limits(), loader)
+    try:
+        run_on(engine, PAGE)
+        engine.pairs.put("a + b", toy_pair_on("eager"))
+        assert isinstance(run_on(engine, "a + b"), Trace)
+        assert isinstance(run_on(engine, SQL), Trace)
+    finally:
+        lender.close()
