@@ -35,7 +35,7 @@ def whole_scene(recording: Recording, *, live: bool = False, first: bool = False
 def more_scene(recording: Recording, since: int) -> str:
     """The iterations from ``since`` on, for a viewer that has the earlier ones."""
     scene = scene_json(recording.scene(last=len(recording) - since))
-    news = {name: scene[name] for name in ("tokens", "iterations", "statistics")}
+    news = {name: scene[name] for name in ("tokens", "whole", "iterations", "statistics")}
     return _message(kind="more", live=True, since=since, packed=packed_json(news))
 
 

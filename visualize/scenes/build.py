@@ -10,10 +10,20 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import forest_graph, tidy
-from visualize.scenes.records import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
+from visualize.scenes.records import (
+    BeamScene,
+    IterationScene,
+    NodeScene,
+    ResultBeam,
+    Scene,
+    Statistics,
+    TokenScene,
+    WholeScene,
+)
 from visualize.scenes.steps import Look, StepList
 from visualize.scenes.to_json import SceneWithToDict
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
+from visualize.scenes.whole import whole_scene
 from visualize.words.words import Words
 
 PATH_CHARACTERS = 48
@@ -51,6 +61,7 @@ class SceneBuilder:
         self._tokens: dict[int, TokenScene] = {}
         self._said: dict[int, tuple[str, bytes]] = {}
         self._origins: dict[int, str] = {}
+        self._whole: tuple[int, bool, WholeScene] | None = None
         self.prompt = self._read_prompt(prompt)
 
     def add(self, iteration: Iteration) -> IterationScene:
@@ -112,8 +123,16 @@ class SceneBuilder:
         settings = {} if self.settings is None else dict(vars(self.settings))
         return SceneWithToDict(
             self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
-            self.statistics, beams, self.words.table,
+            self.statistics, beams, self.words.table, self._joined(beams),
         )  # fmt: skip
+
+    def _joined(self, result: tuple[ResultBeam, ...]) -> WholeScene:
+        """All iterations as one tree, placed anew only where there is something new."""
+        count, ranked = len(self.iterations), bool(result)
+        if self._whole is None or self._whole[:2] != (count, ranked):
+            penalty = 1.0 if self.settings is None else self.settings.length_penalty
+            self._whole = count, ranked, whole_scene(self.iterations, result, length_penalty=penalty)
+        return self._whole[2]
 
     def _members(self, iteration: Iteration) -> dict[int, Node]:
         """The nodes below the input beams: those it added, and earlier ones that it names again."""

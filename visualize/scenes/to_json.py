@@ -12,7 +12,8 @@ from typing import Any
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
-from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
+from visualize.look.states import kind_of
+from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene, WholeScene
 from visualize.scenes.tokens import MARKS
 
 FORMAT = "dsbd-scene/3"
@@ -33,6 +34,8 @@ LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_le
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
+TREE_NODE = ("id", "parent", "position", "row", "kind", "iteration")
+BAND = ("iteration", "first", "last")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
 EXACT = {"target_prob", "draft_prob"}
 """Of a drafted node: these numbers decide its verdict and keep every digit."""
@@ -66,6 +69,7 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
         "settings": _plain(scene.settings),
         "prompt": list(scene.prompt),
         "tokens": _table(TOKEN, scene.tokens),
+        "whole": _whole(scene.whole),
         "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
         "result": [asdict(beam) for beam in scene.result],
@@ -119,6 +123,19 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "slots": {"prompt": slots.prompt_slots, "scored": slots.slots_scored, "kept": slots.slots_kept,
                   "nodes": sorted(places[node] for node in slots.nodes if node in places)},
     }  # fmt: skip
+
+
+def _whole(whole: WholeScene) -> dict[str, Any]:
+    """The whole decode as one tree."""
+    rows = [[kind_of(node.state) if field == "kind" else getattr(node, field) for field in TREE_NODE]
+            for node in whole.nodes]  # fmt: skip
+    return {
+        "tokens": whole.tokens,
+        "last_position": whole.last_position,
+        "last_row": whole.last_row,
+        "nodes": {"fields": list(TREE_NODE), "rows": rows},
+        "bands": _table(BAND, whole.bands),
+    }
 
 
 def _step(step: StepScene) -> list[Any]:

@@ -11,6 +11,7 @@ import {STYLES} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {Place} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
+import {Strip} from "./forest/strip.js";
 import {watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
@@ -194,6 +195,7 @@ export class Viewer {
     this.controls = new Controls(this);
     this.badge = new Badge(this);
     this.forest = new Forest(this);
+    this.strip = new Strip(this);
     this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
 
@@ -212,6 +214,7 @@ export class Viewer {
       this.forest.build();
       p.legend.build();
     }
+    this.strip.update();
     this.controls.update(sentence);
     p.sentence.textContent = sentence;
     this.showFormula();

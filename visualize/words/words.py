@@ -41,7 +41,7 @@ class Words:
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers`` or ``beams``, with the right noun form."""
+        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers``, ``beams``, ``tokens`` or ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:

@@ -46,7 +46,8 @@ def without_counts(table: dict[str, str]) -> dict[str, str]:
 def test_every_noun_has_every_form_that_its_language_asks_for(language):
     """Catches a number whose noun is missing, and a form that no number ever takes."""
     forms = dict.fromkeys(plural_category(language, count) for count in range(1000))
-    asked = {f"count.{noun}.{form}" for noun in ("drafts", "nodes", "cover", "layers", "beams") for form in forms}
+    nouns = ("drafts", "nodes", "cover", "layers", "beams", "tokens", "passes")
+    asked = {f"count.{noun}.{form}" for noun in nouns for form in forms}
     counts = {key: text for key, text in TABLES[language].items() if key.startswith("count.")}
     assert set(counts) == asked
     assert all(placeholders(text) <= {"count"} and text for text in counts.values())

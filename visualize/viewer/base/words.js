@@ -50,7 +50,7 @@ export class Words {
     return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   }
 
-  /* A number of drafts, nodes, cover nodes, layers or beams, with the noun in its right form. */
+  /* A number of drafts, nodes, cover nodes, layers, beams, tokens or passes, with the noun in its right form. */
   counted(noun, count) {
     return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }

@@ -29,7 +29,7 @@ const PANELS = [
 
 /* Fills the viewer's root and returns the parts that steps change. state: of the fold, as it was before. */
 export function buildShell(viewer, state) {
-  const {say, controls, forest, badge} = viewer;
+  const {say, controls, forest, badge, strip} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
     empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
@@ -50,6 +50,7 @@ export function buildShell(viewer, state) {
     "header",
     {class: "dsbd-whole"},
     make("div", {class: "dsbd-where"}, parts.title, controls.scrub, badge.element),
+    strip.element,
   );
   parts.body = make(
     "div",

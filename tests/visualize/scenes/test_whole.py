@@ -1,0 +1,126 @@
+"""The whole decode as one tree: every node once, no two in one place, nothing above the line, no crossing edges."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+
+from dsbd.tracing.records import ROOT, path_to
+from dsbd.tracing.trace import Trace
+from tests.visualize.nasty import nasty_trace
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import RECORDED, TRACES
+from visualize import SceneBuilder, build_scene, scene_json
+from visualize.look.states import KINDS, STATES, kind_of
+
+SCENES = {name: build_scene(trace) for name, trace in TRACES.items()}
+
+
+@pytest.fixture(params=sorted(TRACES))
+def name(request):
+    return request.param
+
+
+def test_every_node_stands_once_at_its_place_in_the_text(name):
+    """The slow twin: walk from every recorded node to the prompt. Only cover nodes that nothing landed on are left."""
+    whole, index = SCENES[name].whole, TRACES[name].node_index()
+    states = {node.id: node.state for iteration in SCENES[name].iterations for node in iteration.nodes}
+    expected = {id_: len(list(path_to(id_, index))) for id_ in index if states[id_] != "cover"}
+    assert {node.id: node.position for node in whole.nodes} == expected
+    assert len(whole.nodes) == len(expected)
+    assert all(node.parent == index[node.id].parent for node in whole.nodes)
+
+
+def test_the_line_is_the_returned_text(name):
+    trace, whole = TRACES[name], SCENES[name].whole
+    line = sorted((node for node in whole.nodes if node.row == 0), key=lambda node: node.position)
+    assert [node.id for node in line] == [node.id for node in path_to(trace.result.beams[0].node, trace.node_index())]
+    assert whole.tokens == len(line) == len(trace.result.token_ids)
+
+
+def test_no_two_marks_in_one_place_and_none_above_the_line(name):
+    """Catches a twig on top of another, and one in the room of the words."""
+    whole = SCENES[name].whole
+    places = [(node.position, node.row) for node in whole.nodes]
+    assert len(set(places)) == len(places)
+    assert all(row >= 0 for _, row in places)
+    assert max((row for _, row in places), default=0) == whole.last_row
+
+
+def test_no_two_edges_cross(name):
+    """Catches a twig that hangs below an earlier one: their order at both ends of a gap would differ."""
+    whole = SCENES[name].whole
+    rows = {ROOT: 0} | {node.id: node.row for node in whole.nodes}
+    gaps = {}
+    for node in whole.nodes:
+        gaps.setdefault(node.position, []).append((rows[node.parent], node.row))
+    for edges in gaps.values():
+        for (from_one, to_one), (from_other, to_other) in itertools.combinations(edges, 2):
+            assert (from_one - from_other) * (to_one - to_other) >= 0
+
+
+def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
+    trace, whole = TRACES[name], SCENES[name].whole
+    assert [band.iteration for band in whole.bands] == [iteration.index for iteration in trace.iterations]
+    assert [band.won for band in whole.bands] == [len(iteration.layers) for iteration in trace.iterations]
+    edges = [0] + [band.last for band in whole.bands]
+    assert [band.first - 1 for band in whole.bands] == edges[:-1]
+    assert edges[-1] >= whole.tokens
+
+
+def test_rows_are_filled_from_the_line_down(name):
+    """Catches rows that nothing stands in."""
+    whole = SCENES[name].whole
+    assert {node.row for node in whole.nodes} | {0} == set(range(whole.last_row + 1))
+
+
+@pytest.mark.parametrize("recording", ["1-dynamic-width.json.gz", "joint", "tree"])
+def test_a_decode_that_grows_has_a_tree_at_every_iteration(recording):
+    """The best beam so far is the line, however short the recording is; the last tree is that of the whole trace."""
+    trace = RECORDED[recording]
+    builder = SceneBuilder(trace.prompt, trace.settings)
+    assert builder.scene().whole.nodes == ()
+    for count, iteration in enumerate(trace.iterations, 1):
+        builder.add(iteration)
+        whole = builder.scene(last=1).whole
+        assert len(whole.bands) == count
+        beams = list(iteration.output_beams)
+        ended = [b for it in trace.iterations[:count] for la in it.layers for b in la.beams if b.node in la.finished]
+        lengths = {node.id: node.position for node in whole.nodes}
+        penalty = trace.settings.length_penalty
+        best = max(beams + ended, key=lambda beam: beam.log_weight / lengths[beam.node] ** penalty)
+        assert whole.tokens == lengths[best.node]
+    assert builder.scene(trace.result).whole == build_scene(trace).whole
+
+
+def test_one_iteration_alone_stands_at_the_end_of_the_prompt():
+    """Its input beams are known to no earlier iteration."""
+    builder = SceneBuilder(None)
+    builder.add(toy_trace().iterations[2])
+    whole = builder.scene().whole
+    assert {node.position for node in whole.nodes} == set(range(1, whole.last_position + 1))
+    assert whole.bands[0].first == 1
+
+
+def test_an_empty_trace_has_an_empty_tree():
+    empty = replace(toy_trace(), iterations=[], result=None)
+    assert isinstance(empty, Trace)
+    whole = build_scene(empty).whole
+    assert (whole.nodes, whole.bands, whole.tokens, whole.last_position, whole.last_row) == ((), (), 0, 0, 0)
+
+
+def test_the_strip_gets_every_place_and_no_text():
+    """Token text of strangers stays where it is escaped."""
+    packed = scene_json(build_scene(nasty_trace()))["whole"]
+    whole = SCENES["nasty"].whole
+    assert packed["nodes"]["fields"] == ["id", "parent", "position", "row", "kind", "iteration"]
+    assert packed["nodes"]["rows"] == [
+        [node.id, node.parent, node.position, node.row, kind_of(node.state), node.iteration] for node in whole.nodes
+    ]
+    assert packed["bands"]["rows"] == [[band.iteration, band.first, band.last] for band in whole.bands]
+
+
+def test_every_state_has_one_plain_kind():
+    listed = [state for states in KINDS.values() for state in states]
+    assert sorted([*listed, "input"]) == sorted(STATES)
+    assert kind_of("input") == "input"

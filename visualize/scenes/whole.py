@@ -1,0 +1,129 @@
+"""The whole decode as one tree: the text that was kept as a straight line, and every other guess as a twig below it.
+
+A node stands at its token's position in the text, on the line or below it; the room above the line is for the words.
+Ids of nodes are unique in a trace, so the forests of all iterations join by looking ids up. Cover nodes that no beam
+landed on are left out: nobody guessed them, and they would be most of the tree.
+
+How twigs find their rows
+    The twigs of the line are placed from its end to its beginning, each in the first row that is free from there on
+    downwards, over all positions that it reaches. Its longest way is straight, and its own twigs are placed in the
+    same manner below it. So a later twig never hangs below an earlier one, and no two edges cross.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dsbd.tracing.records import ROOT
+from visualize.scenes.records import Band, BeamScene, IterationScene, ResultBeam, TreeNode, WholeScene
+
+
+@dataclass
+class _Joined:
+    """A node while the iterations are joined."""
+
+    parent: int
+    position: int
+    state: str
+    iteration: int
+    label: str
+
+
+def whole_scene(
+    iterations: Sequence[IterationScene], result: Sequence[ResultBeam] = (), *, length_penalty: float = 1.0
+) -> WholeScene:
+    """Join all iterations into one tree and place its nodes.
+
+    Args:
+        iterations: all there are so far, in order.
+        result: ranked; empty while the decode runs. The line is then the best beam so far.
+        length_penalty: how beams of different lengths are ranked then.
+    """
+    joined = _join(iterations)
+    best = result[0].node if result else _best_so_far(iterations, joined, length_penalty)
+    line = _way_to(best, joined)
+    bands = _bands(iterations)
+    rows = _rows(joined, line)
+    last = max([node.position for node in joined.values()] + [band.last for band in bands], default=0)
+    nodes = tuple(
+        TreeNode(id_, node.parent, node.position, rows[id_], node.state, node.iteration, node.label)
+        for id_, node in joined.items()
+    )
+    return WholeScene(nodes, bands, len(line), last, max(rows.values(), default=0))
+
+
+def _join(iterations: Iterable[IterationScene]) -> dict[int, _Joined]:
+    """All nodes by id, parents first. Input beams that no iteration added stand at the end of the prompt."""
+    joined: dict[int, _Joined] = {}
+    for iteration in iterations:
+        for node in iteration.nodes:
+            if node.parent < 0 or node.state == "cover":
+                continue
+            above = iteration.nodes[node.parent].id
+            parent = above if above in joined else ROOT
+            position = joined[parent].position + 1 if parent != ROOT else 1
+            joined[node.id] = _Joined(parent, position, node.state, iteration.index, node.label)
+    return joined
+
+
+def _best_so_far(iterations: Sequence[IterationScene], joined: dict[int, _Joined], length_penalty: float) -> int:
+    beams = [beam for iteration in iterations for beam in iteration.beams_after if beam.finished]
+    if iterations:
+        beams += [beam for beam in iterations[-1].beams_after if not beam.finished]
+
+    def score(beam: BeamScene) -> float:
+        length = joined[beam.node].position if beam.node in joined else 1
+        return beam.log_weight / length**length_penalty
+
+    return max(beams, key=score).node if beams else ROOT
+
+
+def _way_to(node: int, joined: dict[int, _Joined]) -> list[int]:
+    """The nodes from the first token to this one."""
+    way = []
+    while node in joined:
+        way.append(node)
+        node = joined[node].parent
+    return way[::-1]
+
+
+def _bands(iterations: Iterable[IterationScene]) -> tuple[Band, ...]:
+    """Every layer of an iteration is one position of the text."""
+    bands: list[Band] = []
+    for iteration in iterations:
+        first = bands[-1].last + 1 if bands else 1
+        bands.append(Band(iteration.index, first, first + len(iteration.layers) - 1))
+    return tuple(bands)
+
+
+def _rows(joined: dict[int, _Joined], line: list[int]) -> dict[int, int]:
+    """The row of every node; see the head of this file."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    reach = {id_: node.position for id_, node in joined.items()}
+    for id_, node in joined.items():
+        children[node.parent].append(id_)
+    for id_, node in reversed(joined.items()):
+        if node.parent in reach:
+            reach[node.parent] = max(reach[node.parent], reach[id_])
+    taken = [0] * (max(reach.values(), default=0) + 1)
+    rows = dict.fromkeys(line, 0)
+    waiting = _twigs([ROOT, *line], children, reach)
+    while waiting:
+        start = waiting.pop()
+        first, last = joined[start].position, reach[start] + 1
+        row = max(taken[first:last]) + 1
+        taken[first:last] = [row] * (last - first)
+        way = [start]
+        while children[way[-1]]:
+            way.append(max(children[way[-1]], key=reach.__getitem__))
+        rows.update(dict.fromkeys(way, row))
+        waiting += _twigs(way, children, reach)
+    return rows
+
+
+def _twigs(way: list[int], children: defaultdict[int, list[int]], reach: dict[int, int]) -> list[int]:
+    """What leaves a way, in the reverse of the order in which it is placed: from its end back, short twigs first."""
+    on = set(way)
+    return [
+        twig for node in way for twig in sorted(children[node], key=reach.__getitem__, reverse=True) if twig not in on
+    ]

@@ -1,0 +1,234 @@
+/* The whole decode above the forest: the text as a line, dead guesses as twigs below it, one band for each pass.
+ * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
+
+import {clamp, draw, make, records} from "../base/dom.js";
+import {number} from "../base/words.js";
+
+const STRIP = {
+  height: 112,
+  line: 34, // pixels from the top to the line of the text
+  side: 14,
+  pitch: [9, 26], // pixels between two positions, least and most
+  row: 8, // pixels between two rows where there is room
+  digit: 7,
+  near: 7, // pixels within which a click means a mark, not its band
+};
+const KIND_COLOURS = {kept: "accepted", dropped: "orphaned", picked: "recovered"}; // the state whose colour a kind takes
+const KIND_NAMES = Object.keys(KIND_COLOURS);
+
+export class Strip {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.title = make("b", {});
+    this.ratio = make("span", {});
+    this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
+    this.scroller = make(
+      "div",
+      {class: "dsbd-strip", role: "slider", tabindex: "0", "aria-label": viewer.say("ui.strip"), "aria-valuemin": 1},
+      this.sheet,
+    );
+    this.element = make(
+      "div",
+      {class: "dsbd-strip-place"},
+      make("div", {class: "dsbd-strip-head"}, this.title, this.ratio),
+      this.scroller,
+    );
+    this.scroller.addEventListener("keydown", (event) => this.onKey(event));
+    this.sheet.addEventListener("click", (event) => this.onClick(event));
+  }
+
+  /* Built again only where the scene or the width of the page is new; a step only moves the mark of its pass. */
+  update() {
+    const {whole} = this.viewer.scene;
+    this.element.hidden = !whole || whole.bands.rows.length < 2;
+    if (this.element.hidden) return;
+    const width = this.scroller.clientWidth || 800;
+    if (this.drawn !== whole || this.width !== width) {
+      this.drawn = whole;
+      this.width = width;
+      this.build(whole);
+    }
+    this.mark();
+  }
+
+  build(whole) {
+    const {viewer} = this;
+    const {words, scene} = viewer;
+    this.bands = records(whole.bands);
+    this.nodes = records(whole.nodes);
+    this.title.textContent = viewer.say("figure.decode", {
+      tokens: words.counted("tokens", whole.tokens),
+      passes: words.counted("passes", this.bands.length),
+    });
+    const won = this.bands[this.bands.length - 1].last;
+    this.ratio.textContent = viewer.say("figure.per_pass", {ratio: number(won / this.bands.length)});
+    // While a decode runs, the strip keeps the scale of the text that is asked for.
+    const asked = scene.result.length ? 0 : (scene.settings.max_new_tokens ?? 0);
+    const columns = Math.max(whole.last_position, asked, 1);
+    this.pitch = clamp((this.width - 2 * STRIP.side) / (columns + 0.5), ...STRIP.pitch);
+    this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
+    const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
+    this.sheet.setAttribute("viewBox", `0 0 ${across} ${STRIP.height}`);
+    this.sheet.setAttribute("width", across);
+    this.sheet.setAttribute("height", STRIP.height);
+    this.places = new Map([[0, {x: this.x(0), y: STRIP.line}]]);
+    for (const node of this.nodes) {
+      this.places.set(node.id, {x: this.x(node.position), y: STRIP.line + node.row * this.row});
+    }
+    this.rects = this.bands.map((band, at) => this.band(band, at));
+    this.sheet.replaceChildren(
+      ...this.rects,
+      ...this.numbers(),
+      ...KIND_NAMES.map((kind) => this.twigs(kind)),
+      this.line(),
+      ...KIND_NAMES.flatMap((kind) => [this.marks(kind, false), this.marks(kind, true)]),
+    );
+  }
+
+  x(position) {
+    return STRIP.side + position * this.pitch;
+  }
+
+  band({iteration, first, last}, at) {
+    const {viewer} = this;
+    const won = viewer.words.counted("tokens", last - first + 1);
+    return draw(
+      "rect",
+      {
+        class: `dsbd-strip-band${at % 2 ? " dsbd-odd" : ""}`,
+        x: this.x(first - 0.5),
+        y: 1,
+        width: Math.max(0, (last - first + 1) * this.pitch),
+        height: STRIP.height - 2,
+        rx: 3,
+      },
+      draw("title", {text: viewer.say("figure.pass", {index: iteration + 1, tokens: won})}),
+    );
+  }
+
+  /* The numbers of the passes, those that have room. */
+  numbers() {
+    let free = 0;
+    return this.bands.flatMap(({iteration, first, last}) => {
+      const middle = this.x((first + last) / 2);
+      const text = String(iteration + 1);
+      const half = (text.length * STRIP.digit) / 2;
+      if (last < first || middle - half < free) return [];
+      free = middle + half + 2;
+      return [draw("text", {class: "dsbd-strip-number", x: middle, y: 14, "text-anchor": "middle", text})];
+    });
+  }
+
+  twigs(kind) {
+    const path = this.nodes
+      .filter((node) => node.kind === kind && node.row)
+      .map((node) => {
+        const from = this.places.get(node.parent);
+        const to = this.places.get(node.id);
+        const middle = ((from.x + to.x) / 2).toFixed(1);
+        return `M${from.x.toFixed(1)},${from.y.toFixed(1)}C${middle},${from.y.toFixed(1)} ${middle},${to.y.toFixed(1)} ${to.x.toFixed(1)},${to.y.toFixed(1)}`;
+      });
+    return draw("path", {
+      class: "dsbd-strip-twig",
+      d: path.join(""),
+      style: `stroke:var(--dsbd-${KIND_COLOURS[kind]})`,
+    });
+  }
+
+  line() {
+    const last = Math.max(0, ...this.nodes.filter((node) => !node.row).map((node) => node.position));
+    return draw("path", {class: "dsbd-strip-line", d: `M${this.x(0)},${STRIP.line}H${this.x(last)}`});
+  }
+
+  /* All marks of a kind as one path: a decode of 512 tokens has thousands of them. */
+  marks(kind, onLine) {
+    const size = onLine ? Math.min(4, 0.42 * this.pitch) : Math.min(2.6, 0.34 * this.row, 0.3 * this.pitch);
+    const path = this.nodes
+      .filter((node) => node.kind === kind && !node.row === onLine)
+      .map((node) => {
+        const {x, y} = this.places.get(node.id);
+        return kindShape(kind, x, y, size);
+      });
+    return draw("path", {
+      class: onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead",
+      d: path.join(""),
+      style: `fill:var(--dsbd-${KIND_COLOURS[kind]})`,
+    });
+  }
+
+  /* ---- where the reader is ---------------------------------------------------------------------- */
+
+  mark() {
+    const {viewer, scroller} = this;
+    const at = this.bands.findIndex((band) => band.iteration === viewer.now.index);
+    this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
+    const band = this.bands[at];
+    scroller.setAttribute("aria-valuemax", this.bands.length);
+    scroller.setAttribute("aria-valuenow", at + 1);
+    const title = this.rects[at]?.querySelector("title").textContent ?? "";
+    scroller.setAttribute("aria-valuetext", title);
+    if (this.shown === at || !band) return;
+    this.shown = at;
+    const from = this.x(band.first - 0.5);
+    const to = this.x(band.last + 0.5);
+    if (from < scroller.scrollLeft || to > scroller.scrollLeft + scroller.clientWidth) {
+      scroller.scrollTo({left: (from + to - scroller.clientWidth) / 2});
+    }
+  }
+
+  go(at, how) {
+    const {viewer} = this;
+    const band = this.bands[clamp(at, 0, this.bands.length - 1)];
+    const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === band.iteration);
+    if (it < 0) return;
+    viewer.controls.stop();
+    viewer.goto({it, ...how});
+  }
+
+  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass at its first step. */
+  onClick(event) {
+    const box = this.sheet.getBoundingClientRect();
+    const x = event.clientX - box.left;
+    const y = event.clientY - box.top;
+    const near = this.nodes
+      .map((node) => ({node, far: Math.hypot(this.places.get(node.id).x - x, this.places.get(node.id).y - y)}))
+      .filter(({far}) => far < STRIP.near)
+      .sort((one, other) => one.far - other.far)[0];
+    if (near) {
+      const at = this.bands.findIndex((band) => band.iteration === near.node.iteration);
+      this.go(at, {step: Infinity, node: near.node.id});
+      return;
+    }
+    const position = Math.round((x - STRIP.side) / this.pitch);
+    const at = this.bands.findIndex((band) => position >= band.first && position <= band.last);
+    if (at >= 0) this.go(at, {step: 0});
+  }
+
+  onKey(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const at = this.bands.findIndex((band) => band.iteration === this.viewer.now.index);
+    const acts = {
+      ArrowLeft: at - 1,
+      ArrowDown: at - 1,
+      ArrowRight: at + 1,
+      ArrowUp: at + 1,
+      Home: 0,
+      End: this.bands.length - 1,
+    };
+    if (acts[event.key] === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.go(acts[event.key], {step: 0});
+  }
+}
+
+/* A dot for a kept guess, a diamond for a token that the large model picked, a smaller dot for a dropped guess. */
+function kindShape(kind, x, y, size) {
+  const [left, top] = [x.toFixed(1), y.toFixed(1)];
+  if (kind === "picked") {
+    const far = (size * 1.25).toFixed(1);
+    return `M${left},${top}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
+  }
+  const radius = (kind === "dropped" ? size * 0.8 : size).toFixed(1);
+  return `M${left},${top}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
+}
