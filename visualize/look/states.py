@@ -19,18 +19,18 @@ DRAWN = ("recovered", "fresh", "bonus")
 YIELDED = ("accepted", "carried", *DRAWN)
 """States of the tokens that a layer yielded."""
 
-KINDS = {
+PLAIN_MARKS = {
     "kept": ("accepted", "carried"),
     "dropped": ("rejected", "orphaned", "unneeded", "drafted", "cover"),
     "picked": DRAWN,
 }
-"""The plain marks of tokens, without those of guesses that are still open: a guess that was kept, a guess that was dropped, a token that the large model picked."""
-_KIND_OF = {state: kind for kind, states in KINDS.items() for state in states}
+"""Three plain marks: a guess that was kept, a guess that was dropped, a token that the large model picked."""
+_MARK_OF = {state: kind for kind, states in PLAIN_MARKS.items() for state in states}
 
 
-def kind_of(state: str) -> str:
-    """Return the plain kind of a state; ``input`` for an input beam."""
-    return _KIND_OF.get(state, state)
+def mark_of(state: str) -> str:
+    """Return the plain mark of a state; ``input`` for an input beam."""
+    return _MARK_OF.get(state, state)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
-from visualize.look.states import kind_of
+from visualize.look.states import mark_of
 from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene, WholeScene
 from visualize.scenes.tokens import MARKS
 
@@ -34,7 +34,7 @@ LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_le
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
-TREE_NODE = ("id", "parent", "position", "row", "kind", "iteration")
+TREE_NODE = ("id", "parent", "position", "row", "mark", "iteration")
 BAND = ("iteration", "first", "last")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
 EXACT = {"target_prob", "draft_prob"}
@@ -127,7 +127,7 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
 
 def _whole(whole: WholeScene) -> dict[str, Any]:
     """The whole decode as one tree."""
-    rows = [[kind_of(node.state) if field == "kind" else getattr(node, field) for field in TREE_NODE]
+    rows = [[mark_of(node.state) if field == "mark" else getattr(node, field) for field in TREE_NODE]
             for node in whole.nodes]  # fmt: skip
     return {
         "tokens": whole.tokens,

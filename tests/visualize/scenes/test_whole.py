@@ -11,7 +11,7 @@ from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED, TRACES
 from visualize import SceneBuilder, build_scene, scene_json
-from visualize.look.states import KINDS, STATES, kind_of
+from visualize.look.states import PLAIN_MARKS, STATES, mark_of
 
 SCENES = {name: build_scene(trace) for name, trace in TRACES.items()}
 
@@ -113,14 +113,14 @@ def test_the_strip_gets_every_place_and_no_text():
     """Token text of strangers stays where it is escaped."""
     packed = scene_json(build_scene(nasty_trace()))["whole"]
     whole = SCENES["nasty"].whole
-    assert packed["nodes"]["fields"] == ["id", "parent", "position", "row", "kind", "iteration"]
+    assert packed["nodes"]["fields"] == ["id", "parent", "position", "row", "mark", "iteration"]
     assert packed["nodes"]["rows"] == [
-        [node.id, node.parent, node.position, node.row, kind_of(node.state), node.iteration] for node in whole.nodes
+        [node.id, node.parent, node.position, node.row, mark_of(node.state), node.iteration] for node in whole.nodes
     ]
     assert packed["bands"]["rows"] == [[band.iteration, band.first, band.last] for band in whole.bands]
 
 
-def test_every_state_has_one_plain_kind():
-    listed = [state for states in KINDS.values() for state in states]
+def test_every_state_has_one_plain_mark():
+    listed = [state for states in PLAIN_MARKS.values() for state in states]
     assert sorted([*listed, "input"]) == sorted(STATES)
-    assert kind_of("input") == "input"
+    assert mark_of("input") == "input"

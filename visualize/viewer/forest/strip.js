@@ -13,8 +13,8 @@ const STRIP = {
   digit: 7,
   near: 7, // pixels within which a click means a mark, not its band
 };
-const KIND_COLOURS = {kept: "accepted", dropped: "orphaned", picked: "recovered"}; // the state whose colour a kind takes
-const KIND_NAMES = Object.keys(KIND_COLOURS);
+const MARK_COLOURS = {kept: "accepted", dropped: "orphaned", picked: "recovered"}; // the state whose colour a mark takes
+const MARK_NAMES = Object.keys(MARK_COLOURS);
 
 export class Strip {
   constructor(viewer) {
@@ -48,7 +48,7 @@ export class Strip {
       this.width = width;
       this.build(whole);
     }
-    this.mark();
+    this.show();
   }
 
   build(whole) {
@@ -79,9 +79,9 @@ export class Strip {
     this.sheet.replaceChildren(
       ...this.rects,
       ...this.numbers(),
-      ...KIND_NAMES.map((kind) => this.twigs(kind)),
+      ...MARK_NAMES.map((mark) => this.twigs(mark)),
       this.line(),
-      ...KIND_NAMES.flatMap((kind) => [this.marks(kind, false), this.marks(kind, true)]),
+      ...MARK_NAMES.flatMap((mark) => [this.marks(mark, false), this.marks(mark, true)]),
     );
   }
 
@@ -119,9 +119,9 @@ export class Strip {
     });
   }
 
-  twigs(kind) {
+  twigs(mark) {
     const path = this.nodes
-      .filter((node) => node.kind === kind && node.row)
+      .filter((node) => node.mark === mark && node.row)
       .map((node) => {
         const from = this.places.get(node.parent);
         const to = this.places.get(node.id);
@@ -131,7 +131,7 @@ export class Strip {
     return draw("path", {
       class: "dsbd-strip-twig",
       d: path.join(""),
-      style: `stroke:var(--dsbd-${KIND_COLOURS[kind]})`,
+      style: `stroke:var(--dsbd-${MARK_COLOURS[mark]})`,
     });
   }
 
@@ -140,25 +140,25 @@ export class Strip {
     return draw("path", {class: "dsbd-strip-line", d: `M${this.x(0)},${STRIP.line}H${this.x(last)}`});
   }
 
-  /* All marks of a kind as one path: a decode of 512 tokens has thousands of them. */
-  marks(kind, onLine) {
+  /* All marks of one look as one path: a decode of 512 tokens has thousands of them. */
+  marks(mark, onLine) {
     const size = onLine ? Math.min(4, 0.42 * this.pitch) : Math.min(2.6, 0.34 * this.row, 0.3 * this.pitch);
     const path = this.nodes
-      .filter((node) => node.kind === kind && !node.row === onLine)
+      .filter((node) => node.mark === mark && !node.row === onLine)
       .map((node) => {
         const {x, y} = this.places.get(node.id);
-        return kindShape(kind, x, y, size);
+        return markShape(mark, x, y, size);
       });
     return draw("path", {
       class: onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead",
       d: path.join(""),
-      style: `fill:var(--dsbd-${KIND_COLOURS[kind]})`,
+      style: `fill:var(--dsbd-${MARK_COLOURS[mark]})`,
     });
   }
 
   /* ---- where the reader is ---------------------------------------------------------------------- */
 
-  mark() {
+  show() {
     const {viewer, scroller} = this;
     const at = this.bands.findIndex((band) => band.iteration === viewer.now.index);
     this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
@@ -223,12 +223,12 @@ export class Strip {
 }
 
 /* A dot for a kept guess, a diamond for a token that the large model picked, a smaller dot for a dropped guess. */
-function kindShape(kind, x, y, size) {
+function markShape(mark, x, y, size) {
   const [left, top] = [x.toFixed(1), y.toFixed(1)];
-  if (kind === "picked") {
+  if (mark === "picked") {
     const far = (size * 1.25).toFixed(1);
     return `M${left},${top}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
   }
-  const radius = (kind === "dropped" ? size * 0.8 : size).toFixed(1);
+  const radius = (mark === "dropped" ? size * 0.8 : size).toFixed(1);
   return `M${left},${top}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
 }
