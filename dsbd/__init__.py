@@ -14,6 +14,7 @@ from dsbd.version import __version__
 
 if TYPE_CHECKING:
     from dsbd.api import Update, decode, stream
+    from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.evaluation.api import evaluate
     from dsbd.models.pair import Pair, load_pair
@@ -42,6 +43,7 @@ _HOME = {
     "Update": "dsbd.api",
     "decode": "dsbd.api",
     "evaluate": "dsbd.evaluation.api",
+    "generate": "dsbd.custom_generate",
     "load_pair": "dsbd.models.pair",
     "stream": "dsbd.api",
     "verify_trace": "dsbd.tracing.audit",

@@ -13,6 +13,7 @@ from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
+from dsbd.models.processed import Processor
 from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
@@ -52,10 +53,11 @@ def decode(
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
     until: Sequence[str] = (),
+    processors: Sequence[Processor] = (),
 ) -> DecodingResult:
     """Decode a prompt to the end; see :func:`stream`."""
     result = None
-    for update in stream(pair, prompt, settings, record=record, observers=observers, chat=chat, stop=stop, until=until):
+    for update in stream(pair, prompt, settings, record, observers, chat, stop, until, processors):
         result = update.result
     assert result is not None, "the last update carries the result"
     return result
@@ -70,6 +72,7 @@ def stream(
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
     until: Sequence[str] = (),
+    processors: Sequence[Processor] = (),
 ) -> Iterator[Update]:
     """Decode a prompt; yield one :class:`Update` per iteration, the last with the result. Closing it cancels.
 
@@ -87,9 +90,12 @@ def stream(
             with a StoppedError, inside an iteration.
         until: texts that end the answer, such as ``["\\n"]``. The decode ends once the text before the first of them is
             settled: every possible result has the same. The result's text still holds the end text and what follows.
+        processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
+            models pass through them, and the decode follows the law of the target so processed.
 
     Raises:
         SettingsError: ``until`` has an empty text, or is given with ``record``: a trace is of a whole decode.
+        SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
         SettingsError: ``mjgd`` would have too many blocks to search.
@@ -99,7 +105,9 @@ def stream(
     asked = settings or DecodingSettings()
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(stop)
-    start = RunStart(pair, prompt, prompt_ids, _resolved(pair, prompt_ids, asked, check), Node(None, -1, 0))
+    _check_processors(processors, asked, record)
+    resolved = _resolved(pair, prompt_ids, asked, check)
+    start = RunStart(pair, prompt, prompt_ids, resolved, Node(None, -1, 0), tuple(processors))
     return _updates(start, Recorder() if record else None, observers, check, _enough(until, record))
 
 
@@ -164,6 +172,22 @@ def _enough(until: Sequence[str], record: bool) -> Enough:
     if until and record:
         raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
     return Until(until) if until else never_enough
+
+
+def _check_processors(processors: Sequence[Processor], asked: DecodingSettings, record: bool) -> None:
+    """Refuse what processors cannot be combined with."""
+    if not processors:
+        return
+    if not all(callable(processor) for processor in processors):
+        raise SettingsError(f"processors is {processors!r}; give functions of ids and logits")
+    reasons = {
+        "a trace does not hold what they did; leave out record": record,
+        "auto measures without them; give numbers": has_auto(asked),
+        "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            raise SettingsError(f"processors are given, and {reason}")
 
 
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from dsbd.law.beams import Beam, Node
     from dsbd.law.verified import VerifiedLayer
     from dsbd.models.pair import Pair
+    from dsbd.models.processed import Processor
     from dsbd.results import DecodingResult
     from dsbd.score import Scored
     from dsbd.settings import ResolvedSettings
@@ -23,6 +24,8 @@ class RunStart:
     settings: "ResolvedSettings"
     """The settings as resolved for the method."""
     root: "Node"
+    processors: Sequence["Processor"] = ()
+    """What changes the logits of both models."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from dsbd.law.beams import Beam, Hypothesis, Node, common_prefix, keep_best, sco
 from dsbd.law.verdicts import TAKEN
 from dsbd.law.verified import VerifiedLayer
 from dsbd.models.cache import GROWTH_SLOTS
+from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
+from dsbd.models.processed import ProcessedRow
 from dsbd.models.rows import Row, new_row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
@@ -62,7 +64,7 @@ class Session:
         self._clock = clock
         self.settings = start.settings
         self.beams = [Beam(start.root, 0.0)]
-        self.target_row = new_row(start.pair.target, self._slots_expected(), check)
+        self.target_row = self._new_row(start.pair.target, check)
         self.drafter = self._new_drafter(generator, check)
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
         self._finished: list[Hypothesis] = []
@@ -80,7 +82,11 @@ class Session:
         ends = ends.to(pair.device)
         if settings.searches_blocks:
             return BlockSearch(model, ends, check)
-        return Drafter(new_row(model, self._slots_expected(), check), settings, ends, generator)
+        return Drafter(self._new_row(model, check), settings, ends, generator)
+
+    def _new_row(self, model: LanguageModel, check: Check) -> Row:
+        start, row = self._start, new_row(model, self._slots_expected(), check)
+        return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
 
     def _slots_expected(self) -> int:
         """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""

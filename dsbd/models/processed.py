@@ -1,0 +1,101 @@
+"""A model's memory whose logits pass through functions of one sequence: bad words, forced tokens, a grammar.
+
+The functions change the logits before any law is made of them, on the target's side and on the draft's. So every
+guarantee holds under the law of the processed target. *Source:* docs/algorithm.md, *Processed laws*.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from itertools import islice
+
+import torch
+
+from dsbd.errors import ModelError
+from dsbd.law.beams import Node
+from dsbd.models.rows import Row
+
+Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+"""Takes ids [n, length] of whole sequences, prompt included, and logits [n, vocabulary]; returns new logits. Like
+``transformers.LogitsProcessor``. What it does to a sequence may depend on nothing but that sequence."""
+
+
+class ProcessedRow:
+    """A :class:`Row` whose logits are processed. A decode without processors has none of it.
+
+    Args:
+        row: the memory of the model.
+        processors: applied in this order.
+        eos: ids that end a beam; nothing is asked below them.
+    """
+
+    def __init__(self, row: Row, processors: Sequence[Processor], eos: Collection[int]) -> None:
+        self._row = row
+        self._processors = tuple(processors)
+        self._eos = frozenset(eos)
+
+    @property
+    def forwards(self) -> int:
+        return self._row.forwards
+
+    @property
+    def peak_slots(self) -> int:
+        return self._row.peak_slots
+
+    @property
+    def slots(self) -> int:
+        return self._row.slots
+
+    @property
+    def peak_bytes(self) -> int:
+        return self._row.peak_bytes
+
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        self._prompt = list(prompt)
+        self._row.prefill(prompt, root)
+
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
+        self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
+        self._row.open(beams, room)
+
+    @torch.inference_mode()
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        logits = self._row.feed(tokens, parents, sizes)
+        logits = logits if logits.dtype == torch.float64 else logits.float()
+        fed = zip(tokens.tolist(), parents.tolist(), strict=True)
+        done, before = 0, len(self._answers)
+        if not self._answers:
+            done = self._process(logits[: len(self._paths)], self._paths)
+        for size in sizes:
+            paths = [self._below(parent, token) for token, parent in islice(fed, size)]
+            self._paths += paths
+            done += self._process(logits[done : done + size], paths)
+        return torch.stack(self._answers[before:]) if done else logits
+
+    def register(self, nodes: Sequence[Node | None]) -> None:
+        self._row.register(nodes)
+
+    def commit(self, beams: Sequence[Node]) -> list[Node]:
+        return self._row.commit(beams)
+
+    def _below(self, parent: int, token: int) -> list[int] | None:
+        """Return the sequence of a fed token; None for one that no beam can hold, so that no processor sees it."""
+        path = self._paths[parent]
+        if path is None or token in self._eos or self._answers[parent][token] == -torch.inf:
+            return None
+        return [*path, token]
+
+    def _process(self, logits: torch.Tensor, paths: Sequence[list[int] | None]) -> int:
+        """Append the processed rows of sequences of one length; return how many rows."""
+        asked = [place for place, path in enumerate(paths) if path is not None]
+        rows = list(logits)
+        if asked:
+            ids = torch.tensor([paths[place] for place in asked], device=logits.device)
+            scores = logits[asked]
+            for processor in self._processors:
+                scores = processor(ids, scores)
+            if bool((scores == -torch.inf).all(dim=1).any()):
+                raise ModelError("the logits processors forbid every next token of a beam; allow at least EOS")
+            for place, row in zip(asked, scores, strict=True):
+                rows[place] = row
+        self._answers += rows
+        return len(rows)
