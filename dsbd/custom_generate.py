@@ -317,7 +317,7 @@ def _output(
     padding = config.pad_token_id if config.pad_token_id is not None else min(_eos(config), default=0)
     width, device = input_ids.shape[1], input_ids.device
     longest = width + max(len(beam.token_ids) for _, beam in beams)
-    sequences = torch.full((len(beams), longest), padding, dtype=input_ids.dtype, device=device)
+    sequences: Any = torch.full((len(beams), longest), padding, dtype=input_ids.dtype, device=device)
     for row, (prompt, beam) in zip(sequences, beams, strict=True):
         row[width - len(prompt) : width] = torch.tensor(prompt, device=device)
         row[width : width + len(beam.token_ids)] = torch.tensor(beam.token_ids, device=device)

@@ -161,7 +161,7 @@ def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     """Yield the largest settings that :func:`make_plan` may try, one for each forest."""
     asked = replace(asked, max_width=asked.widest)
     for one in candidates(asked):
-        deepest = _deepest(one.draft_width + one.cover_width)  # type: ignore[operator]  # filled in
+        deepest = _deepest(one.draft_width + one.cover_width)  # type: ignore[operator, arg-type]  # filled in
         yield replace(one, draft_depth=deepest) if asked.draft_depth == AUTO else one
 
 

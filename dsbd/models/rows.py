@@ -36,10 +36,15 @@ PREFILL_TOKENS = 512
 class Row(Protocol):
     """The calls with which drafting and scoring use a model's memory."""
 
-    forwards: int
-    """Forwards of the model so far; those of the prompt count as one."""
-    peak_slots: int
-    """The most cache slots in use at one time."""
+    @property
+    def forwards(self) -> int:
+        """Return the forwards of the model so far; those of the prompt count as one."""
+        ...
+
+    @property
+    def peak_slots(self) -> int:
+        """Return the most cache slots in use at one time."""
+        ...
 
     @property
     def slots(self) -> int:
