@@ -78,8 +78,10 @@ class Engine:
             StoppedError: ``stop`` said so.
             DsbdError: the prompt does not fit, or the pair cannot run the method.
         """
+        note = self.visitors.note(stop, "decode", [settings.method])
         self.require(prompt, [settings], pair)
-        yield from self._received(self._decode_lent(prompt, self._planned(settings, pair), stop, pair), pair)
+        lent = self._decode_lent(prompt, self._planned(settings, pair), stop, pair)
+        yield from note.watched(self._received(lent, pair), stop.deadline)
 
     def compare(
         self,
@@ -91,11 +93,13 @@ class Engine:
         pair: str = PAGE,
     ) -> Iterator[Progress]:
         """Measure methods side by side; see :func:`dsbd.measure.comparison.compare`. Raises as :meth:`events` does."""
+        note = self.visitors.note(stop, "compare", methods)
         each = [replace(settings, method=method) for method in methods]
         self.require(prompt, each, pair)
         check_compare(self.limits, each, runs)
         plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
-        yield from self._received(self._compare_lent(prompt, settings, list(methods), runs, stop, pair, plans), pair)
+        lent = self._compare_lent(prompt, settings, list(methods), runs, stop, pair, plans)
+        yield from note.watched(self._received(lent, pair), stop.deadline)
 
     def require(self, prompt: str, each: Sequence[DecodingSettings], pair: str = PAGE) -> None:
         """Refuse what passes a limit of this page. Raises: SettingsError, PromptError, PairError."""

@@ -1,31 +1,34 @@
-"""What one visitor may ask of the page. Each limit is an environment setting, read and checked once, at the start.
+"""What one visitor may ask of the page. Each limit is a setting of the environment; docs/hosting.md has their table.
 
 One call holds the model while it runs, so the *products* that cost time and memory have limits: nodes of a forest,
-pairs of the joint laws, tokens times beams, cache slots. A limit's setting is its name in capitals after ``DSBD_``:
-``DSBD_MAX_NODES=256``. A run that passes these limits and is slow all the same ends at its time limit.
+pairs of the joint laws, tokens times beams, cache slots. A run that passes these limits and is slow all the same ends
+at its time limit.
 """
 
 import os
 from collections.abc import Mapping
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
 from dsbd.auto.plan import largest_tried
 from dsbd.errors import SettingsError
 from dsbd.methods import has_auto, resolve
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
-PREFIX = "DSBD_"
+from .environment import EnvironmentSettings, setting
+
 MIB = 1024 * 1024
+FRAMES_OF_A_SPACE = "'self' https://huggingface.co https://*.huggingface.co"
 
 
-class Limits(BaseModel):
+class Limits(EnvironmentSettings):
     """Every limit, its default and its range."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     max_prompt_characters: int = Field(4000, ge=1, le=1_000_000, description="characters of a prompt")
     max_new_tokens: int = Field(256, ge=1, le=32768, description="new tokens of a run")
+    max_beams: int = Field(64, ge=1, le=64, description="beams of a run")
+    max_draft_depth: int = Field(32, ge=0, le=32, description="layers that one iteration drafts")
+    max_draft_width: int = Field(512, ge=1, le=100_000, description="nodes of one drafted layer")
     max_nodes: int = Field(512, ge=1, le=100_000, description="nodes that one iteration scores, input beams included")
     max_pairs: int = Field(
         4_000_000, ge=1, le=10**10, description="pairs that the joint laws of one iteration keep, over all its layers"
@@ -59,28 +62,11 @@ class Limits(BaseModel):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Limits":
-        """The limits that the environment sets; the others have their defaults.
-
-        Raises:
-            SettingsError: a value is no number or outside its range; the message names the setting and the range.
-        """
-        given = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
-        if "frame_ancestors" not in given and environment.get("SPACE_ID"):
-            given["frame_ancestors"] = "'self' https://huggingface.co https://*.huggingface.co"
-        try:
-            return cls.model_validate(given)
-        except ValidationError as error:
-            first = error.errors()[0]
-            name = str(first["loc"][0])
-            raise SettingsError(
-                f"{setting(name)} is {str(first['input'])[:60]!r} ({cls.model_fields[name].description}): "
-                f"{first['msg'].removeprefix('Value error, ')}"
-            ) from None
-
-
-def setting(name: str) -> str:
-    """The environment setting of a limit."""
-    return PREFIX + name.upper()
+        """The limits that the environment sets; a Space may be shown in a frame of its host. Raises: SettingsError."""
+        limits = super().from_environment(environment)
+        if environment.get("SPACE_ID") and not environment.get(setting("frame_ancestors")):
+            return limits.model_copy(update={"frame_ancestors": FRAMES_OF_A_SPACE})
+        return limits
 
 
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
@@ -98,6 +84,11 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     beams = tried[0].widest
     nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in tried)
     _require(limits, "max_new_tokens", "max_new_tokens", settings.max_new_tokens, "ask for fewer tokens")
+    _require(limits, "max_beams", "beams", beams, "lower num_beams, max_width or draft_width")
+    depth = max(one.draft_depth for one in tried)
+    _require(limits, "max_draft_depth", "draft_depth", depth, "lower draft_depth")
+    widest_layer = max((slots for one in tried for slots in one.layer_slots), default=0)
+    _require(limits, "max_draft_width", "nodes of a drafted layer", widest_layer, "lower draft_width or branching")
     _require(
         limits,
         "max_nodes",

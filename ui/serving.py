@@ -11,18 +11,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
-from dsbd.tracing.limits import PAGE_LIMITS
 from visualize import viewer_assets
 from visualize.pages import page_file
 
 from .engine import Engine
 from .gate import Gate
+from .health import health
+from .host import Host
 from .theme import page_theme
 
-FOLDER = "dsbd"
-MAX_UPLOAD_BYTES = PAGE_LIMITS.packed_bytes
-MAX_WAITING = 16
-VISITORS_KEPT = 200
+FOLDER = "gradio_api/dsbd"
+"""Addresses of the page's own files. Gradio's Node server passes what begins with ``/gradio_api`` on to the page."""
 _CACHED = {"Cache-Control": "public, max-age=604800"}
 
 
@@ -53,28 +52,35 @@ def head() -> str:
     return f"<style>{viewer_assets()['css']}{read('page.css')}</style>"
 
 
-def launch_options(engine: Engine) -> dict[str, Any]:
+def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` that belong to this page.
 
     Args:
         engine: the one that the page was built with; its visitors and limits count.
+        host: how it is served; None takes the defaults.
     """
+    host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
     return {
         "theme": page_theme(),
         "head": head(),
-        "app_kwargs": {"routes": _routes(), "middleware": [gate]},
+        "app_kwargs": {"routes": _routes(engine), "middleware": [gate]},
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,
         "state_session_capacity": engine.limits.max_visitors,
-        "ssr_mode": False,  # a Node server in front would not know the routes of this page
+        "ssr_mode": host.ssr,  # off: what Node renders has no content-security policy, which the gate gives
         "run_history": False,
         "show_error": False,  # what visitors should know is said on the page; traces of the program are not
     }
 
 
-def _routes() -> list[Route]:
-    return [Route(f"/{FOLDER}/page.js", _page_script), Route(f"/{FOLDER}/plotly.min.js", _plotly)]
+def _routes(engine: Engine) -> list[Route]:
+    return [
+        Route(f"/{FOLDER}/page.js", _page_script),
+        Route(f"/{FOLDER}/plotly.min.js", _plotly),
+        Route("/health", health(engine)),
+        Route(f"/{FOLDER}/health", health(engine)),  # behind Node
+    ]
 
 
 def _page_script(request: Request) -> Response:

@@ -39,7 +39,7 @@ def serve(options: argparse.Namespace) -> None:
     Raises:
         PageError: Gradio is missing, or the page cannot listen there.
         PairError: the pair cannot be loaded.
-        SettingsError: a limit in the environment is out of range.
+        SettingsError: a setting in the environment is out of range, or is none.
     """
     try:
         import gradio  # noqa: F401
@@ -48,15 +48,19 @@ def serve(options: argparse.Namespace) -> None:
     from dsbd import load_pair
 
     from .engine import Engine
+    from .host import Host, check_names
     from .limits import Limits
     from .page import build_page
+    from .run_log import set_up_log
     from .serving import launch_options
 
-    limits = Limits.from_environment()
+    check_names()
+    limits, host = Limits.from_environment(), Host.from_environment()
+    set_up_log(host.log)
     pair = load_pair(options.target, options.draft, device=options.device, dtype=options.dtype)
     engine = Engine(pair, limits)
-    page = build_page(engine)
+    page, served = build_page(engine), launch_options(engine, host)
     try:
-        page.launch(server_name=options.host, server_port=options.port, share=options.share, **launch_options(engine))
+        page.launch(server_name=options.host, server_port=options.port, share=options.share, **served)
     except OSError as error:
         raise PageError(f"the page cannot be served: {error}; choose another --port or --host") from None

@@ -9,10 +9,12 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+
+from .run_log import RunNote
 
 SLOTS = 512
 _NUMBER = struct.Struct("<q")
@@ -59,26 +61,44 @@ class Visitors:
         self._waiting: dict[str, bool] = {}
         """Whether the queue was full, by visitor."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
+        self._notes: dict[int, RunNote] = {}
+        """What is known of each run, by its number."""
 
     @contextmanager
     def run(self, session: str, seconds: float) -> Iterator[StopSignal]:
-        """A run of this visitor that has just begun; it may take so many seconds."""
+        """A run of this visitor that has just begun; it may take so many seconds. Its end is a line of the log."""
+        note = RunNote(session)
         with self._lock:
             signal = StopSignal(self._free.pop(), next(self._numbers), time.monotonic() + seconds)
             _write(signal.slot, signal.number)
             self._signals.setdefault(session, []).append(signal)
             self._waiting.pop(session, None)
-        began = time.monotonic()
+            self._notes[signal.number] = note
         try:
             yield signal
         finally:
+            note.write()
             with self._lock:
+                del self._notes[signal.number]
                 _write(signal.slot, 0)
                 self._free.append(signal.slot)
-                self._seconds.append(time.monotonic() - began)
+                self._seconds.append(time.monotonic() - note.began)
                 self._signals[session].remove(signal)
                 if not self._signals[session]:
                     del self._signals[session]
+
+    def note(self, stop: StopSignal, call: str, methods: Sequence[str]) -> RunNote:
+        """The note of a run, which now says what was asked: the kind of call, and the methods."""
+        with self._lock:
+            note = self._notes.get(stop.number) or RunNote("")
+        note.call, note.methods = call, methods
+        return note
+
+    def running(self) -> tuple[int, float | None]:
+        """How many run, and the earliest of their deadlines, in ``time.monotonic``."""
+        with self._lock:
+            signals = [signal for each in self._signals.values() for signal in each]
+        return len(signals), min((signal.deadline for signal in signals), default=None)
 
     def stop(self, session: str) -> None:
         """The visitor pressed Stop or left: its runs end at their next look at the signal; it no longer waits."""

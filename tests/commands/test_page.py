@@ -63,7 +63,7 @@ def test_an_installed_package_opens_the_page_from_any_folder(installed, tmp_path
     flags = pair_flags[2:] + pair_flags[:2]
     with served(installed, tmp_path, flags) as (process, address):
         assert "DSBD: speculative beams" in text_of(process, address)
-        assert "DsbdPage" in text_of(process, address + "dsbd/page.js")
+        assert "DsbdPage" in text_of(process, address + "gradio_api/dsbd/page.js")
 
 
 def test_the_wheel_installs_nothing_called_ui():

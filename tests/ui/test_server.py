@@ -315,7 +315,7 @@ def test_a_full_disk_is_said(address, monkeypatch):
     assert "disk" in refused.text
 
 
-@pytest.mark.parametrize("path", ["/", "/config", "/dsbd/page.js", "/gradio_api/info", "/nothing-here"])
+@pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/dsbd/page.js", "/gradio_api/info", "/nothing-here"])
 def test_every_answer_has_its_headers(address, path):
     """Catches a page that may load from elsewhere, or be shown in any frame."""
     headers = httpx.get(address + path).headers

@@ -1,0 +1,94 @@
+"""The line of JSON that each run writes: what it says, what it never says, and its level."""
+
+import json
+import logging
+
+import pytest
+
+from tests.toy_pair import toy_pair_on
+from ui import Engine, compare, decode, run_log
+from ui.form import FIELDS, shown_value
+from ui.limits import Limits
+
+SECRET = "Once upon a secret"
+VALUES = [shown_value(field) if field.name != "max_new_tokens" else 4 for field in FIELDS]
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Engine(toy_pair_on("eager"), Limits(decode_seconds=60))
+
+
+@pytest.fixture
+def lines(caplog):
+    """Make a function that returns the lines so far, as objects."""
+    run_log.set_up_log("info")
+    run_log.LOGGER.addHandler(caplog.handler)
+    yield lambda: [json.loads(record.getMessage()) for record in caplog.records if record.name == "dsbd.runs"]
+    run_log.set_up_log("off")
+
+
+def test_a_decode_is_one_line_without_its_text(engine, lines):
+    """Catches a prompt, a text or a session that stands in a log."""
+    *_, last = decode.run(engine, "a session of mine", SECRET, "greedy", *VALUES)
+    (line,) = lines()
+    assert (line["call"], line["methods"], line["outcome"]) == ("decode", ["greedy"], "done")
+    assert line["tokens"] == len(last.recording.result.token_ids)
+    assert len(line["session"]) == 8
+    assert line["seconds"] >= 0
+    assert line["waited"] is None
+    everything = json.dumps(line)
+    assert "secret" not in everything
+    assert "mine" not in everything
+    assert last.recording.result.text.strip()[-3:] not in everything
+
+
+def test_how_a_run_ends(engine, lines):
+    """Catches a run that was refused or left and is called done."""
+    list(decode.run(engine, "", "", "greedy", *VALUES))
+    list(decode.run(engine, "me", "x" * 300, "greedy", *VALUES))
+    left = decode.run(engine, "me", SECRET, "sampling", *VALUES)
+    next(left)
+    left.close()
+    stopped = decode.run(engine, "me", SECRET, "sampling", *VALUES)
+    next(stopped)
+    engine.visitors.stop("me")
+    list(stopped)
+    late = Engine(engine.pair, Limits())
+    with late.visitors.run("me", 0) as stop, pytest.raises(Exception, match="stopped"):
+        list(late.events(SECRET, decode.settings_from({"max_new_tokens": 4}), stop))
+    assert [line["outcome"] for line in lines()] == ["refused", "refused", "stopped", "stopped", "time limit"]
+    assert [line["session"] is None for line in lines()] == [True, False, False, False, False]
+
+
+def test_a_fault_is_called_a_fault(engine, lines, monkeypatch):
+    def break_off(*_):
+        raise RuntimeError("ours")
+        yield
+
+    broken = Engine(engine.pair)
+    monkeypatch.setattr(broken, "_decode_lent", break_off)
+    with pytest.raises(RuntimeError):
+        list(decode.run(broken, "me", SECRET, "greedy", *VALUES))
+    assert [line["outcome"] for line in lines()] == ["fault"]
+
+
+def test_a_comparison_is_one_line(engine, lines):
+    compare.compare(engine, "", SECRET, ["greedy", "sampling"], 1, {"max_new_tokens": 2})
+    (line,) = lines()
+    assert (line["call"], sorted(line["methods"]), line["outcome"]) == ("compare", ["greedy", "sampling"], "done")
+
+
+@pytest.mark.parametrize(("level", "expected"), [("info", 2), ("warning", 1), ("off", 0)])
+def test_the_level_is_a_setting(engine, capsys, level, expected):
+    """Catches lines on standard output, and lines that cannot be turned off."""
+    run_log.set_up_log(level)
+    try:
+        list(decode.run(engine, "me", SECRET, "greedy", *VALUES))
+        list(decode.run(engine, "me", "", "greedy", *VALUES))
+    finally:
+        said = capsys.readouterr()
+        run_log.set_up_log("off")
+    assert said.out == ""
+    assert len(said.err.strip().splitlines()) == expected
+    assert run_log.LOGGER.level == logging.CRITICAL

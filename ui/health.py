@@ -1,0 +1,48 @@
+"""Whether the page can take a run: for load balancers, containers, and whoever watches the page."""
+
+import time
+from collections.abc import Callable
+from pathlib import PurePath
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from dsbd.version import __version__
+
+from .engine import Engine
+
+GRACE_SECONDS = 60.0
+"""A run looks at its time limit between two forwards; so late it hangs in one."""
+NEVER_KEPT = {"Cache-Control": "no-store"}
+
+
+def health(engine: Engine) -> Callable[[Request], Response]:
+    """The handler of the health address.
+
+    It answers 200 while the models are loaded, the queue takes calls, and no run is long past its time limit; else 503.
+    The answer names the pair, the version and how many run and wait, and no visitor.
+    """
+
+    def answer(request: Request) -> Response:
+        queue = request.app.get_blocks()._queue
+        running, earliest = engine.visitors.running()
+        problem = None
+        if queue.stopped or not queue.active_jobs:
+            problem = "the queue has stopped"
+        elif earliest is not None and time.monotonic() > earliest + GRACE_SECONDS:
+            problem = "a run is past its time limit and does not end"
+        body = {
+            "status": "ok" if problem is None else "failing",
+            "pair": [_named(model.id) for model in (engine.pair.target, engine.pair.draft) if model is not None],
+            "version": __version__,
+            "running": running,
+            "waiting": len(queue),
+        }
+        return JSONResponse(body | ({"problem": problem} if problem else {}), 503 if problem else 200, NEVER_KEPT)
+
+    return answer
+
+
+def _named(model: str) -> str:
+    """A model's name; of a folder on this machine, only the last part."""
+    return PurePath(model).name if PurePath(model).is_absolute() else model

@@ -1,0 +1,48 @@
+"""What whoever serves the page may set beside the limits, and the names of all settings."""
+
+import difflib
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from dsbd.errors import SettingsError
+
+from .environment import PREFIX, EnvironmentSettings, setting
+from .limits import Limits
+
+OF_THE_PAIR = {
+    "target": "the large model: folder, hub id, or bundled:sql",
+    "draft": "the small model: folder or hub id",
+}
+"""Settings that :mod:`.start` reads as defaults of its flags."""
+
+
+class Host(EnvironmentSettings):
+    """How the page is served."""
+
+    log: Literal["info", "warning", "off"] = Field(
+        "info", description="log lines: info, every run; warning, only runs that failed; off"
+    )
+    ssr: bool = Field(False, description="1: pages are rendered on the server by Node, where Gradio finds one")
+
+
+def setting_names() -> list[str]:
+    """Every setting of the page."""
+    return [setting(name) for name in (*OF_THE_PAIR, *Host.model_fields, *Limits.model_fields)]
+
+
+def check_names(environment: Mapping[str, str] = os.environ) -> None:
+    """Refuse settings that do not exist: a limit with a slip in its name would be no limit.
+
+    Raises:
+        SettingsError: a name that begins with ``DSBD_`` is no setting; the message names the closest that is one.
+    """
+    known = setting_names()
+    for name in sorted(environment):
+        if name.startswith(PREFIX) and name not in known:
+            closest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
+            raise SettingsError(
+                f"{name} is no setting of the page; the closest is {closest}; docs/hosting.md has the table"
+            )
