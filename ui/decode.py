@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from html import escape
@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from dsbd.auto.plan import PlanProgress
-from dsbd.errors import DsbdError, PairError, SettingsError, StoppedError, TraceError
+from dsbd.errors import DsbdError, PairError, SettingsError, StoppedError
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
-from visualize import timeline_figure, tokens_figure, width_figure
 
-from . import messages, traces
+from . import messages
 from .engine import Engine, Event
 from .form import check_prompt, settings_of
-from .limits import Limits, setting
+from .history import RUN
+from .limits import setting
 from .pair_shelf import PAGE
 from .recording import Recording
 from .stat_strip import stat_strip
@@ -40,13 +40,14 @@ class Frame(NamedTuple):
     forest: Any = KEEP
     text: Any = KEEP
     stats: Any = KEEP
-    charts: Any = KEEP
     note: Any = KEEP
     problem: Any = ""
     run: Any = KEEP
     stop: Any = KEEP
     recording: Any = KEEP
     halted_at: Any = KEEP
+    news: Any = KEEP
+    """A decode of this visit that its history takes in: see :func:`.history.keep`."""
 
 
 def begin(engine: Engine, session: str) -> Frame:
@@ -105,7 +106,8 @@ def why_stopped(stop: StopSignal, seconds: int, limit: str) -> str:
 def _cut_short(recording: Recording | None, why: str) -> Frame:
     if recording is None:
         return ready(f"{why} The first iteration was not finished.")
-    return shown(recording, f"{why} What was recorded stays: {len(recording)} iterations.", live=True)
+    words = f"{why} What was recorded stays: {len(recording)} iterations."
+    return shown(recording, words, live=True)._replace(news=(RUN, recording))
 
 
 def _news(recording: Recording, sent: int) -> str:
@@ -130,7 +132,6 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
         forest=messages.whole_scene(recording, live=live),
         text=messages.text(recording),
         stats=stat_strip(recording),
-        charts=charts(recording),
         note=note,
         run=gr.update(visible=True),
         stop=gr.update(visible=False),
@@ -140,7 +141,8 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
 
 def finished(recording: Recording, *, live: bool) -> Frame:
     """The decode came to its end."""
-    return shown(recording, f"Decoded in {len(recording)} iterations. Step through them below.", live=live)
+    words = f"Decoded in {len(recording)} iterations. Step through them below."
+    return shown(recording, words, live=live)._replace(news=(RUN, recording))
 
 
 def stopped(engine: Engine, session: str, recording: Recording | None) -> Frame:
@@ -148,7 +150,8 @@ def stopped(engine: Engine, session: str, recording: Recording | None) -> Frame:
     engine.visitors.stop(session)
     if recording is None or recording.result is not None:
         return ready("Stopped before the first iteration.")._replace(halted_at=halt())
-    return shown(recording, _stopped_after(recording), live=True)._replace(halted_at=halt())
+    frame = shown(recording, _stopped_after(recording), live=True)
+    return frame._replace(halted_at=halt(), news=(RUN, recording))
 
 
 def _stopped_after(recording: Recording) -> str:
@@ -210,54 +213,6 @@ def alert(words: str) -> str:
     return f'<p class="problem" role="alert">{escape(words)}</p>'
 
 
-def choose_recorded(name: Any) -> Frame:
-    """Show a recorded trace."""
-    if not name:
-        return Frame()
-    try:
-        if not isinstance(name, str):
-            raise TraceError(f"the name of a recorded trace is a {type(name).__name__}; choose one of the list")
-        return shown(traces.open_recorded(name), "A recorded decode. Step through it below.")
-    except DsbdError as error:
-        return failed(error)
-
-
-def bring_file(limits: Limits, path: str | None) -> Frame:
-    """Show a trace file of the visitor's own; a bad one leaves the page as it is."""
-    if path is None:
-        return Frame()
-    try:
-        return shown(traces.open_file(path, limits), "Your trace. Step through it below.")
-    except DsbdError as error:
-        return failed(error)
-
-
-def verify(recording: Recording | None) -> str:
-    """Decide the whole trace again, and say in markup what came of it."""
-    words = traces.verdict(recording) if recording is not None else "There is no trace yet."
-    return f'<p role="status">{escape(words)}</p>'
-
-
-def take_away(recording: Recording | None) -> tuple[str | None, str]:
-    """The path of a file with the trace, None where there is none, and what to say beside it."""
-    if recording is None:
-        return None, alert("There is no trace yet.")
-    try:
-        return traces.save(recording), ""
-    except DsbdError as error:
-        return None, alert(sentence(error))
-
-
-def charts(recording: Recording) -> str:
-    """Width, origin and time of the whole decode."""
-    trace = recording.trace
-    drawn = [
-        (draw(trace, theme="light"), draw(trace, theme="dark"))
-        for draw in (width_figure, tokens_figure, timeline_figure)
-    ]
-    return messages.figures(drawn)
-
-
 def decode(engine: Engine, session: str, prompt: Any, settings: Any = None, pair: Any = PAGE) -> dict[str, Any]:
     """Decode a prompt: the endpoint for programs.
 
@@ -306,8 +261,3 @@ def for_programs(stop: StopSignal, seconds: int, limit: str) -> Iterator[None]:
     except Exception:  # all: what a DsbdError does not name is a fault of ours, and Gradio would answer null
         logging.exception("a call failed")
         raise gr.Error("The call broke off on the server, by a fault of its own.", print_exception=False) from None
-
-
-def fields_shown(flags: Sequence[bool]) -> list[dict[str, Any]]:
-    """Updates that show or hide fields."""
-    return [gr.update(visible=flag) for flag in flags]

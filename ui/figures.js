@@ -1,5 +1,5 @@
 /* Charts, drawn again when the theme or the width changes. */
-const {follow, isDark, onTheme, make} = globalThis.DsbdPage;
+const {follow, isDark, onTheme, make, plotly} = globalThis.DsbdPage;
 const holder = element.querySelector(".figures-mount");
 const CONFIG = {displayModeBar: false, responsive: true};
 let figures = [];
@@ -15,7 +15,8 @@ function draw() {
   });
 }
 
-follow(props, watch, (message, bulk) => {
+follow(props, watch, async (message, bulk) => {
+  await plotly();
   figures = bulk;
   draw();
 });

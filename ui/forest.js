@@ -1,38 +1,66 @@
-/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. */
-const viewer = globalThis.DsbdViewer.mount(element.querySelector(".forest-mount"));
+/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The picture that the
+   server drew stands there until the first scene does. */
+const {follow, plotly} = globalThis.DsbdPage;
+const place = element.querySelector(".forest-mount");
+let viewer = null;
 let scene = null;
 let waiting = null;
+let isTold = false;
+
+/* Charts of the viewer ask for Plotly when they are opened. */
+const options = {
+  get Plotly() {
+    if (!globalThis.Plotly) plotly().then(() => viewer.show("charts"));
+    return globalThis.Plotly;
+  },
+};
 
 /* Follow the decode unless the visitor has stepped back to look at something. */
 let shown = 0;
-const atEnd = () => viewer.where().it >= shown - 1;
+const atEnd = () => !viewer || viewer.where().it >= shown - 1;
 
 /* News may come faster than a browser draws: only the newest state is drawn. */
 function draw(how) {
   const planned = waiting !== null;
   waiting = {...waiting, ...how};
-  if (!planned) {
-    requestAnimationFrame(() => {
-      const {follow, open} = waiting;
-      waiting = null;
-      viewer.setScene(scene, {follow});
-      shown = scene.iterations.length;
-      if (open) openAtVerdicts();
-    });
-  }
+  if (!planned) requestAnimationFrame(show);
 }
 
-/* A recording opens one step before the first commit: everything is decided and nothing has faded yet. */
-function openAtVerdicts() {
-  viewer.goto({it: 0, step: Infinity});
+function show() {
+  const {follow, open} = waiting;
+  waiting = null;
+  if (viewer) viewer.setScene(scene, {follow});
+  else viewer = globalThis.DsbdViewer.mount(place, scene, options);
+  shown = scene.iterations.length;
+  if (open === "start") begin();
+  else if (open === "best") openAtVerdicts(richest());
+}
+
+/* A recording begins with its first step; the first one of a visit tells itself. */
+function begin() {
+  viewer.goto({it: 0, step: 0});
+  if (!isTold) viewer.story?.();
+  isTold = true;
+}
+
+/* The iteration that won the most tokens. */
+function richest() {
+  const won = scene.iterations.map((iteration) => iteration.layers.length);
+  return won.indexOf(Math.max(...won));
+}
+
+/* One step before the commit: everything is decided and nothing has faded yet. */
+function openAtVerdicts(it) {
+  viewer.goto({it, step: Infinity});
   viewer.goto({step: viewer.where().step - 1});
 }
 
-globalThis.DsbdPage.follow(props, watch, (message, bulk) => {
+follow(props, watch, (message, bulk) => {
   if (message.kind === "whole") {
-    const follow = message.live && (message.first || atEnd());
+    const isFollowed = message.live && (message.first || atEnd());
     scene = bulk;
-    draw({follow, open: !message.live});
+    const open = message.live ? (message.first || !isFollowed ? undefined : "best") : "start";
+    draw({follow: isFollowed, open});
   } else if (scene && message.since <= scene.iterations.length) {
     // A message that went missing leaves a gap: then wait for the whole scene, which ends every decode.
     const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);

@@ -59,7 +59,7 @@ FIELDS = (
     Field("draft_width", "Draft width", "How many guesses for each of these tokens", 1, 16, main=True),
     Field(
         "forest",
-        "Forest",
+        "Guesses",
         "How guesses are chosen: drawn (sampled), or the likeliest; auto measures here what is fastest",
         main=True,
         choices=(*FORESTS, AUTO),
@@ -115,12 +115,22 @@ def method_choices() -> list[tuple[str, str]]:
     return [(METHOD_LABELS.get(method, method.replace("_", " ")), method) for method in METHODS]
 
 
-def shown_value(field: Field) -> Any:
-    """What the form shows at the start."""
-    value = getattr(DEFAULTS, field.name)
+def shown_value(field: Field, settings: DecodingSettings = DEFAULTS) -> Any:
+    """What the form shows for these settings."""
+    value = getattr(settings, field.name)
+    if value == AUTO and not field.choices:  # its forest says so
+        value = getattr(DEFAULTS, field.name)
     if isinstance(value, tuple):
         return ",".join(map(str, value))
     return 0 if value is None else value
+
+
+def values_of(settings: DecodingSettings) -> list[Any]:
+    """What the form shows for these settings, in the order of :data:`FIELDS`: the way back from :func:`settings_of`.
+
+    Fields that the method does not read show their defaults.
+    """
+    return [shown_value(field, settings if is_read(settings.method, field.name) else DEFAULTS) for field in FIELDS]
 
 
 def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:

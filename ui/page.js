@@ -31,5 +31,18 @@ globalThis.DsbdPage = (() => {
     return node;
   }
 
-  return {follow, isDark, onTheme, make};
+  /* Plotly is large: it is fetched when something is to be drawn with it, once. */
+  let fetched = null;
+  function plotly() {
+    fetched ??= new Promise((done, failed) => {
+      const script = document.createElement("script");
+      script.src = document.querySelector("meta[name=dsbd-plotly]").content;
+      script.onload = () => done(globalThis.Plotly);
+      script.onerror = () => failed(new Error("plotly.min.js did not load"));
+      document.head.append(script);
+    });
+    return fetched;
+  }
+
+  return {follow, isDark, onTheme, make, plotly};
 })();

@@ -55,7 +55,7 @@ def build_page(engine: Engine) -> gr.Blocks:
         gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Play", id="play"):
-                form = build_play_tab(engine)
+                form = build_play_tab(engine, page)
             with gr.Tab("Race", id="race"):
                 build_race_tab(engine, form)
             with gr.Tab("About", id="about"):

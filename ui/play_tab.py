@@ -1,46 +1,41 @@
 """The Play tab: its parts and how they are wired."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from dsbd.errors import DsbdError
+
 from . import decode as handlers
-from . import messages, traces
-from .components import chart_list, forest_viewer, markup, problem_line, running_line
+from . import history, messages, shown, traces
+from .components import forest_viewer, markup, problem_line, running_line
 from .engine import Engine
 from .examples import examples_for
-from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value
-from .limits import Limits
+from .first_picture import first_picture
+from .form import check_prompt, settings_of
+from .link import query_of, read_query
 from .pair_shelf import PAGE
-from .pairs_panel import build_pairs_panel
+from .play_form import Form, TraceTools, build_form, updates
+from .python_lines import python_lines
 from .recording import Recording
 from .serving import read
 from .stat_strip import stat_strip
 from .wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
-
-
-@dataclass(frozen=True)
-class Form:
-    """What a run is asked to do."""
-
-    pair: gr.State
-    """Key of the visitor's pair."""
-    chips: list[gr.Button]
-    prompt: gr.Textbox
-    method: gr.Dropdown
-    fields: list[gr.components.Component]
-    run: gr.Button
-    stop: gr.Button
-
-    @property
-    def inputs(self) -> list[gr.components.Component]:
-        """In the order of the handlers' arguments."""
-        return [self.pair, self.prompt, self.method, *self.fields]
+CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120)"
+COPY_LINK = """(query) => {
+  if (!query) return query;
+  const link = location.origin + location.pathname + "?" + query;
+  history.replaceState(null, "", link + location.hash);
+  navigator.clipboard?.writeText(link).catch(() => {});
+  return link;
+}"""
+OPENING = "A recorded decode; nothing has run yet. Step through it, or press Run."
+EMPTY = "Nothing is recorded yet. Write a prompt and press Run."
 
 
 @dataclass(frozen=True)
@@ -50,131 +45,90 @@ class Stage:
     forest: gr.HTML
     text: gr.HTML
     stats: gr.HTML
-    charts: gr.HTML
     note: gr.HTML
     problem: gr.HTML
 
 
 @dataclass(frozen=True)
-class TraceTools:
-    """What visitors do with traces."""
+class After:
+    """What can be done with the text that is shown."""
 
-    recorded: gr.Dropdown
-    upload: gr.UploadButton
-    download: gr.Button
-    file: gr.DownloadButton
-    verify: gr.Button
-    verdict: gr.HTML
+    go_on: gr.Button
+    share: gr.Button
+    link: gr.Textbox
+    lines: gr.Textbox
+    python: gr.Accordion
 
 
-def build_play_tab(engine: Engine) -> Form:
-    """The whole tab; returns the form, whose settings the Race tab shares."""
-    recording = gr.State(None)
+def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
+    """The whole tab of this page; returns the form, whose settings the Race tab shares."""
+    recording, kept = gr.State(None), gr.State(())
     opening = traces.opening_recording(engine.pair.target.id)
-    with gr.Row(elem_classes="workbench", equal_height=False):
-        with gr.Column(elem_classes="sidebar", scale=0, min_width=280):
-            form = _form(engine, opening)
-            tools = _trace_tools(engine)
-        with gr.Column(elem_classes="main", scale=1, min_width=320):
-            stage = _stage(opening)
+    with gr.Column(elem_classes="workbench main play"):
+        form, tools = build_form(engine, opening)
+        stage = _stage(opening)
+        after = _after()
     outputs = _outputs(form, stage, recording)
-    _wire_run(engine, form, tools, outputs)
-    _wire_traces(engine, tools, opening, outputs)
-    _wire_pair(engine, form, tools, outputs)
+    remember = _remembering(engine, form, kept, tools, outputs)
+    _wire_run(engine, form, after, tools, outputs, remember)
+    _wire_traces(engine, form, tools, kept, opening, outputs, remember)
+    _wire_links(engine, page, form, after, opening, outputs)
     _offer(engine)
     return form
 
 
-def _form(engine: Engine, opening: Recording | None) -> Form:
-    limits, examples = engine.limits, examples_for(engine.pair.target.id)
-    with gr.Column(elem_classes="group ask"):
-        prompt = gr.Textbox(
-            opening.prompt if opening else next(iter(examples.values())),
-            label="Prompt",
-            lines=4,
-            max_lines=10,
-            elem_id="prompt",
-        )
-        with gr.Row(elem_classes="chips"):
-            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in examples]
-        with gr.Row(elem_classes="actions"):
-            run = gr.Button("Run", variant="primary", elem_id="run")
-            stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop")
-    with gr.Column(elem_classes="group settings"):
-        method = gr.Dropdown(method_choices(), value="dsbd", label="Method", filterable=False, elem_id="method")
-        controls = {field.name: _control(field, limits) for field in FIELDS if field.main}
-        with gr.Accordion("More settings", open=False, elem_classes="fold"):
-            controls |= {field.name: _control(field, limits) for field in FIELDS if not field.main}
-    pair = build_pairs_panel(engine)
-    fields = [controls[field.name] for field in FIELDS]
-    method.change(_fields_of, method, fields, queue=False, **PRIVATE)
-    return Form(pair, chips, prompt, method, fields, run, stop)
-
-
-def _fields_of(method: Any) -> list[dict[str, Any]]:
-    return handlers.fields_shown([is_known(method) and is_read(method, field.name) for field in FIELDS])
-
-
-def _control(field: Field, limits: Limits) -> gr.components.Component:
-    common: dict[str, Any] = {"label": field.label, "info": field.info, "elem_id": f"field-{field.name}"}
-    common |= {"value": shown_value(field), "visible": is_read("dsbd", field.name)}
-    if field.choices:
-        return gr.Dropdown(list(field.choices), filterable=False, **common)
-    if isinstance(common["value"], str):
-        return gr.Textbox(max_lines=1, **common)
-    if field.low is None or field.high is None:
-        return gr.Checkbox(**common)
-    if field.step is None:
-        return gr.Number(precision=0, **common)  # its range is checked with the settings, whose message is better
-    high = limits.max_new_tokens if field.name == "max_new_tokens" else field.high
-    return gr.Slider(field.low, high, step=field.step, buttons=[], **common)
-
-
 def _stage(opening: Recording | None) -> Stage:
-    note = "A recorded decode; nothing has run yet. Step through it below, or press Run."
-    if opening is None:
-        note = "Nothing is recorded yet. Write a prompt and press Run."
-    note_part = markup(note, elem_id="note")
+    note = markup(OPENING if opening else EMPTY, elem_id="note")
     problem = problem_line("problem")
+    forest = forest_viewer(messages.whole_scene(opening) if opening else "", first_picture(opening))
     text = running_line(messages.text(opening) if opening else "")
     markup(read("marks.html"))
-    stats = markup(stat_strip(opening) if opening else "", elem_id="stats")
-    forest = forest_viewer(messages.whole_scene(opening) if opening else "")
-    with gr.Accordion("Charts of the whole decode", open=False, elem_classes="fold"):
-        charts = chart_list(handlers.charts(opening) if opening else "", "decode-charts")
-    return Stage(forest, text, stats, charts, note_part, problem)
+    with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):
+        stats = markup(stat_strip(opening) if opening else "", elem_id="stats")
+    return Stage(forest, text, stats, note, problem)
 
 
-def _trace_tools(engine: Engine) -> TraceTools:
-    known = traces.recordings_of(engine.pair.target.id)
-    with gr.Column(elem_classes="group trace-tools"):
-        recorded = gr.Dropdown(
-            known,
-            value=known[0][1] if known else None,
-            label="Recorded decodes",
-            filterable=False,
-            visible=bool(known),
-            elem_id="recorded",
-        )
-        with gr.Row(elem_classes="tools"):
-            upload = gr.UploadButton(
-                "Open a trace", file_types=[".gz", ".json"], size="sm", elem_id="upload", min_width=0
-            )
-            download = gr.Button("Download", size="sm", elem_id="download", min_width=0)
-            verify = gr.Button("Verify", size="sm", elem_id="verify", min_width=0)
-        verdict = markup("", elem_id="verdict")
-        file = gr.DownloadButton("Trace file", visible="hidden", elem_id="trace-file")
-    return TraceTools(recorded, upload, download, file, verify, verdict)
+def _after() -> After:
+    with gr.Row(elem_classes="tools after"):
+        go_on = gr.Button("Continue the text", size="sm", elem_id="go-on", min_width=0)
+        share = gr.Button("Copy link", size="sm", elem_id="share", min_width=0)
+    link = gr.Textbox(
+        label="Link to this prompt and these settings",
+        visible=False,
+        buttons=["copy"],
+        interactive=False,
+        elem_id="link",
+    )
+    with gr.Accordion("Repeat it in Python", open=False, elem_classes="fold", elem_id="python") as python:
+        lines = gr.Textbox(label="A program", buttons=["copy"], interactive=False, lines=7, elem_id="lines")
+    return After(go_on, share, link, lines, python)
 
 
 def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
     """In the order of :class:`.decode.Frame`."""
-    parts = [stage.forest, stage.text, stage.stats, stage.charts, stage.note, stage.problem]
-    return [*parts, form.run, form.stop, recording, gr.State(None)]
+    parts = [stage.forest, stage.text, stage.stats, stage.note, stage.problem]
+    return [*parts, form.run, form.stop, recording, gr.State(None), gr.State(None)]
 
 
-def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
-    recording, halted_at = outputs[-2:]
+def _remembering(
+    engine: Engine, form: Form, kept: gr.State, tools: TraceTools, outputs: list[Any]
+) -> Callable[[Any], None]:
+    """Returns what to do after an event that may have brought news: they go into the list of decodes."""
+    news = outputs[-1]
+
+    def keep(pair: str, *given: Any) -> Any:
+        return history.keep(*given, engine.pairs.target_id(pair))
+
+    def after(event: Any) -> None:
+        event.then(keep, [form.pair, kept, news], [kept, tools.shown, news], queue=False, **PRIVATE)
+
+    return after
+
+
+def _wire_run(
+    engine: Engine, form: Form, after: After, tools: TraceTools, outputs: list[Any], remember: Callable[[Any], None]
+) -> None:
+    recording, halted_at, _ = outputs[-3:]
 
     def begin(request: gr.Request) -> handlers.Frame:
         return handlers.begin(engine, session_of(request))
@@ -182,60 +136,119 @@ def _wire_run(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any])
     def run(request: gr.Request, pair: str, *given: Any) -> Iterator[handlers.Frame]:
         yield from handlers.run(engine, session_of(request), *given, pair=pair)
 
-    def broke_off(request: gr.Request, *kept: Any) -> handlers.Frame:
-        return handlers.broke_off(engine, session_of(request), *kept)
+    def broke_off(request: gr.Request, *state: Any) -> handlers.Frame:
+        return handlers.broke_off(engine, session_of(request), *state)
 
-    def stopped(request: gr.Request, kept: Any) -> handlers.Frame:
-        return handlers.stopped(engine, session_of(request), kept)
+    def stopped(request: gr.Request, state: Any) -> handlers.Frame:
+        return handlers.stopped(engine, session_of(request), state)
 
+    def further(state: Recording | None) -> list[Any]:
+        return updates(*shown.further(state, engine.limits), engine.limits)
+
+    filled = after.go_on.click(further, recording, form.filled, queue=False, **PRIVATE)
+    filled.success(None, js=CLICK_RUN, **PRIVATE)
     begun = gr.on([form.run.click, form.prompt.submit], begin, outputs=outputs, queue=False, **PRIVATE)
-    begun.then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    shown = place_shown_on(outputs[4])
-    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
+    begun.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
+    place = place_shown_on(outputs[3])
+    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **place, **ON_GPU)
     running.failure(broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
-    form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE)
+    remember(running)
+    remember(form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE))
 
 
-def _wire_traces(engine: Engine, tools: TraceTools, opening: Recording | None, outputs: list[Any]) -> None:
-    recording = outputs[-2]
+def _wire_traces(
+    engine: Engine,
+    form: Form,
+    tools: TraceTools,
+    kept: gr.State,
+    opening: Recording | None,
+    outputs: list[Any],
+    remember: Callable[[Any], None],
+) -> None:
+    recording = outputs[-3]
+    unchanged = [handlers.KEEP] * len(form.filled)
 
-    def verify(shown: Recording | None) -> str:
-        return handlers.verify(shown or opening)
+    def followed(frame: handlers.Frame) -> list[Any]:
+        """The form has the prompt and the settings of what is shown; what is refused changes nothing."""
+        new = frame.recording
+        filled = updates(new.prompt, new.trace.settings, engine.limits) if isinstance(new, Recording) else unchanged
+        return [*frame, *filled]
 
-    def take_away(shown: Recording | None) -> tuple[str | None, str]:
-        return handlers.take_away(shown or opening)
+    def choose(pair: str, runs: Any, name: Any) -> list[Any]:
+        return followed(shown.choose(engine, pair, runs, name))
 
-    for event, handler, given in (
-        (tools.recorded.input, handlers.choose_recorded, tools.recorded),
-        (tools.upload.upload, partial(handlers.bring_file, engine.limits), tools.upload),
-    ):
-        event(handler, given, outputs, **PRIVATE).then(_forget, outputs=tools.verdict, queue=False, **PRIVATE)
-    tools.verify.click(verify, recording, tools.verdict, **PRIVATE)
-    taken = tools.download.click(take_away, recording, [tools.file, tools.verdict], **PRIVATE)
-    taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+    def bring(pair: str, path: str | None) -> list[Any]:
+        return followed(shown.bring_file(engine, pair, path))
 
-
-def _wire_pair(engine: Engine, form: Form, tools: TraceTools, outputs: list[Any]) -> None:
-    """Examples, prompt and recordings belong to the pair."""
+    def changed(pair: str, runs: Any) -> list[Any]:
+        """Examples and recordings belong to the pair."""
+        target = engine.pairs.target_id(pair)
+        examples, offered = examples_for(target), history.choices(runs, target)
+        first = traces.recordings_of(target)
+        words = [gr.update(value=word) for word in examples]
+        return [gr.update(choices=offered, value=first[0][1] if first else None), *words]
 
     def example(place: int, pair: str) -> str:
         return list(examples_for(engine.pairs.target_id(pair)).values())[place]
 
-    def changed(pair: str) -> list[Any]:
-        target = engine.pairs.target_id(pair)
-        examples, offered = examples_for(target), traces.recordings_of(target)
-        words = [gr.update(value=word) for word in examples]
-        recorded = gr.update(choices=offered, value=offered[0][1] if offered else None)
-        return [next(iter(examples.values())), recorded, *words]
-
     for place, chip in enumerate(form.chips):
         chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
-    shown = form.pair.change(changed, form.pair, [form.prompt, tools.recorded, *form.chips], queue=False, **PRIVATE)
-    shown.then(handlers.choose_recorded, tools.recorded, outputs, queue=False, **PRIVATE)
+    other = form.pair.change(changed, [form.pair, kept], [tools.shown, *form.chips], queue=False, **PRIVATE)
+    for event, handler, given in (
+        (tools.shown.input, choose, [form.pair, kept, tools.shown]),
+        (other.then, choose, [form.pair, kept, tools.shown]),
+        (tools.upload.upload, bring, [form.pair, tools.upload]),
+    ):
+        done = event(handler, given, [*outputs, *form.filled], **PRIVATE)
+        done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
+        remember(done)
+    for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
+        taken = button.click(_of(save, opening), recording, [tools.file, tools.said], **PRIVATE)
+        taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+
+
+def _of(save: Callable[[Recording | None], Any], opening: Recording | None) -> Callable[[Recording | None], Any]:
+    return lambda state: save(state or opening)
+
+
+def _wire_links(
+    engine: Engine, page: gr.Blocks, form: Form, after: After, opening: Recording | None, outputs: list[Any]
+) -> None:
+    recording, note, problem = outputs[-3], outputs[3], outputs[4]
+
+    def query(prompt: Any, method: Any, *values: Any) -> tuple[Any, str]:
+        try:
+            asked = query_of(check_prompt(prompt, engine.limits), settings_of(method, values))
+            return gr.update(value=asked, visible=True), ""
+        except DsbdError as error:
+            return gr.update(value="", visible=False), handlers.alert(handlers.sentence(error))
+
+    def restore(request: gr.Request) -> list[Any]:
+        nothing = [handlers.KEEP] * len(form.filled)
+        try:
+            found = read_query(dict(request.query_params), engine.limits)
+        except DsbdError as error:
+            return [*nothing, handlers.KEEP, handlers.alert(handlers.sentence(error))]
+        if found is None:
+            return [*nothing, handlers.KEEP, handlers.KEEP]
+        prompt, settings = found
+        filled = updates(prompt or "", settings, engine.limits)
+        if prompt is None:
+            filled[0] = handlers.KEEP
+        return [*filled, "The link filled in the form. Press Run to see its text; what is shown is a recording.", ""]
+
+    def program(state: Recording | None) -> Any:
+        decode = state or opening
+        return python_lines(decode.trace) if decode else ""
+
+    asked = after.share.click(query, form.filled, [after.link, problem], queue=False, **PRIVATE)
+    asked.then(None, after.link, after.link, js=COPY_LINK, **PRIVATE)
+    after.python.expand(program, recording, after.lines, queue=False, **PRIVATE)
+    page.load(restore, None, [*form.filled, note, problem], queue=False, **PRIVATE)
 
 
 def _forget() -> str:
-    """A verdict belongs to the trace it was about."""
+    """What was said beside the files belongs to the decode it was about."""
     return ""
 
 

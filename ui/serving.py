@@ -38,18 +38,24 @@ def page_script() -> str:
 
 @lru_cache
 def script_tags() -> str:
-    """The scripts the drawing parts wait for; a changed file has a changed address, so that caches never lie."""
+    """The script that the drawing parts wait for; a changed file has a changed address, so that caches never lie."""
+    return f'<script src="{_script_address()}"></script>'
+
+
+def _script_address() -> str:
+    return f"{FOLDER}/page.js?{hashlib.sha256(page_script().encode()).hexdigest()[:12]}"
+
+
+def _plotly_address() -> str:
     plotly = Path(viewer_assets()["plotly_js_path"]).stat()
-    own = hashlib.sha256(page_script().encode()).hexdigest()[:12]
-    return (
-        f'<script src="{FOLDER}/page.js?{own}"></script>'
-        f'<script src="{FOLDER}/plotly.min.js?{plotly.st_size:x}-{int(plotly.st_mtime):x}"></script>'
-    )
+    return f"{FOLDER}/plotly.min.js?{plotly.st_size:x}-{int(plotly.st_mtime):x}"
 
 
 def head() -> str:
-    """The style sheets of viewer and page. They stand in the head because Gradio rewrites ``css=``."""
-    return f"<style>{viewer_assets()['css']}{read('page.css')}</style>"
+    """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and the script, early."""
+    early = f'<link rel="preload" as="script" href="{_script_address()}">'
+    where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
+    return f"{early}{where}<style>{viewer_assets()['css']}{read('page.css')}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:

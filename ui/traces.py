@@ -13,8 +13,8 @@ from pathlib import Path
 import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
-from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.trace import Trace
+from visualize import export_html
 
 from .limits import Limits
 from .recording import Recording
@@ -89,24 +89,26 @@ def save(recording: Recording) -> str:
     Raises:
         TraceError: it cannot be written, for example because the disk is full.
     """
+    path = _place_for(recording, "json.gz")
+    recording.trace.save(path)
+    return str(path)
+
+
+def save_page(recording: Recording) -> str:
+    """Write a page with the viewer, which needs no server, and return its path. Raises as :func:`save`."""
+    path = _place_for(recording, "html")
+    export_html(recording.trace, path, plotly="inline")
+    return str(path)
+
+
+def _place_for(recording: Recording, ending: str) -> Path:
+    """A path to write to. Raises: TraceError."""
     trace = recording.trace
-    name = f"dsbd-{trace.settings.method}-{trace.digest.removeprefix('sha256:')[:8]}.json.gz"
     while _handed_out and _handed_out[0][0] < time.monotonic() - KEPT_SECONDS:
         _handed_out.popleft()[1].cleanup()
     try:
         folder = tempfile.TemporaryDirectory(prefix="dsbd-")
     except OSError as error:
-        raise TraceError(f"cannot write the trace: {error.strerror or error}; try again later") from None
+        raise TraceError(f"cannot write a file: {error.strerror or error}; try again later") from None
     _handed_out.append((time.monotonic(), folder))
-    path = Path(folder.name) / name
-    trace.save(path)
-    return str(path)
-
-
-def verdict(recording: Recording) -> str:
-    """What the audit finds, in a sentence."""
-    report = verify_trace(recording.trace)
-    if report.passed:
-        law = "" if recording.trace.settings.lossless else " This method keeps no law; only its own test was checked."
-        return f"Verified: {report.checks:,} decisions and identities follow from the recorded numbers.{law}"
-    return f"Not verified: {report.failure} ({report.checks:,} checks passed before it)."
+    return Path(folder.name) / f"dsbd-{trace.settings.method}-{trace.digest.removeprefix('sha256:')[:8]}.{ending}"

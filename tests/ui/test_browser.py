@@ -51,8 +51,7 @@ def test_run_shows_text_and_forest(visit):
 
 def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.pace_seconds = 0.2
-    visit.page.click("#method input")
-    visit.page.get_by_role("option", name="Sampling", exact=True).click()
+    visit.choose("method", "Sampling")
     visit.run("Once upon")
     visit.wait_for("#note", r"iteration ([3-9]|\d\d)")
     visit.page.click("#stop")
@@ -60,8 +59,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.pace_seconds = 0.0
     count = visit.page.inner_text("#forest .dsbd-count-iteration")
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
-    visit.page.click("#verify")
-    visit.wait_for("#verdict", "Verified")
+    assert "Your run 1" in visit.page.input_value("#shown input")
     visit.run("Once more")
     visit.wait_for("#note", "Decoded in")
     assert visit.page.inner_text("#problem") == ""
@@ -88,15 +86,16 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
 
 
 def test_fields_that_are_not_read_are_hidden(visit):
+    visit.open_drawer()
     assert visit.page.is_visible("#field-draft_depth")
-    visit.page.click("#method input")
-    visit.page.get_by_role("option", name="Greedy").click()
+    visit.choose("method", "Greedy")
     visit.page.wait_for_selector("#field-draft_depth", state="hidden")
     assert visit.page.is_visible("#field-max_new_tokens")
     assert not visit.page.is_visible("#field-temperature")
 
 
 def test_bad_settings_are_said(visit):
+    visit.open_drawer()
     visit.page.fill("#field-seed input", "-4")
     visit.run("Once upon")
     visit.wait_for("#problem", "Seed is -4; allowed are")
@@ -105,6 +104,7 @@ def test_bad_settings_are_said(visit):
 
 
 def test_files_in_and_out(visit, tmp_path):
+    visit.open_drawer()
     with visit.page.expect_download() as download:
         visit.page.click("#download")
     assert download.value.suggested_filename.endswith(".json.gz")

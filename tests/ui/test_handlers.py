@@ -12,9 +12,10 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, stopped, traces
+from ui import compare, decode, history, shown, stopped, traces
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
+from ui.pair_shelf import PAGE
 from ui.recording import Recording
 
 START = {field.name: shown_value(field) for field in FIELDS}
@@ -31,7 +32,8 @@ def test_a_run_ends_with_the_whole_trace(engine):
     assert last.problem == ""
     assert last.run["visible"] is True
     assert last.stop["visible"] is False
-    assert len(unpacked(last.charts)) == 3
+    what, recording = last.news
+    assert (what, recording) == (history.RUN, last.recording)
     assert unpacked(last.forest)["iterations"]
 
 
@@ -88,7 +90,7 @@ def test_stopping_keeps_what_was_recorded(engine):
     frame = decode.stopped(engine, "me", first.recording)
     assert stopped.was_halted(frame.halted_at)
     assert frame.note.startswith("Stopped after 1 iterations")
-    assert Trace.load(decode.take_away(first.recording)[0]).result is None
+    assert Trace.load(shown.save_trace(first.recording)[0]).result is None
 
 
 def test_stopping_before_the_first_iteration(engine):
@@ -115,10 +117,10 @@ def trace_file(tmp_path):
     return path
 
 
-def test_bringing_and_taking_a_trace(trace_file):
-    frame = decode.bring_file(Limits(), str(trace_file))
+def test_bringing_and_taking_a_trace(engine, trace_file):
+    frame = shown.bring_file(engine, PAGE, str(trace_file))
     assert frame.problem == ""
-    taken, said = decode.take_away(frame.recording)
+    taken, said = shown.save_trace(frame.recording)
     assert said == ""
     assert Trace.load(taken) == toy_trace()
     assert Path(taken).name.startswith("dsbd-")
@@ -152,10 +154,10 @@ def changed_trace(value, *path) -> bytes:
     ],
     ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes"],
 )
-def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
+def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     path = tmp_path / "bad.json.gz"
     path.write_bytes(content)
-    frame = decode.bring_file(Limits(), str(path))
+    frame = shown.bring_file(engine, PAGE, str(path))
     assert 'role="alert"' in frame.problem
     assert "<script" not in frame.problem
     assert frame.forest is decode.KEEP
@@ -173,17 +175,17 @@ def test_bad_files_leave_the_page_as_it_is(tmp_path, content):
     ],
     ids=["1e308", "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
 )
-def test_files_made_to_hold_the_page_get_a_sentence(tmp_path, content):
+def test_files_made_to_hold_the_page_get_a_sentence(engine, tmp_path, content):
     """Catches a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
-    test_bad_files_leave_the_page_as_it_is(tmp_path, content)
+    test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content)
 
 
-def test_a_file_that_takes_too_long_gets_a_sentence(trace_file, monkeypatch):
+def test_a_file_that_takes_too_long_gets_a_sentence(engine, trace_file, monkeypatch):
     def slow(command, **given):
         raise subprocess.TimeoutExpired(command, given["timeout"])
 
     monkeypatch.setattr(subprocess, "run", slow)
-    assert "more than 20 seconds" in decode.bring_file(Limits(), str(trace_file)).problem
+    assert "more than 20 seconds" in shown.bring_file(engine, PAGE, str(trace_file)).problem
 
 
 def test_a_full_disk_is_said_on_download(monkeypatch):
@@ -193,16 +195,16 @@ def test_a_full_disk_is_said_on_download(monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("tempfile.TemporaryDirectory", full)
-    path, said = decode.take_away(Recording(toy_trace()))
+    path, said = shown.save_trace(Recording(toy_trace()))
     assert path is None
     assert "No space left" in said
 
 
 def test_files_that_were_handed_out_expire(monkeypatch):
     """Catches a disk that fills with downloads."""
-    first, _ = decode.take_away(Recording(toy_trace()))
+    first, _ = shown.save_trace(Recording(toy_trace()))
     monkeypatch.setattr(traces, "KEPT_SECONDS", -1)
-    second, _ = decode.take_away(Recording(toy_trace()))
+    second, _ = shown.save_trace(Recording(toy_trace()))
     assert not Path(first).parent.exists()
     assert Path(second).exists()
 
@@ -237,18 +239,10 @@ def test_a_run_that_reaches_its_time_limit_keeps_what_was_recorded(engine, monke
     assert len(last.recording) > 1
 
 
-def test_recorded_traces(recorded):
-    assert decode.choose_recorded("toy-story").recording.result is not None
-    assert "no recorded trace" in decode.choose_recorded("../secrets").problem.lower()
-    assert decode.choose_recorded(None) == decode.Frame()
-
-
-def test_verifying(engine):
-    *_, last = decode.run(engine, "me", "Once upon", "dsbd", *values())
-    assert "Verified" in decode.verify(last.recording)
-    plain = last.recording.trace.to_dict()
-    plain["iterations"][0]["index"] = 7
-    assert "Not verified" in decode.verify(Recording(Trace.from_dict(plain)))
+def test_recorded_traces(engine, recorded):
+    assert shown.choose(engine, PAGE, (), "toy-story").recording.result is not None
+    assert "no recorded trace" in shown.choose(engine, PAGE, (), "../secrets").problem.lower()
+    assert shown.choose(engine, PAGE, (), None) == decode.Frame()
 
 
 def test_decode_for_programs(engine):

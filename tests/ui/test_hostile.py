@@ -12,9 +12,10 @@ import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 from tests.ui.hostile import Page, calls, uploads
-from ui import Engine, build_page, decode, launch_options
+from ui import Engine, build_page, launch_options, shown
 from ui.decode import KEEP
 from ui.limits import Limits
+from ui.pair_shelf import PAGE
 
 QUICK = hypothesis_settings(
     max_examples=300,
@@ -52,7 +53,7 @@ def test_no_upload_is_answered_by_a_fault(tmp_path_factory, content):
     """Catches a file that breaks the reader, or what is drawn of it."""
     path = Path(tmp_path_factory.mktemp("uploads")) / "mine.json.gz"
     path.write_bytes(content)
-    frame = decode.bring_file(SMALL, str(path))
+    frame = shown.bring_file(Engine(toy_pair(), SMALL), PAGE, str(path))
     if frame.problem:
         assert 'role="alert"' in frame.problem
         assert frame.recording is KEEP

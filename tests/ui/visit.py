@@ -18,11 +18,27 @@ class Visit(Watched):
         self.page.goto(address)
         self.page.wait_for_selector("#forest .dsbd-node")
 
+    def open_drawer(self) -> None:
+        if self.page.get_attribute(".drawer-switch", "aria-expanded") == "false":
+            self.page.click(".drawer-switch")
+
+    def close_drawer(self) -> None:
+        if self.page.get_attribute(".drawer-switch", "aria-expanded") == "true":
+            self.page.click(".drawer-close")
+
+    def choose(self, field: str, option: str) -> None:
+        """Choose of a list in the drawer."""
+        self.open_drawer()
+        self.page.click(f"#{field} input")
+        self.page.get_by_role("option", name=option, exact=True).click()
+
     def set_field(self, name: str, value: str) -> None:
+        self.open_drawer()
         self.page.fill(f"#field-{name} input[type=number]", value)
         self.page.keyboard.press("Tab")
 
     def run(self, prompt: str) -> None:
+        self.close_drawer()
         self.page.fill("#prompt textarea", prompt)
         self.page.click("#run")
 

@@ -1,0 +1,75 @@
+"""The decodes of one visit: the last runs and opened traces, packed, so that many visitors fit into memory."""
+
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import Trace
+
+from . import traces
+from .form import METHOD_LABELS
+from .recording import Recording
+
+MOST = 10
+MOST_BYTES = 4 * 1024 * 1024
+"""Of one visitor, packed."""
+SHOWN_CHARACTERS = 28
+RUN, FILE = "Your run", "Your trace"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One decode that can be looked at again."""
+
+    name: str
+    """What the list of decodes calls it."""
+    label: str
+    packed: bytes
+
+
+def choices(kept: Sequence[Kept], target: str) -> list[tuple[str, str]]:
+    """The list of decodes: those of this visit, newest first, then the recorded ones of this target model."""
+    return [(one.label, one.name) for one in reversed(kept)] + traces.recordings_of(target)
+
+
+def keep(
+    kept: Sequence[Kept], news: tuple[str, Recording] | None, target: str
+) -> tuple[tuple[Kept, ...], dict[str, Any], None]:
+    """Take in a decode of this visit.
+
+    Args:
+        kept: those so far, oldest first.
+        news: what it is, :data:`RUN` or :data:`FILE`, and the decode; None where nothing new is shown.
+        target: the name of the target model whose recordings the list offers.
+
+    Returns:
+        Those that are kept now, the list with the new one chosen, and None: the news are taken in.
+    """
+    if news is None:
+        return tuple(kept), gr.skip(), None
+    what, recording = news
+    number = 1 + max((int(one.name.partition("-")[2]) for one in kept), default=0)
+    trace = recording.trace
+    begins = " ".join(trace.prompt.text.split())
+    if len(begins) > SHOWN_CHARACTERS:
+        begins = f"{begins[:SHOWN_CHARACTERS]}…"
+    method = METHOD_LABELS.get(trace.settings.method, trace.settings.method)
+    label = f"{what} {number}: {method}, seed {trace.settings.seed}, “{begins}”"
+    all_of_them = [*kept, Kept(f"run-{number}", label, gzip.compress(trace.dumps(), 6))][-MOST:]
+    while len(all_of_them) > 1 and sum(len(one.packed) for one in all_of_them) > MOST_BYTES:
+        del all_of_them[0]
+    return tuple(all_of_them), gr.update(choices=choices(all_of_them, target), value=all_of_them[-1].name), None
+
+
+def find(kept: Sequence[Kept], name: Any) -> Recording:
+    """The decode of this name, of this visit or recorded. Raises: TraceError."""
+    if not isinstance(name, str):
+        raise TraceError(f"the name of a decode is a {type(name).__name__}; choose one of the list")
+    for one in kept:
+        if one.name == name:
+            return Recording(Trace.loads(one.packed))
+    return traces.open_recorded(name)
