@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.evaluation.api import evaluate
-    from dsbd.models.pair import Pair, load_pair
+    from dsbd.models.loading import load_pair
+    from dsbd.models.pair import Pair, make_pair
     from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
     from dsbd.settings import METHODS, DecodingSettings
@@ -44,7 +45,8 @@ _HOME = {
     "decode": "dsbd.api",
     "evaluate": "dsbd.evaluation.api",
     "generate": "dsbd.custom_generate",
-    "load_pair": "dsbd.models.pair",
+    "load_pair": "dsbd.models.loading",
+    "make_pair": "dsbd.models.pair",
     "stream": "dsbd.api",
     "verify_trace": "dsbd.tracing.audit",
 }

@@ -58,3 +58,9 @@ class QueryError(DsbdError):
 
 class LessonError(DsbdError):
     """A lesson is not written as one, or names what its trace does not have."""
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of an error's message, cut short; the name of its class if it says nothing."""
+    text = str(error).strip()
+    return text.splitlines()[0][:200] if text else type(error).__name__

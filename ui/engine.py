@@ -16,7 +16,8 @@ from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.errors import DsbdError
 from dsbd.measure.comparison import Progress, compare
 from dsbd.methods import has_auto
-from dsbd.models.pair import Pair, load_pair
+from dsbd.models.loading import load_pair
+from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace

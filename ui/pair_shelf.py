@@ -16,7 +16,8 @@ from dsbd.assets import BUNDLED_PAIRS
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
-from dsbd.models.pair import BUNDLED, Pair, load_pair
+from dsbd.models.loading import BUNDLED, load_pair
+from dsbd.models.pair import Pair
 
 PAGE = "page"
 """The key of the pair that the page was started with."""

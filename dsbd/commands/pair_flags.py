@@ -18,20 +18,21 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", type=model_name, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
     parser.add_argument("--draft", type=model_name, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
+    parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
 
 
 def pair_of(parsed: argparse.Namespace) -> "Pair":
     """Load the pair that the flags name; fallbacks are printed on stderr."""
-    from dsbd.models.pair import load_pair
+    from dsbd.models.loading import load_pair
 
     target = parsed.target
     if parsed.pair is not None:
         if target is not None:
             raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
         target = f"bundled:{parsed.pair}"
-    pair = load_pair(target, parsed.draft, parsed.device, parsed.dtype, parsed.engine)
+    pair = load_pair(target, parsed.draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair

@@ -9,8 +9,9 @@ from typing import Any
 
 import torch
 
+from dsbd.models.choices import computes_bfloat16
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, computes_bfloat16
+from dsbd.models.pair import Pair
 from dsbd.version import __version__
 
 PACKAGE = Path(__file__).resolve().parents[1]

@@ -2,7 +2,7 @@
 
 The row holds the prompt once, then the slots of the live trie, then the forest that is scored. After
 an iteration the slots that are kept move to the place right behind the settled part. Layers of
-equal shape share one buffer, so that a move is two operations for all of them. The buffers are made
+equal shape on one device share one buffer, so that a move is two operations for all of them. The buffers are made
 for as many slots as a decode is expected to need, and grow only if it needs more.
 """
 
@@ -23,6 +23,8 @@ class LayerShape(NamedTuple):
     """Number of heads, and size of each."""
     values: tuple[int, int]
     dtype: torch.dtype
+    device: torch.device | None = None
+    """Where the layer computes; None is the device of the cache."""
 
     @property
     def slot_bytes(self) -> int:
@@ -42,7 +44,7 @@ class _ShapeProbe(CacheLayerMixin):
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: object, **kwargs: object
     ) -> tuple[torch.Tensor, torch.Tensor]:
         keys, values = ((part.shape[1], part.shape[3]) for part in (key_states, value_states))
-        self.shape = LayerShape(keys, values, key_states.dtype)
+        self.shape = LayerShape(keys, values, key_states.dtype, key_states.device)
         return key_states, value_states
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
@@ -112,30 +114,34 @@ class ForestCache(Cache):
     Args:
         shapes: of the layers.
         slots: room made at once.
-        device: where the buffers are.
+        device: where the buffers are of layers that name no other.
     """
 
     def __init__(self, shapes: Sequence[LayerShape], slots: int, device: torch.device) -> None:
         self.rows = [ForestCacheLayer() for _ in shapes]
         super().__init__(layers=list(self.rows))
-        places: dict[tuple[tuple[int, int], torch.dtype], int] = {}
+        places: dict[tuple[tuple[int, int], torch.dtype, torch.device], int] = {}
         self.layout: list[tuple[tuple[int, int], tuple[int, int]]] = []
         """For each layer: the buffer and the place in it of the keys, then of the values."""
-        kinds = list(dict.fromkeys((part, shape.dtype) for shape in shapes for part in (shape.keys, shape.values)))
+        kinds = list(
+            dict.fromkeys(
+                (part, shape.dtype, shape.device or device) for shape in shapes for part in (shape.keys, shape.values)
+            )
+        )
         for shape in shapes:
             own = []
             for part in (shape.keys, shape.values):
-                kind = (part, shape.dtype)
+                kind = (part, shape.dtype, shape.device or device)
                 places[kind] = places.get(kind, -1) + 1
                 own.append((kinds.index(kind), places[kind]))
             self.layout.append((own[0], own[1]))
         self.slot_bytes = sum(shape.slot_bytes for shape in shapes)
         """Bytes of one slot over all layers."""
         self.buffers: list[torch.Tensor] = []
-        """[places, 1, heads, slots, size], keys or values of equal shape."""
+        """[places, 1, heads, slots, size], keys or values of equal shape, dtype and device."""
         self.adopt(
             [
-                torch.empty((places[kind] + 1, 1, kind[0][0], slots, kind[0][1]), dtype=kind[1], device=device)
+                torch.empty((places[kind] + 1, 1, kind[0][0], slots, kind[0][1]), dtype=kind[1], device=kind[2])
                 for kind in kinds
             ]
         )
@@ -187,6 +193,6 @@ class ForestCache(Cache):
         if sources != list(range(start, end)):
             index = torch.tensor(sources, device=self.buffers[0].device)
             for buffer in self.buffers:
-                buffer[:, :, :, start:end] = buffer.index_select(3, index)
+                buffer[:, :, :, start:end] = buffer.index_select(3, index.to(buffer.device))
         for row in self.rows:
             row.length = end

@@ -27,9 +27,15 @@ class LanguageModel:
 
     @cached_property
     def device(self) -> torch.device:
-        """Return the device of the inputs."""
-        device: torch.device = self.model.get_input_embeddings().weight.device
-        return device
+        """Return the device of the inputs. An offloaded weight is elsewhere; its hook says where it computes."""
+        embedding = self.model.get_input_embeddings()
+        place = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
+        return embedding.weight.device if place is None else torch.device(place)
+
+    @cached_property
+    def is_hooked(self) -> bool:
+        """Return True if hooks move inputs or weights between devices while the model runs (accelerate's dispatch)."""
+        return any(hasattr(module, "_hf_hook") for module in self.model.modules())
 
     @property
     def dtype(self) -> torch.dtype:

@@ -1,12 +1,16 @@
-"""Turns errors of missing memory into one sentence with a remedy."""
+"""How much memory is free, and errors of missing memory as one sentence with a remedy."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+import psutil
 import torch
 
 from dsbd.errors import ModelError
 
+CGROUP = Path("/sys/fs/cgroup")
 _CPU_WORDS = "DefaultCPUAllocator"
 """torch has no error class for a CPU without memory; the name of its allocator is in the message."""
 
@@ -36,3 +40,21 @@ def memory_errors(doing: str) -> Iterator[None]:
 def is_out_of_memory(error: Exception) -> bool:
     """Return True for the errors of torch and Python that mean that memory ran out."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _CPU_WORDS in str(error)
+
+
+def free_bytes(device: torch.device) -> int | None:
+    """Return the bytes that can still be allocated on a device, as its system says; None if it does not say."""
+    if device.type == "cuda":
+        return torch.cuda.mem_get_info(device)[0]
+    free: int = psutil.virtual_memory().available
+    try:  # a container's share of it, in Linux control groups of version 2
+        allowed = int((CGROUP / "memory.max").read_text()) - int((CGROUP / "memory.current").read_text())
+        reclaimable = re.search(r"^inactive_file (\d+)$", (CGROUP / "memory.stat").read_text(), re.M)
+    except (OSError, ValueError):
+        return free
+    return min(free, allowed + (int(reclaimable[1]) if reclaimable else 0))
+
+
+def in_gigabytes(size: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"

@@ -68,13 +68,14 @@ class Row(Protocol):
         """Feed forest tokens; the first call of an iteration feeds the pending nodes first.
 
         Args:
-            tokens: [n] ids, int64; n may be 0 in the first call.
+            tokens: [n] ids, int64, on any device; n may be 0 in the first call.
             parents: [n] the parent of each token, int64: the place of an input beam or, counted on from the beams,
                 of a forest token in the order fed.
             sizes: how many tokens each group of ``tokens`` has; parents are in earlier groups.
 
         Returns:
-            [n, vocabulary] logits; in the first call [beams + n, vocabulary], the beams' first.
+            [n, vocabulary] logits, on the device of ``tokens``; in the first call [beams + n, vocabulary], the beams'
+            first.
         """
         ...
 
@@ -146,13 +147,15 @@ class ForestRow:
 
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         self._check()
+        asked_on = tokens.device
+        tokens, parents = tokens.to(self.model.device), parents.to(self.model.device)
         start = self._fed
         if start == 0:
             tokens = torch.cat([self._pending_tokens(), tokens])
             self._fed = len(self._pending)
         if sizes:
             self._extend_sight(parents + (len(self._pending) - self._beam_count), sizes)
-        logits = self._forward(tokens, start)
+        logits = self._forward(tokens, start).to(asked_on)
         self.forwards += 1
         self.peak_slots = max(self.peak_slots, self.cache.length)
         return logits if start else logits[len(self._pending) - self._beam_count :]
@@ -304,7 +307,8 @@ class PathRows:
         paths = self._paths if self._is_first else self._paths[len(self._paths) - tokens.numel() :]
         self._is_first = False
         starts = range(0, len(paths), PATHS_PER_FORWARD)
-        return torch.cat([self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts])
+        logits = [self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts]
+        return torch.cat(logits).to(tokens.device)
 
     def register(self, nodes: Sequence[Node | None]) -> None:
         """Do nothing: no slot is kept."""

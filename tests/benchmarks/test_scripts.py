@@ -10,7 +10,7 @@ import torch
 
 from benchmarks.twin import SHAPES
 from dsbd.evaluation.tables import read_table
-from dsbd.models.pair import load_pair
+from dsbd.models.loading import load_pair
 from tests.toy_pair import toy_pair
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"

@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 import dsbd
 from dsbd.errors import DsbdError, PairError, PromptError
-from dsbd.models.pair import load_pair
+from dsbd.models.loading import load_pair
 from tests.models.tiny import VOCABULARY, tiny_model
 
 

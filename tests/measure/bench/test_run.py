@@ -9,7 +9,7 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.run import measure_run
 from dsbd.measure.bench.schedule import measure
 from dsbd.models.attention import NAME as PACKED
-from dsbd.models.pair import load_pair
+from dsbd.models.loading import load_pair
 from tests.measure.bench.contests import ALL, contest_of
 from tests.toy_pair import toy_pair
 

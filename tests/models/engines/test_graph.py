@@ -11,10 +11,10 @@ import torch
 import dsbd
 from dsbd.errors import PairError
 from dsbd.models.check import check_engine
+from dsbd.models.choices import resolve_engine
 from dsbd.models.engines import graph
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import resolve_engine
 from dsbd.models.rows import ForestRow, GraphRow, new_row
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import tiny_model

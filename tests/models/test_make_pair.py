@@ -1,0 +1,162 @@
+"""``make_pair`` with models that somebody else loaded, and ``load_pair`` with a device map: ids as of the plain pair."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+from accelerate import cpu_offload, disk_offload
+from transformers import AutoModelForCausalLM, LlamaModel
+
+import dsbd
+from dsbd.errors import PairError
+from dsbd.models.weights import has_only_pickles, weights_of
+from tests.toy_pair import toy_model, toy_tokenizer
+
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
+PROMPT = "One day"
+SPREAD = {
+    "model.embed_tokens": "cpu",
+    "model.layers.0": "cpu",
+    "model.layers.1": "disk",
+    "model.norm": "cpu",
+    "model.rotary_emb": "cpu",
+    "lm_head": "disk",
+}
+
+
+def ids(pair, settings=SETTINGS):
+    return dsbd.decode(pair, PROMPT, settings).token_ids
+
+
+@pytest.fixture(scope="module")
+def plain(toy_folders):
+    pair = dsbd.load_pair(toy_folders["target"], toy_folders["draft"], device="cpu", dtype="float32", engine="eager")
+    return ids(pair)
+
+
+def loaded(folder, **how):
+    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **how)
+
+
+def test_loaded_models_decode_as_loaded_names_do(toy_folders, plain):
+    """Catches a model that stays in training mode, and an engine that is not checked."""
+    target, draft = (loaded(toy_folders[role]).train() for role in ("target", "draft"))
+    pair = dsbd.make_pair(target=target, draft=draft, tokenizer=toy_tokenizer())
+    assert (pair.target.engine, pair.draft.engine) == ("traced", "traced")
+    assert not pair.fallbacks
+    assert not target.training
+    assert ids(pair) == plain
+
+
+@pytest.mark.parametrize("role", ["target", "draft"])
+def test_a_model_on_the_disk_decodes_alike(toy_folders, plain, tmp_path, role):
+    """Catches a device read from a weight that is not there, and a trace that has none of the moves."""
+    models = {each: loaded(toy_folders[each]) for each in ("target", "draft")}
+    disk_offload(models[role], tmp_path, execution_device="cpu")
+    pair = dsbd.make_pair(models["target"], models["draft"], toy_tokenizer())
+    spread = getattr(pair, role)
+    assert (spread.engine, spread.attention, str(spread.device)) == ("eager", "forest", "cpu")
+    assert any("hooks move" in line and role in line for line in pair.fallbacks)
+    assert ids(pair) == plain
+
+
+def test_a_model_that_is_moved_weight_by_weight_decodes_alike(toy_folders, plain):
+    target = loaded(toy_folders["target"])
+    cpu_offload(target, execution_device="cpu")
+    pair = dsbd.make_pair(target, loaded(toy_folders["draft"]), toy_tokenizer(), engine="eager")
+    assert ids(pair) == plain
+
+
+def test_a_device_map_spreads_the_layers(toy_folders, plain, tmp_path):
+    """Catches a loader that gathers the layers again, or does not pass further arguments on."""
+    pair = dsbd.load_pair(
+        toy_folders["target"], dtype="float32", device_map=SPREAD, load_kwargs={"offload_folder": str(tmp_path)}
+    )
+    assert pair.target.is_hooked
+    assert pair.target.model.lm_head.weight.device.type == "meta"
+    draft = loaded(toy_folders["draft"])
+    assert ids(dsbd.make_pair(pair.target.model, draft, pair.tokenizer)) == plain
+
+
+def test_target_and_draft_may_differ_in_dtype(toy_folders):
+    """Catches a draft that is cast, or laws in the wrong dtype: a greedy text follows the target alone."""
+    target, draft = toy_model(1, 2), loaded(toy_folders["draft"])
+    pair = dsbd.make_pair(target, draft, toy_tokenizer())
+    assert (pair.target.dtype, pair.draft.dtype) == (torch.float64, torch.float32)
+    greedy = replace(SETTINGS, temperature=0.0, num_beams=1, max_width=1, min_width=1)
+    assert ids(pair, greedy) == ids(pair, dsbd.DecodingSettings(method="greedy", max_new_tokens=10))
+
+
+def test_a_quantised_target_decodes(toy_folders):
+    """Catches a mask in the dtype of packed weights, and an engine that fails on them."""
+    torchao = pytest.importorskip("torchao.quantization", reason="runs wherever torchao is installed")
+    target = loaded(toy_folders["target"])
+    torchao.quantize_(target, torchao.Int8WeightOnlyConfig())
+    pair = dsbd.make_pair(target, loaded(toy_folders["draft"]), toy_tokenizer())
+    assert pair.target.attention == "forest"
+    greedy = replace(SETTINGS, temperature=0.0, num_beams=1, max_width=1, min_width=1)
+    assert ids(pair, greedy) == ids(pair, dsbd.DecodingSettings(method="greedy", max_new_tokens=10))
+
+
+def test_vocabularies_that_are_padded_differently(toy_folders):
+    """Catches columns that stand for no token of the pair."""
+    wide = loaded(toy_folders["target"])
+    wide.resize_token_embeddings(272, mean_resizing=False)
+    pair = dsbd.make_pair(wide, loaded(toy_folders["draft"]), toy_tokenizer())
+    assert pair.target.vocabulary_size == pair.draft.vocabulary_size == 260
+
+
+def test_what_is_no_loaded_language_model_is_refused(toy_folders):
+    """Catches an AttributeError deep in the decoder."""
+    model, tokenizer = toy_model(1, 1), toy_tokenizer()
+    with pytest.raises(PairError, match=r"target is a str; .* load_pair"):
+        dsbd.make_pair("Qwen/Qwen3-8B", tokenizer=tokenizer)
+    with pytest.raises(PairError, match="returns no logits; load it with AutoModelForCausalLM"):
+        dsbd.make_pair(LlamaModel(model.config), tokenizer=tokenizer)
+    with pytest.raises(PairError, match="there is no tokenizer"):
+        dsbd.make_pair(model)
+    with pytest.raises(PairError, match="engine is 'fast'; choose one of auto"):
+        dsbd.make_pair(model, tokenizer=tokenizer, engine="fast")
+    tokenizer.add_tokens(["<one>", "<two>", "<three>", "<four>"])
+    with pytest.raises(PairError, match="261 tokens and .* has 260"):
+        dsbd.make_pair(model, tokenizer=tokenizer)
+    with pytest.raises(PairError, match="vocabularies differ"):
+        dsbd.make_pair(model, model, toy_tokenizer(), draft_tokenizer=tokenizer)
+
+
+def test_arguments_that_are_not_taken_are_named(toy_folders):
+    """Catches code of a model that is run by the way, and a device that is silently ignored."""
+    with pytest.raises(PairError, match="remote_code.*never run"):
+        dsbd.load_pair(toy_folders["target"], load_kwargs={"trust_" + "remote_code": True})
+    with pytest.raises(PairError, match="device 'cpu' and device_map 'auto' both"):
+        dsbd.load_pair(toy_folders["target"], device="cpu", device_map="auto")
+    with pytest.raises(PairError, match="cannot load"):
+        dsbd.load_pair(toy_folders["target"], load_kwargs={"no_such_argument": 1})
+
+
+def test_weights_larger_than_the_free_memory_are_not_read(toy_folders, monkeypatch):
+    """Catches a process that the system kills: the figure comes from the files' headers."""
+    monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: 1000)
+    with pytest.raises(PairError, match=r"needs 0\.\d MB of memory .* float32, and 0\.0 MB are free on cpu"):
+        dsbd.load_pair(toy_folders["target"], dtype="float32")
+
+
+def test_headers_tell_the_size_of_the_weights(toy_folders, tmp_path):
+    """Catches a count that forgets shards, and a folder of pickles taken for one that tells nothing."""
+    model = toy_model(1, 2).float()
+    numbers = sum(parameter.numel() for parameter in model.parameters())
+    model.save_pretrained(tmp_path / "shards", max_shard_size="20KB")
+    assert len(list((tmp_path / "shards").glob("*.safetensors"))) > 1
+    for folder in (tmp_path / "shards", toy_folders["target"]):
+        found = weights_of(type(tmp_path)(folder))
+        assert (found.parameters, found.stored_bytes) == (numbers, 4 * numbers)
+    assert found.loaded_bytes(2, packed=False) == 2 * numbers
+    assert found.loaded_bytes(2, packed=True) == 4 * numbers
+    pickles = tmp_path / "pickles"
+    pickles.mkdir()
+    (pickles / "config.json").write_text(json.dumps({}))
+    (pickles / "pytorch_model.bin").write_bytes(b"any")
+    assert weights_of(pickles) is None
+    assert has_only_pickles(pickles)
+    assert not has_only_pickles(tmp_path / "shards")
