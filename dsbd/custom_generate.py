@@ -27,8 +27,9 @@ from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
 from dsbd.law.beams import Node
 from dsbd.methods import resolve
+from dsbd.models.choices import resolve_engine
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair, resolve_engine
+from dsbd.models.pair import Pair, make_pair
 from dsbd.models.processed import Processor
 from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam, DecodingResult
