@@ -1,4 +1,4 @@
-"""``make_pair`` with models that somebody else loaded, and ``load_pair`` with a device map: ids as of the plain pair."""
+"""``make_pair`` with models that somebody else loaded, and ``load_pair`` with a device map: the plain pair's ids."""
 
 import json
 from dataclasses import replace
@@ -119,7 +119,7 @@ def test_what_is_no_loaded_language_model_is_refused(toy_folders):
     with pytest.raises(PairError, match="engine is 'fast'; choose one of auto"):
         dsbd.make_pair(model, tokenizer=tokenizer, engine="fast")
     tokenizer.add_tokens(["<one>", "<two>", "<three>", "<four>"])
-    with pytest.raises(PairError, match="261 tokens and .* has 260"):
+    with pytest.raises(PairError, match=r"261 tokens and .* has 260"):
         dsbd.make_pair(model, tokenizer=tokenizer)
     with pytest.raises(PairError, match="vocabularies differ"):
         dsbd.make_pair(model, model, toy_tokenizer(), draft_tokenizer=tokenizer)
@@ -127,7 +127,7 @@ def test_what_is_no_loaded_language_model_is_refused(toy_folders):
 
 def test_arguments_that_are_not_taken_are_named(toy_folders):
     """Catches code of a model that is run by the way, and a device that is silently ignored."""
-    with pytest.raises(PairError, match="remote_code.*never run"):
+    with pytest.raises(PairError, match=r"remote_code.*never run"):
         dsbd.load_pair(toy_folders["target"], load_kwargs={"trust_" + "remote_code": True})
     with pytest.raises(PairError, match="device 'cpu' and device_map 'auto' both"):
         dsbd.load_pair(toy_folders["target"], device="cpu", device_map="auto")
