@@ -35,6 +35,11 @@ def chart_list(value: str, elem_id: str) -> gr.HTML:
     return _scripted(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
 
 
+def race_stage(value: str) -> gr.HTML:
+    """A race: lanes, texts and table. Value: markup of ``race_markup.py``; the script plays it."""
+    return _scripted(value, "${value}", "race.js", "race-stage")
+
+
 def problem_line(elem_id: str) -> gr.HTML:
     """What went wrong. Value: empty, or markup of ``decode.alert``; toasts of Gradio come here too."""
     return _scripted("", "${value}", "toasts.js", elem_id)

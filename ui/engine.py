@@ -14,6 +14,8 @@ from dsbd.api import planning
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.errors import DsbdError
+from dsbd.evaluation.race import RaceProgress, race
+from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.comparison import Progress, compare
 from dsbd.methods import has_auto
 from dsbd.models.loading import load_pair
@@ -58,6 +60,7 @@ class Engine:
         self.visitors = Visitors()
         self._decode_lent = on_gpu(self._decode_seconds)(self._decode)
         self._compare_lent = on_gpu(self._compare_seconds)(self._compare)
+        self._race_lent = on_gpu(self._race_seconds)(self._race)
 
     @property
     def name(self) -> str:
@@ -101,6 +104,23 @@ class Engine:
         plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
         lent = self._compare_lent(prompt, settings, list(methods), runs, stop, pair, plans)
         yield from note.watched(self._received(lent, pair), stop.deadline)
+
+    def race(
+        self,
+        prompts: Sequence[str],
+        contenders: Sequence[Contender],
+        rounds: int,
+        stop: StopSignal,
+        pair: str = PAGE,
+    ) -> Iterator[RaceProgress]:
+        """Let contenders race; see :func:`dsbd.evaluation.race.race`. Raises as :meth:`events` does."""
+        each = [contender.settings for contender in contenders]
+        for prompt in prompts:
+            self.require(prompt, each, pair)
+        check_compare(self.limits, each * len(prompts), rounds)
+        plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
+        lent = self._race_lent(list(prompts), list(contenders), rounds, stop, pair, plans)
+        yield from self._received(lent, pair)
 
     def require(self, prompt: str, each: Sequence[DecodingSettings], pair: str = PAGE) -> None:
         """Refuse what passes a limit of this page. Raises: SettingsError, PromptError, PairError."""
@@ -167,6 +187,26 @@ class Engine:
         except DsbdError as error:
             yield error
 
+    def _race(
+        self,
+        prompts: list[str],
+        contenders: list[Contender],
+        rounds: int,
+        stop: StopSignal,
+        pair: str,
+        plans: list[MadePlan],
+    ) -> Iterator[Any]:
+        try:
+            chosen = self.pairs.open(pair)
+            for made in plans:
+                self._remember(made, pair)
+            yield from race(chosen, contenders, prompts, rounds, stop)
+            for contender in contenders:
+                if (plan := self._known(contender.settings, pair)) is not None:
+                    yield MadePlan(contender.settings, plan)
+        except DsbdError as error:
+            yield error
+
     def _decode_seconds(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str) -> int:
         """Seconds of GPU to ask for."""
         return self._loan(pair, [settings], 1, self.limits.decode_seconds)
@@ -184,6 +224,19 @@ class Engine:
         """Seconds of GPU to ask for."""
         each = [replace(settings, method=method) for method in methods]
         return self._loan(pair, each, runs + 1, self.limits.compare_seconds)
+
+    def _race_seconds(
+        self,
+        prompts: list[str],
+        contenders: list[Contender],
+        rounds: int,
+        stop: StopSignal,
+        pair: str,
+        plans: list[MadePlan],
+    ) -> int:
+        """Seconds of GPU to ask for."""
+        each = [contender.settings for contender in contenders]
+        return self._loan(pair, each, len(prompts) * rounds + 2, self.limits.compare_seconds)
 
     def _loan(self, pair: str, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
         measuring = sum(MEASURING_SECONDS for one in each if has_auto(one) and self._known(one, pair) is None)

@@ -6,10 +6,10 @@ from typing import Any
 
 import gradio as gr
 
-from .compare_tab import build_race_tab
 from .components import markup
 from .engine import Engine
 from .play_tab import build_play_tab
+from .race_tab import build_race_tab
 from .serving import read
 
 TITLE = "DSBD: speculative beams, made visible"

@@ -55,7 +55,7 @@ def head() -> str:
     """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and the script, early."""
     early = f'<link rel="preload" as="script" href="{_script_address()}">'
     where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
-    return f"{early}{where}<style>{viewer_assets()['css']}{read('page.css')}</style>"
+    return f"{early}{where}<style>{viewer_assets()['css']}{read('page.css')}{read('race.css')}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from visualize.drawings.csv import nodes_csv as nodes_csv
     from visualize.drawings.mermaid import export_mermaid as export_mermaid
     from visualize.drawings.mermaid import forest_mermaid as forest_mermaid
+    from visualize.drawings.race import race_svg as race_svg
     from visualize.drawings.svg import export_svg as export_svg
     from visualize.drawings.svg import forest_svg as forest_svg
     from visualize.drawings.text import export_text as export_text
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from visualize.figures.mask import mask_figure as mask_figure
     from visualize.figures.pareto import pareto_figure as pareto_figure
     from visualize.figures.quality_width import quality_width_figure as quality_width_figure
+    from visualize.figures.race import race_figure as race_figure
     from visualize.figures.scaling import scaling_figure as scaling_figure
     from visualize.figures.width_histogram import width_histogram_figure as width_histogram_figure
     from visualize.pages.bench_page import export_bench as export_bench
@@ -78,6 +80,8 @@ _HOMES = {
     "pareto_figure": "figures.pareto",
     "quality_figure": "figures.bench",
     "quality_width_figure": "figures.quality_width",
+    "race_figure": "figures.race",
+    "race_svg": "drawings.race",
     "scaling_figure": "figures.scaling",
     "scene": "scenes.source",
     "scene_json": "scenes.to_json",

@@ -157,16 +157,6 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     assert visit.page.evaluate(width) == zoomed
 
 
-def test_compare(visit):
-    visit.page.get_by_role("tab", name="Race").click()
-    visit.page.fill("#compare-tokens input[type=number]", "8")
-    visit.page.keyboard.press("Tab")
-    visit.page.click("#compare-run")
-    visit.page.wait_for_selector(".figures-table")
-    visit.page.wait_for_selector("#compare-charts .main-svg")
-    assert visit.page.locator(".figures-table tbody tr").count() == 3
-
-
 def test_the_toy_is_what_is_shown(visit):
     """The text on the page is the recorded one, token by token."""
     shown = visit.page.inner_text(".running-line").removesuffix("∎")

@@ -12,7 +12,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, history, shown, stopped, traces
+from ui import compare, decode, history, race, shown, stopped, traces
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
 from ui.pair_shelf import PAGE
@@ -41,7 +41,7 @@ def test_frames_are_as_wide_as_the_outputs(engine, page):
     """A frame one value short would put every value into its neighbour's place."""
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
     widths = {len(function.outputs) for function in in_line if function.api_visibility == "private"}
-    assert widths == {len(decode.Frame._fields), len(compare.Frame._fields)}
+    assert widths == {len(decode.Frame._fields), len(race.Frame._fields)}
 
 
 def test_hostile_prompts_are_carried_as_data(engine):
@@ -102,7 +102,7 @@ def test_a_run_that_broke_off_is_told_from_one_that_was_stopped(engine):
     """Catches Stop shown as an error: frames on their way when it is pressed arrive after it, and take nothing back."""
     started = next(decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64)))
     assert started.halted_at is decode.KEEP
-    for tab, given in ((decode, [started.recording]), (compare, [])):
+    for tab, given in ((decode, [started.recording]), (race, [])):
         assert "broke off" in tab.broke_off(engine, "me", None, *given).problem
         assert "broke off" in tab.broke_off(engine, "me", stopped.halt() - stopped.GRACE_SECONDS, *given).problem
         quiet = tab.broke_off(engine, "me", stopped.halt(), *given)
@@ -259,23 +259,7 @@ def test_decode_for_programs_names_what_is_wrong(engine, settings):
     assert next(iter(settings)) in str(caught.value).lower()
 
 
-def test_comparing(engine):
-    frames = list(compare.run(engine, "me", "Once", ["beam_sampling", "dsbd"], 1, 8, *START.values()))
-    assert frames[0].note.startswith("Run 1 of 4")
-    assert frames[-1].table.count("<tr") == 3
-    assert "1.00" in frames[-1].table
-    assert len(unpacked(frames[-1].charts)) == 1
-
-
-def test_null_is_not_measured():
-    table = compare.table({"methods": [{"method": "<b>", "tokens_per_second": None}], "ratios": {}})
-    assert table.count("not measured") == len(compare.COLUMNS)
-    assert "<b>" not in table
-
-
 @pytest.mark.parametrize(("methods", "runs"), [([], 1), (["magic"], 1), (["dsbd"], 0), (["dsbd"], 2.5), (["dsbd"], 99)])
 def test_comparisons_that_are_refused(engine, methods, runs):
-    (only,) = compare.run(engine, "me", "Once", methods, runs, 8, *START.values())
-    assert 'role="alert"' in only.problem
     with pytest.raises(gr.Error):
         compare.compare(engine, "me", "Once", methods, runs)

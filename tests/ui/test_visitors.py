@@ -2,7 +2,7 @@
 
 import pytest
 
-from ui import compare, decode
+from ui import decode, race
 from ui.engine import Engine
 from ui.visitors import SLOTS, Visitors
 
@@ -14,7 +14,7 @@ def engine(engine, monkeypatch) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize(("handlers", "given"), [(decode, [None]), (compare, [])], ids=["decode", "compare"])
+@pytest.mark.parametrize(("handlers", "given"), [(decode, [None]), (race, [])], ids=["decode", "race"])
 def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine, handlers, given):
     """Catches a full queue that is blamed for a call that never reached it, and the other way round."""
     handlers.begin(engine, "one")

@@ -1,0 +1,176 @@
+"""Races: lanes add up to the decode, figures come from runs of their own, intervals are those of their slow twins."""
+
+import math
+import statistics
+from dataclasses import replace
+
+import pytest
+
+import dsbd
+from dsbd.errors import SettingsError, StoppedError
+from dsbd.evaluation.lanes import lane_of
+from dsbd.evaluation.race import RaceRuns, make_race, race
+from dsbd.evaluation.races import read_race
+from dsbd.measure.bench.contenders import Contest, contenders
+from dsbd.measure.bench.records import Run
+from tests.evaluation.quiz import Quiz
+from tests.toy_pair import toy_pair
+
+NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
+VALUES = {"max_new_tokens": [6], "draft_depth": [2], "draft_width": [3]}
+T_95 = {1: 12.7062, 2: 4.3027, 3: 3.1824}
+"""Student's t, from a printed table, by degrees of freedom."""
+
+
+@pytest.fixture(scope="module")
+def runs() -> RaceRuns:
+    """Three decoders of ours and one of transformers, on one prompt, twice."""
+    *_, last = race(toy_pair(), contenders(NAMES, ("defaults",), VALUES), ["Once"], 2)
+    assert last.runs is not None
+    return last.runs
+
+
+def run(contender: str, prompt: str, seed: int, speed: float, **changes) -> Run:
+    figures = {
+        "contender": contender, "prompt": prompt, "seed": seed, "prompt_tokens": 3, "text": "yes 0", "seconds": 1.5,
+        "prefill_seconds": 0.5, "layers": round(speed), "new_tokens": 6, "perplexity": 2.0, "best_log_weight": -3.0,
+        "best_log_weight_per_token": -0.5, "target_calls": 4,
+    }  # fmt: skip
+    return Run(**(figures | changes))
+
+
+def made_up(speeds: dict[str, list[list[int]]], prompts: tuple[str, ...] = ("Once",), **changes) -> RaceRuns:
+    """A race with given tokens per second: prompts x rounds."""
+    racing = contenders(list(speeds), ("defaults",), {})
+    contest = Contest(racing, prompts, len(next(iter(speeds.values()))[0]))
+    table = {
+        name: [
+            [run(name, prompt, seed, speed, **changes) for seed, speed in enumerate(row)]
+            for prompt, row in zip(prompts, rows, strict=True)
+        ]
+        for name, rows in speeds.items()
+    }
+    return RaceRuns(contest, table, {})
+
+
+def ratio_of(raced: RaceRuns, name: str):
+    return next(one for one in make_race(raced).racers if one.name == name).ratio
+
+
+def test_a_lane_is_the_decode_on_its_own_clock():
+    """Catches phases that overlap or are missed, and tokens that land too early, too often or not at all."""
+    settings = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3)
+    result = dsbd.decode(toy_pair(), "Once", settings, record=True)
+    lane = lane_of(result.trace)
+    assert [one.start for one in lane.stretches] == [0.0, *(one.end for one in lane.stretches[:-1])]
+    assert lane.seconds == pytest.approx(result.stats.seconds)
+    for phase in ("prefill", "draft", "score", "verify", "commit"):
+        spent = sum(one.end - one.start for one in lane.stretches if one.phase == phase)
+        assert spent == pytest.approx(getattr(result.stats, f"{phase}_seconds"))
+    assert sum(one.tokens for one in lane.landings) == result.stats.layers
+    assert len(lane.landings) == result.stats.iterations
+    assert lane.text == result.text
+    ends = [one.end for one in lane.stretches if one.phase == "commit"]
+    assert [one.seconds for one in lane.landings] == pytest.approx(ends)
+
+
+def test_everybody_runs_as_often_as_asked_and_has_a_lane(runs):
+    result = make_race(runs)
+    assert [racer.name for racer in result.racers] == ["sampling", "beam_sampling", "dsbd same-law", "hf_sampling"]
+    for racer in result.racers:
+        assert len(racer.answers) == 2
+        assert racer.lane.text == racer.answers[0].text
+        assert racer.lane.has_phases == (racer.name != "hf_sampling")
+    assert result.baseline == "beam_sampling"
+    assert result.racers[1].ratio is None
+
+
+def test_without_phases_nothing_is_made_up(runs):
+    """Catches a lane of ``transformers`` with times of tokens that nobody measured."""
+    lane = runs.lanes["hf_sampling"]
+    assert [one.phase for one in lane.stretches] == ["prefill", "forward"]
+    assert [one.seconds for one in lane.landings] == [lane.seconds]
+
+
+def test_plain_data_and_back(runs):
+    result = make_race(runs)
+    assert read_race(result.to_dict()) == result
+    assert read_race(result) is result
+    with pytest.raises(ValueError, match="dsbd-race/1"):
+        read_race({"format": "other"})
+    with pytest.raises(ValueError, match="rounds"):
+        read_race(result.to_dict() | {"rounds": "many"})
+
+
+def test_the_interval_over_seeds_is_that_of_its_slow_twin():
+    """The geometric mean of paired ratios, with Student's t over the seeds."""
+    ours, theirs = [30, 44, 36], [20, 21, 25]
+    found = ratio_of(made_up({"sampling": [ours], "beam_sampling": [theirs]}), "sampling")
+    logs = [math.log(a / b) for a, b in zip(ours, theirs, strict=True)]
+    middle, half = statistics.fmean(logs), T_95[2] * statistics.stdev(logs) / math.sqrt(3)
+    assert found.of == pytest.approx(math.exp(middle))
+    assert (found.low, found.high) == pytest.approx((math.exp(middle - half), math.exp(middle + half)), rel=1e-4)
+
+
+def test_the_interval_over_prompts_averages_their_seeds_first():
+    """Catches seeds that count as if they were further prompts: the interval would be too narrow."""
+    ours, theirs = [[30, 44], [36, 39], [50, 41]], [[20, 21], [25, 24], [26, 20]]
+    raced = made_up({"sampling": ours, "beam_sampling": theirs}, ("a", "b", "c"))
+    found = ratio_of(raced, "sampling")
+    logs = [
+        statistics.fmean(map(math.log, a)) - statistics.fmean(map(math.log, b))
+        for a, b in zip(ours, theirs, strict=True)
+    ]
+    half = T_95[2] * statistics.stdev(logs) / math.sqrt(3)
+    assert found.high == pytest.approx(math.exp(statistics.fmean(logs) + half), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [([60, 61, 62], "faster"), ([10, 10, 10], "slower"), ([18, 25, 21], "no difference seen"), ([60], "not measured")],
+)
+def test_verdicts(ours, verdict):
+    """Catches a difference that is claimed where the interval holds 1, and any claim from a single run."""
+    theirs = [20, 21, 22][: len(ours)]
+    assert ratio_of(made_up({"sampling": [ours], "beam_sampling": [theirs]}), "sampling").verdict == verdict
+
+
+def test_without_a_baseline_nothing_is_compared():
+    result = make_race(made_up({"sampling": [[20, 21]], "greedy": [[20, 21]]}))
+    assert result.baseline is None
+    assert [racer.ratio for racer in result.racers] == [None, None]
+
+
+def test_answers_are_scored_by_the_task():
+    task = Quiz()
+    questions = task.questions(2)
+    prompts = tuple(question.prompt for question in questions)
+    raced = made_up({"sampling": [[20], [20]], "beam_sampling": [[20], [20]]}, prompts)
+    result = make_race(raced, task, questions)
+    assert [answer.right for answer in result.racers[0].answers] == [True, False]
+    assert result.racers[0].answers[1].reason == "another text"
+    assert [prompt.gold for prompt in result.prompts] == ["yes 0", "yes 1"]
+    assert (result.task, result.metric, result.higher_is_better) == ("quiz", "exact", True)
+    assert result.racers[0].row.right is not None
+
+
+def test_a_race_can_be_stopped():
+    asked = iter([False] * 40 + [True] * 1000)
+    with pytest.raises(StoppedError):
+        list(race(toy_pair(), contenders(NAMES[:2], ("defaults",), VALUES), ["Once"], 2, stop=lambda: next(asked)))
+
+
+@pytest.mark.parametrize(
+    ("names", "prompts", "rounds", "said"),
+    [([], ["Once"], 1, "nobody races"), (["sampling"], ["a", "a"], 1, "prompts"), (["sampling"], ["a"], 0, "rounds")],
+)
+def test_what_cannot_race(names, prompts, rounds, said):
+    racing = contenders(names, ("defaults",), VALUES) if names else ()
+    with pytest.raises(SettingsError, match=said):
+        race(toy_pair(), racing, prompts, rounds)
+
+
+def test_two_racers_of_one_name():
+    twin = contenders(["sampling"], ("defaults",), VALUES)[0]
+    with pytest.raises(SettingsError, match="twice"):
+        race(toy_pair(), [twin, replace(twin)], ["Once"], 1)

@@ -1,0 +1,86 @@
+/* Plays a race on its own clock: the marks are there, finished; this only hides what has not happened yet. */
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+function mount(race) {
+  const whole = Number(race.dataset.seconds);
+  const find = (name) => race.querySelector(`.race-${name}`);
+  const [play, scrub, clock, speed] = ["play", "scrub", "clock", "speed"].map(find);
+  const lanes = [...race.querySelectorAll(".race-lane")].map((lane) => ({
+    ends: Number(lane.dataset.ends),
+    isPhased: !("unphased" in lane.dataset),
+    count: lane.querySelector(".race-count"),
+    finished: lane.querySelector(".race-count").textContent,
+    landed: [...lane.querySelectorAll("[data-at]")].map((span) => ({
+      span,
+      at: Number(span.dataset.at),
+      tokens: Number(span.dataset.tokens),
+    })),
+  }));
+  let now = 1;
+  let frame = 0;
+
+  function show(at) {
+    now = Math.min(1, Math.max(0, at));
+    race.style.setProperty("--race-at", now);
+    scrub.value = Math.round(1000 * now);
+    const seconds = `${(whole * now).toFixed(2)} s`;
+    clock.textContent = seconds;
+    scrub.setAttribute("aria-valuetext", seconds);
+    for (const lane of lanes) {
+      let tokens = 0;
+      let passes = 0;
+      for (const one of lane.landed) {
+        const isThere = one.at <= now + 1e-6;
+        one.span.classList.toggle("to-come", !isThere);
+        if (isThere) {
+          tokens += one.tokens;
+          passes += 1;
+        }
+      }
+      const running = lane.isPhased ? `${tokens} tokens in ${passes} passes` : `${tokens} tokens`;
+      lane.count.textContent = now >= lane.ends - 1e-4 ? lane.finished : running;
+    }
+  }
+
+  function pause() {
+    cancelAnimationFrame(frame);
+    frame = 0;
+    play.textContent = "Play";
+  }
+
+  function start() {
+    if (still.matches) return;
+    if (now >= 1) show(0);
+    play.textContent = "Pause";
+    let before = performance.now();
+    const step = (time) => {
+      if (!race.isConnected) return;
+      show(now + (Math.max(0, time - before) / 1000) * (Number(speed.value) / whole));
+      before = time;
+      if (now < 1) frame = requestAnimationFrame(step);
+      else pause();
+    };
+    frame = requestAnimationFrame(step);
+  }
+
+  play.hidden = still.matches;
+  speed.closest("label").hidden = still.matches;
+  play.addEventListener("click", () => (frame ? pause() : start()));
+  scrub.addEventListener("input", () => {
+    pause();
+    show(Number(scrub.value) / 1000);
+  });
+  show(1);
+  if ("plays" in race.dataset) start();
+}
+
+function mountAll() {
+  for (const race of element.querySelectorAll(".race:not([data-mounted])")) {
+    race.dataset.mounted = "";
+    mount(race);
+  }
+}
+
+/* New markup is there a moment after the value has changed. */
+new MutationObserver(mountAll).observe(element, {childList: true, subtree: true});
+mountAll();

@@ -1,0 +1,119 @@
+"""A race as an SVG: a lane for every decoder on one measured clock, and the tokens as they landed."""
+
+from collections.abc import Mapping
+from html import escape
+from textwrap import wrap
+from typing import Any
+
+from dsbd.evaluation.races import Race
+from visualize.look.states import Theme
+from visualize.look.theme import FONT, Palette, palette
+from visualize.scenes.race import BUSY_WORDS, Bar, Busy, LaneScene, Tick, race_scene
+from visualize.scenes.tokens import flowing
+
+WIDTH = 1000
+"""Units of the clock in a lane."""
+HEIGHT = 38
+"""Units of a lane: 24 for what the decoder is busy with, and the ticks of the tokens below."""
+BAR = 24
+MOST_TOKENS = 8
+"""Tokens of one moment with the longest tick."""
+TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
+"""Where each kind of bar begins: kinds differ in height as well as in colour."""
+COLORS: dict[Busy, tuple[str, str]] = {
+    "prefill": ("#8a939e", "#79828d"),
+    "draft": ("#b87c00", "#f0b429"),
+    "score": ("#0072b2", "#56b4e9"),
+    "verify": ("#008a64", "#2fc79b"),
+    "forward": ("#5b6470", "#a4adb8"),
+}
+TOP, ROW, MARGIN = 106, 94, 20
+LINE = 108
+"""Characters of a line of the sentence above the lanes."""
+CHARACTERS = 118
+"""Of a text below its lane."""
+
+
+def bar_paths(bars: tuple[Bar, ...]) -> dict[Busy, str]:
+    """Return the path of all bars of each kind, in a lane of :data:`WIDTH` by :data:`HEIGHT`."""
+    found: dict[Busy, list[str]] = {}
+    for bar in bars:
+        x, width, top = WIDTH * bar.start, WIDTH * (bar.end - bar.start), TOPS[bar.busy]
+        found.setdefault(bar.busy, []).append(f"M{x:.2f} {top}h{width:.2f}V{BAR}h-{width:.2f}z")
+    return {busy: "".join(parts) for busy, parts in found.items()}
+
+
+def tick_path(ticks: tuple[Tick, ...]) -> str:
+    """Return the path of the ticks: the more tokens land at a moment, the longer."""
+    room = HEIGHT - BAR - 1
+    return "".join(
+        f"M{WIDTH * tick.at:.2f} {BAR + 1}v{room * min(tick.tokens, MOST_TOKENS) / MOST_TOKENS:.2f}" for tick in ticks
+    )
+
+
+def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
+    """Return a race as a stand-alone SVG.
+
+    Args:
+        race: a record, or its plain data.
+        theme: ``light`` or ``dark``.
+
+    Raises:
+        ValueError: the data is no race, or the theme is unknown.
+    """
+    scene, colors = race_scene(race), palette(theme)
+    height = TOP + ROW * len(scene.lanes) + 34
+    width = WIDTH + 2 * MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" font-family="{escape(str(FONT["family"]))}" font-size="14">',
+        f"<title>{_text(scene.sentence)}</title>",
+        f'<rect width="{width}" height="{height}" fill="{colors.paper}"/>',
+    ]
+    parts += [
+        f'<text x="{MARGIN}" y="{26 + 22 * place}" font-size="16" font-weight="600" fill="{colors.ink}">'
+        f"{_text(line)}</text>"
+        for place, line in enumerate(wrap(scene.sentence, LINE)[:2])
+    ]
+    parts += [_lane(lane, TOP + ROW * place, theme, colors) for place, lane in enumerate(scene.lanes)]
+    parts += [_axis(scene.seconds, height - 34, colors), _legend(scene.busy, theme, colors), "</svg>"]
+    return "\n".join(parts)
+
+
+def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
+    side = 0 if theme == "light" else 1
+    bars = "".join(f'<path d="{path}" fill="{COLORS[busy][side]}"/>' for busy, path in bar_paths(lane.bars).items())
+    text = "".join(piece.text for piece in lane.pieces)
+    shown = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]} …"
+    weight = 700 if lane.is_ours else 500
+    return (
+        f'<g transform="translate({MARGIN} {top})">'
+        f'<text y="0" font-weight="{weight}" fill="{colors.ink}">{_text(lane.label)}</text>'
+        f'<text x="{WIDTH}" y="0" text-anchor="end" fill="{colors.soft}">{_text(lane.said)}</text>'
+        f'<g transform="translate(0 8)">{bars}'
+        f'<path d="{tick_path(lane.ticks)}" stroke="{colors.ink}" stroke-width="1.5" fill="none"/></g>'
+        f'<text y="64" font-size="13" fill="{colors.soft}">{_text(flowing(shown).replace(chr(10), " "))}</text></g>'
+    )
+
+
+def _axis(seconds: float, top: int, colors: Palette) -> str:
+    marks = "".join(
+        f'<text x="{MARGIN + WIDTH * part / 4}" y="{top + 22}" text-anchor="{anchor}" font-size="12" '
+        f'fill="{colors.soft}">{seconds * part / 4:.2f} s</text>'
+        for part, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end"))
+    )
+    return f'<path d="M{MARGIN} {top + 4}h{WIDTH}" stroke="{colors.faint}"/>{marks}'
+
+
+def _legend(busy: tuple[Busy, ...], theme: Theme, colors: Palette) -> str:
+    side, x, parts = (0 if theme == "light" else 1), MARGIN, []
+    for name in busy:
+        top = 72 - (BAR - TOPS[name]) / 2
+        parts.append(f'<rect x="{x}" y="{top}" width="14" height="{72 - top}" fill="{COLORS[name][side]}"/>')
+        parts.append(f'<text x="{x + 20}" y="72" font-size="12" fill="{colors.soft}">{BUSY_WORDS[name]}</text>')
+        x += 40 + 7 * len(BUSY_WORDS[name])
+    return "".join(parts)
+
+
+def _text(text: str) -> str:
+    return escape(text)

@@ -1,0 +1,234 @@
+"""A race as positions on one clock, texts with what differs, and the sentences that say who was faster."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any, Literal
+
+from dsbd.evaluation.races import Lane, Race, Racer, Ratio, read_race
+from visualize.words.words import Words
+
+Busy = Literal["prefill", "draft", "score", "verify", "forward"]
+BUSY: dict[str, Busy] = {
+    "prefill": "prefill",
+    "draft": "draft",
+    "score": "score",
+    "verify": "verify",
+    "commit": "verify",
+    "forward": "forward",
+}
+"""What a phase is drawn as: verification and commit are one."""
+BUSY_WORDS: dict[Busy, str] = {
+    "prefill": "reads the prompt",
+    "draft": "small model guesses",
+    "score": "large model checks",
+    "verify": "decides and keeps",
+    "forward": "forward, phases not told apart",
+}
+LABELS = {
+    "speculative": "Speculative sampling",
+    "dsbd defaults": "DSBD, dynamic width",
+    "dsbd same-law": "DSBD, same law",
+    "dsbd auto-same-law": "DSBD, same law, auto",
+    "dsbd auto": "DSBD, dynamic width, auto",
+    "dsbd paper-same-law": "DSBD, same law, as in the paper",
+    "dsbd equal-quality": "DSBD, equal quality",
+    "dsbd auto-equal-quality": "DSBD, equal quality, auto",
+    "hf_beam_sampling": "transformers: beam sampling",
+    "hf_beam_search": "transformers: beam search",
+    "hf_assisted": "transformers: assisted",
+    "hf_sampling": "transformers: sampling",
+}
+MEANINGS = {
+    "sampling": "One text. The large model works once for every token.",
+    "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
+    "speculative": "One text. The small model guesses ahead; the law of sampling, exactly.",
+    "dsbd same-law": "Several versions. The small model guesses ahead; the law of beam sampling, exactly.",
+    "dsbd auto-same-law": "Several versions. The small model guesses ahead; the law of beam sampling, exactly.",
+    "dsbd defaults": "As many versions as probably pass the check; each token of them by the large model's law.",
+}
+SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What a decoder is busy with, from ``start`` to ``end`` in parts of the whole clock, 0 to 1."""
+
+    busy: Busy
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Tokens that land at one moment of the clock, 0 to 1."""
+
+    at: float
+    tokens: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a text; ``differs`` from the text it is compared with."""
+
+    text: str
+    differs: bool
+
+
+@dataclass(frozen=True)
+class LaneScene:
+    """One decoder's lane."""
+
+    name: str
+    label: str
+    meaning: str
+    said: str
+    """How fast it was beside the baseline, as a sentence part."""
+    is_ours: bool
+    seconds: float
+    bars: tuple[Bar, ...]
+    ticks: tuple[Tick, ...]
+    has_phases: bool
+    pieces: tuple[Piece, ...]
+    """The returned text, compared with the baseline's."""
+
+
+@dataclass(frozen=True)
+class RaceScene:
+    """All lanes on one clock."""
+
+    seconds: float
+    """The whole clock: until the slowest lane is over."""
+    lanes: tuple[LaneScene, ...]
+    sentence: str
+    """What it means, in one sentence."""
+    baseline: str
+    """Label of the decoder that the others are compared with; empty where there is none."""
+
+    @property
+    def busy(self) -> tuple[Busy, ...]:
+        """What occurs, in the order of :data:`BUSY_WORDS`."""
+        found = {bar.busy for lane in self.lanes for bar in lane.bars}
+        return tuple(name for name in BUSY_WORDS if name in found)
+
+
+def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
+    """Return what a drawing of a race needs.
+
+    Args:
+        race: a record, or its plain data. Racers without a lane are left out.
+
+    Raises:
+        ValueError: the data is no race.
+    """
+    read = read_race(race)
+    running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
+    whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
+    base = next((lane.text for racer, lane in running if racer.name == read.baseline), None)
+    return RaceScene(
+        seconds=whole,
+        lanes=tuple(_lane(racer, lane, read, whole, base) for racer, lane in running),
+        sentence=meaning_of(read),
+        baseline="" if read.baseline is None else label_of(read.baseline),
+    )
+
+
+def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) -> LaneScene:
+    return LaneScene(
+        name=racer.name,
+        label=label_of(racer.name),
+        meaning=MEANINGS.get(racer.name, ""),
+        said=speed_said(racer, race.baseline),
+        is_ours=racer.row.method == "dsbd",
+        seconds=lane.seconds,
+        bars=tuple(Bar(BUSY[one.phase], one.start / whole, one.end / whole) for one in lane.stretches),
+        ticks=tuple(Tick(one.seconds / whole, one.tokens, one.text) for one in lane.landings),
+        has_phases=lane.has_phases,
+        pieces=compared(lane.text, lane.text if base is None else base),
+    )
+
+
+def label_of(name: str) -> str:
+    """Return a contender's name as a reader sees it."""
+    found = LABELS.get(name) or Words("en").table.get(f"method.{name}") or name
+    return found[:1].upper() + found[1:]
+
+
+def speed_said(racer: Racer, baseline: str | None) -> str:
+    """Return how fast a contender was beside the baseline; empty where nothing was compared."""
+    if racer.name == baseline:
+        return "the others are compared with this one"
+    if racer.ratio is None or baseline is None:
+        return ""
+    return _ratio_said(racer.ratio, label_of(baseline).lower())
+
+
+def _ratio_said(ratio: Ratio, other: str) -> str:
+    times = f"{ratio.of:.1f}" if ratio.of >= 1 else f"{ratio.of:.2f}"
+    if ratio.low is None or ratio.high is None:
+        return f"{times} × as fast as {other} in the one run; one run shows no difference"
+    interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
+    match ratio.verdict:
+        case "faster":
+            return f"{times} × as fast as {other} here ({interval})"
+        case "slower":
+            return f"slower here: {times} × the speed of {other} ({interval})"
+    return f"no difference seen from the speed of {other} ({times} ×, {interval})"
+
+
+def quality_said(racer: Racer, race: Race) -> str:
+    """Return how good a contender's answers were beside the baseline's; empty where nothing was compared."""
+    found = racer.row.difference
+    if found is None:
+        return ""
+    what = "perplexity" if race.task is None else "share of right answers"
+    if found.verdict in ("higher", "lower"):
+        good = (found.verdict == "higher") == race.higher_is_better
+        return f"{what} {found.verdict}, which is {'better' if good else 'worse'}"
+    return f"{what}: {found.verdict}"
+
+
+def meaning_of(race: Race) -> str:
+    """Return what a race means, in one sentence."""
+    racers = {racer.name: racer for racer in race.racers}
+    found = next((racers[name] for name in SAME_LAW if name in racers), None)
+    if found is None or found.ratio is None:
+        return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
+    times = f"{found.ratio.of:.1f}" if found.ratio.of >= 1 else f"{found.ratio.of:.2f}"
+    match found.ratio.verdict:
+        case "faster":
+            return f"Guessing and checking gave texts of beam sampling's own law, {times} × as fast on this machine."
+        case "slower":
+            return (
+                "The guesses cost more time here than they save: texts of beam sampling's own law at "
+                f"{times} × its speed."
+            )
+        case "not measured":
+            return "One run is no comparison; ask for more runs."
+    return (
+        "These runs show no difference in speed between beam sampling and guessing under its own law; "
+        "more runs narrow the interval."
+    )
+
+
+def compared(text: str, other: str) -> tuple[Piece, ...]:
+    """Return a text in pieces, with the words that differ from another text.
+
+    Example:
+        >>> compared("a fox ran", "a cat ran")
+        (Piece(text='a ', differs=False), Piece(text='fox ', differs=True), Piece(text='ran', differs=False))
+    """
+    ours, theirs = _words(text), _words(other)
+    matcher = SequenceMatcher(None, [word.strip() for word in ours], [word.strip() for word in theirs], autojunk=False)
+    pieces = []
+    for kind, start, end, _, _ in matcher.get_opcodes():
+        if end > start:
+            pieces.append(Piece("".join(ours[start:end]), kind != "equal"))
+    return tuple(pieces)
+
+
+def _words(text: str) -> Sequence[str]:
+    """Return words, each with the space after it; the space before the first belongs to it."""
+    return re.findall(r"^\s*\S+\s*|\S+\s*|^\s+$", text)
