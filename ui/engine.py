@@ -114,13 +114,14 @@ class Engine:
         pair: str = PAGE,
     ) -> Iterator[RaceProgress]:
         """Let contenders race; see :func:`dsbd.evaluation.race.race`. Raises as :meth:`events` does."""
+        note = self.visitors.note(stop, "race", [contender.name for contender in contenders])
         each = [contender.settings for contender in contenders]
         for prompt in prompts:
             self.require(prompt, each, pair)
         check_compare(self.limits, each * len(prompts), rounds)
         plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
         lent = self._race_lent(list(prompts), list(contenders), rounds, stop, pair, plans)
-        yield from self._received(lent, pair)
+        yield from note.watched(self._received(lent, pair), stop.deadline)
 
     def require(self, prompt: str, each: Sequence[DecodingSettings], pair: str = PAGE) -> None:
         """Refuse what passes a limit of this page. Raises: SettingsError, PromptError, PairError."""

@@ -68,7 +68,7 @@ def build_race_tab(engine: Engine, form: Form) -> None:
 
 
 def _asked(target: str) -> list[dict[str, Any]]:
-    """What the choice of prompts, the questions and the prompt hold for a target model: questions where it has a task."""
+    """What the choice of prompts, the questions and the prompt hold for a target: questions where it has a task."""
     task, first = task_of(target), next(iter(examples_for(target).values()))
     listed = [] if task is None else [(short(one.prompt), one.id) for one in task.questions(QUESTIONS_SHOWN)]
     return [
