@@ -11,7 +11,7 @@ from .compare import offer_compare
 from .components import chart_list, markup, problem_line, race_stage
 from .engine import Engine
 from .examples import examples_for
-from .play_tab import Form
+from .play_form import Form
 from .race_answers import short
 from .race_choice import MORE, START, choices
 from .race_task import task_of
