@@ -116,8 +116,8 @@ def _remembering(
     """Returns what to do after an event that may have brought news: they go into the list of decodes."""
     news = outputs[-1]
 
-    def keep(pair: str, *given: Any) -> Any:
-        return history.keep(*given, engine.pairs.target_id(pair))
+    def keep(pair: str, runs: Any, new: Any) -> Any:
+        return history.keep(runs, new, engine.pairs.target_id(pair))
 
     def after(event: Any) -> None:
         event.then(keep, [form.pair, kept, news], [kept, tools.shown, news], queue=False, **PRIVATE)

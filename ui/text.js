@@ -1,7 +1,13 @@
 /* The running text. Tokens are untrusted: they enter the page through textContent only. */
 const {follow, make} = globalThis.DsbdPage;
 const line = element.querySelector(".running-line");
-const WORDS = {accepted: "accepted", carried: "carried", recovered: "recovered", fresh: "fresh", bonus: "bonus"};
+const WORDS = {
+  accepted: "a guess of the small model that was kept",
+  carried: "a guess of the small model, kept with those before it",
+  recovered: "picked by the large model, where the guesses ran out",
+  fresh: "picked by the large model, to keep as many versions as planned",
+  bonus: "picked by the large model, after every guess had passed",
+};
 
 follow(props, watch, (message, text) => {
   const parts = [make("span", "text-prompt", text.prompt)];

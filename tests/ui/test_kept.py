@@ -1,0 +1,193 @@
+"""What is kept and shared: the decodes of a visit, links, lines of Python, and the first picture."""
+
+from dataclasses import replace
+from urllib.parse import parse_qsl
+
+import gradio as gr
+import pytest
+
+import dsbd
+from dsbd.errors import DsbdError
+from dsbd.tracing.records import Prompt
+from dsbd.tracing.trace import Trace
+from tests.toy_pair import toy_pair
+from tests.visualize.toy import toy_trace
+from ui import history, shown
+from ui.first_picture import first_picture
+from ui.form import FIELDS, settings_of, shown_value, values_of
+from ui.limits import Limits
+from ui.link import query_of, read_query
+from ui.pair_shelf import PAGE
+from ui.play_form import updates
+from ui.python_lines import python_lines
+from ui.recording import Recording
+
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3, top_k=0, temperature=0.5, seed=9)
+
+
+@pytest.fixture(scope="module")
+def ran() -> Recording:
+    return Recording(dsbd.decode(toy_pair(), 'Once "upon"\n', SETTINGS, record=True).trace)
+
+
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "specinfer", "speculative", "greedy"])
+def test_the_form_follows_a_decode_and_repeats_it(method):
+    """Catches a form that shows other settings than the decode it stands above."""
+    settings = replace(SETTINGS, method=method, replacement=False, landing=False)
+    trace = dsbd.decode(toy_pair(), "Once", settings, record=True).trace
+    prompt, chosen, *filled = updates(trace.prompt.text, trace.settings, Limits())
+    again = settings_of(chosen, [one["value"] for one in filled])
+    repeated = dsbd.decode(toy_pair(), prompt, again, record=True).trace
+    assert (repeated.settings, repeated.result.token_ids) == (trace.settings, trace.result.token_ids)
+
+
+def test_values_outside_a_slider_are_moved_into_it():
+    """Catches a recording whose values Gradio refuses at the next Run."""
+    _, _, *filled = updates("Once", replace(SETTINGS, max_new_tokens=4000, draft_depth=20, seed=2**40), Limits())
+    shown_now = {field.name: one["value"] for field, one in zip(FIELDS, filled, strict=True)}
+    assert shown_now["max_new_tokens"] == Limits().max_new_tokens
+    assert shown_now["draft_depth"] == 8
+    assert shown_now["seed"] == 2**40, "a field without a range keeps what it is given"
+
+
+def test_auto_is_shown_by_its_forest():
+    values = values_of(settings_of("dsbd", values_of(replace(SETTINGS, forest="auto"))))
+    assert dict(zip((field.name for field in FIELDS), values, strict=True))["draft_depth"] == 4
+
+
+def kept_after(times: int, recording: Recording) -> tuple[history.Kept, ...]:
+    kept: tuple[history.Kept, ...] = ()
+    for _ in range(times):
+        kept, _, _ = history.keep(kept, (history.RUN, recording), "toy/target")
+    return kept
+
+
+def test_the_newest_run_is_chosen_and_comes_back_whole(recorded, ran):
+    kept, listed, news = history.keep((), (history.RUN, ran), "toy/target")
+    assert news is None
+    assert listed["value"] == kept[0].name == listed["choices"][0][1]
+    assert listed["choices"][0][0].startswith("Your run 1: DSBD, seed 9, “Once")
+    assert ("Toy story", "toy-story") in listed["choices"]
+    assert history.find(kept, kept[0].name).trace == ran.trace
+    assert history.keep(kept, None, "toy/target") == (kept, gr.skip(), None)
+
+
+def test_old_runs_make_room(ran, monkeypatch):
+    """Catches a visit that fills the memory of the page."""
+    kept = kept_after(history.MOST + 3, ran)
+    assert [one.name for one in kept] == [f"run-{number}" for number in range(4, history.MOST + 4)]
+    monkeypatch.setattr(history, "MOST_BYTES", 3 * len(kept[0].packed))
+    assert len(kept_after(8, ran)) == 3
+    monkeypatch.setattr(history, "MOST_BYTES", 1)
+    assert len(kept_after(8, ran)) == 1, "the newest stays"
+
+
+@pytest.mark.parametrize("name", [7, ["run-1"], "run-99", "../secrets"])
+def test_names_of_no_decode_are_refused(engine, recorded, ran, name):
+    frame = shown.choose(engine, PAGE, kept_after(1, ran), name)
+    assert 'role="alert"' in frame.problem
+    assert frame.recording is shown.Frame().recording
+
+
+def test_what_is_shown_says_whether_run_repeats_it(engine, ran):
+    assert shown.said_of(engine, PAGE, ran) == "The form has its prompt, settings and seed."
+    models = replace(ran.trace.models, target=replace(ran.trace.models.target, id="<b>other"))
+    other = Recording(replace(ran.trace, models=models))
+    assert "&lt;b&gt;other made it, and Run uses toy/target" in shown.said_of(engine, PAGE, other)
+    costly = replace(ran.trace.settings, depth_costs=(1.0, 1.1, 1.2))
+    assert "except depth_costs" in shown.said_of(engine, PAGE, Recording(replace(ran.trace, settings=costly)))
+
+
+def test_continuing_takes_the_text_and_the_next_seed(ran):
+    best = ran.result.beams[0]
+    open_end = replace(ran.result, beams=[replace(best, finished=False)])
+    prompt, settings = shown.further(Recording(replace(ran.trace, result=open_end)), Limits())
+    assert prompt == ran.prompt + best.text
+    assert settings.seed == 10
+    ended = replace(ran.result, beams=[replace(best, finished=True)])
+    for recording, said in (
+        (None, "no whole decode"),
+        (Recording(replace(ran.trace, result=None)), "no whole decode"),
+        (Recording(replace(ran.trace, result=ended)), "ended by itself"),
+    ):
+        with pytest.raises(gr.Error, match=said):
+            shown.further(recording, Limits())
+    with pytest.raises(gr.Error, match="this page takes 3"):
+        shown.further(Recording(replace(ran.trace, result=open_end)), Limits(max_prompt_characters=3))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        SETTINGS,
+        dsbd.DecodingSettings(),
+        dsbd.DecodingSettings(method="specinfer", branching=(3, 2), replacement=False, top_p=0.5),
+        dsbd.DecodingSettings(method="speculative", verification="block", length_penalty=-1),
+        dsbd.DecodingSettings(min_width=2, max_width=5, landing=False),
+    ],
+)
+def test_a_link_restores_the_form(settings):
+    query = query_of("Once & <b>?\n", settings)
+    assert read_query(dict(parse_qsl(query)), Limits()) == ("Once & <b>?\n", settings)
+
+
+@pytest.mark.parametrize("query", [{}, {"__theme": "dark"}, {"view": "api"}, {"utm_source": "x"}])
+def test_other_addresses_say_nothing(query):
+    assert read_query(query, Limits()) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ({"seed": "-3"}, "seed is -3"),
+        ({"seed": "many"}, "seed is 'many'"),
+        ({"seed": "9" * 400}, "seed is"),
+        ({"temperature": "nan"}, "temperature is nan"),
+        ({"method": "<b>"}, "method is '<b>'"),
+        ({"seed": "3", "sed": "4"}, "names 'sed', which is no field"),
+        ({"method": "greedy", "draft_depth": "3"}, "greedy does not read"),
+        ({"prompt": " "}, "prompt is blank"),
+        ({"prompt": "x" * 4001}, "this page takes 4,000"),
+        ({"landing": "perhaps"}, "landing is"),
+        ({"branching": "4,x", "method": "specinfer"}, "branching"),
+    ],
+)
+def test_bad_links_get_a_sentence(query, said):
+    with pytest.raises(DsbdError, match=said):
+        read_query(query, Limits())
+
+
+def test_the_lines_of_python_repeat_the_decode(ran, monkeypatch, tmp_path, capsys):
+    """Runs what the page offers."""
+    asked = []
+    monkeypatch.setattr(dsbd, "load_pair", lambda *names: asked.append(names) or toy_pair())
+    monkeypatch.chdir(tmp_path)
+    exec(python_lines(ran.trace), {})
+    assert asked == [("toy/target", "toy/draft")]
+    repeated = Trace.load("trace.json.gz")
+    assert (repeated.settings, repeated.result.token_ids) == (ran.trace.settings, ran.result.token_ids)
+    assert capsys.readouterr().out == f"{ran.trace.result.text}\n"
+
+
+@pytest.mark.parametrize(
+    ("target", "arguments"), [("bundled/target", ""), ("bundled:sql/target", "'bundled:sql'")], ids=["stories", "sql"]
+)
+def test_a_bundled_pair_is_loaded_by_its_name(ran, target, arguments):
+    models = replace(ran.trace.models, target=replace(ran.trace.models.target, id=target))
+    assert f"dsbd.load_pair({arguments})" in python_lines(replace(ran.trace, models=models))
+
+
+def test_the_first_picture_is_nothing_that_a_template_reads():
+    """Catches a token that Gradio would run as a part of its template, and a picture for one theme only."""
+    plain = toy_trace()
+    nodes = [replace(node, bytes=b"${alert(1)}{{value}}`@children".hex()) for node in plain.iterations[0].nodes]
+    hostile = replace(plain.iterations[0], nodes=nodes)
+    picture = first_picture(Recording(replace(plain, prompt=Prompt("${x}", []), iterations=[hostile], result=None)))
+    assert picture.count("<svg") == 2
+    assert "alert(1)" in picture
+    assert not set(picture) & set("${}`@")
+    assert first_picture(None) == ""
+
+
+def test_what_the_form_starts_with_is_the_default():
+    assert values_of(dsbd.DecodingSettings()) == [shown_value(field) for field in FIELDS]
