@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from visualize.drawings.csv import export_csv as export_csv
     from visualize.drawings.csv import nodes_csv as nodes_csv
+    from visualize.drawings.decode_svg import decode_svg as decode_svg
+    from visualize.drawings.decode_svg import export_decode_svg as export_decode_svg
     from visualize.drawings.mermaid import export_mermaid as export_mermaid
     from visualize.drawings.mermaid import forest_mermaid as forest_mermaid
     from visualize.drawings.race import race_svg as race_svg
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from visualize.figures.quality_width import quality_width_figure as quality_width_figure
     from visualize.figures.race import race_figure as race_figure
     from visualize.figures.scaling import scaling_figure as scaling_figure
+    from visualize.figures.whole import decode_figure as decode_figure
     from visualize.figures.width_histogram import width_histogram_figure as width_histogram_figure
     from visualize.pages.bench_page import export_bench as export_bench
     from visualize.pages.evaluation_page import export_evaluation as export_evaluation
@@ -56,11 +59,14 @@ _HOMES = {
     "acceptance_figure": "figures.acceptance",
     "build_scene": "scenes.build",
     "compare_figure": "figures.compare",
+    "decode_figure": "figures.whole",
+    "decode_svg": "drawings.decode_svg",
     "diff_scene": "scenes.diff",
     "dynamic_width_figure": "figures.dynamic_width",
     "embed_snippet": "embed.snippets",
     "export_bench": "pages.bench_page",
     "export_csv": "drawings.csv",
+    "export_decode_svg": "drawings.decode_svg",
     "export_evaluation": "pages.evaluation_page",
     "export_html": "pages.trace_page",
     "export_lesson": "pages.lesson_page",

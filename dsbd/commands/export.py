@@ -9,7 +9,8 @@ from dsbd.commands.output import OK, print_json
 from dsbd.commands.parser import new_command
 from dsbd.commands.paths import input_path, output_file
 
-FORMATS = ("html", "svg", "tikz", "mermaid", "text")
+FORMATS = ("html", "svg", "tikz", "mermaid", "text", "decode-svg")
+"""``decode-svg`` is the whole decode as one tree; the others draw one iteration, html all."""
 
 
 def add(commands: Any) -> None:
@@ -18,7 +19,7 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    parser.add_argument("--iteration", type=int, default=0, help="which iteration; html shows all (0)")
+    parser.add_argument("--iteration", type=int, default=0, help="which iteration; html and decode-svg show all (0)")
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
@@ -31,6 +32,8 @@ def run(parsed: argparse.Namespace) -> int:
     trace = Trace.load(parsed.file)
     if parsed.format == "html":
         visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language)
+    elif parsed.format == "decode-svg":
+        visualize.export_decode_svg(trace, parsed.output)
     else:
         export = getattr(visualize, f"export_{parsed.format}")
         export(trace, parsed.output, iteration=parsed.iteration)

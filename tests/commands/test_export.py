@@ -13,7 +13,8 @@ def test_trace_verify_and_export(capsys, pair_flags, tmp_path):
     code, out, _ = run(capsys, "verify-trace", path, "--json")
     assert code == 0
     assert json.loads(out)["passed"] is True
-    starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "mermaid": "flowchart", "text": "iteration"}
+    starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "mermaid": "flowchart", "text": "iteration",
+              "decode-svg": "<svg"}  # fmt: skip
     for kind, start in starts.items():
         output = tmp_path / f"out.{kind}"
         code, _, _ = run(capsys, "export", path, "--format", kind, "--output", str(output))

@@ -60,3 +60,8 @@ def styles() -> dict[str, Style]:
     """Return all styles by state; ``landed`` is the ring around a landed beam."""
     text = (resources.files("visualize") / "look" / "states.json").read_text(encoding="utf-8")
     return {state: Style(**fields) for state, fields in json.loads(text).items()}
+
+
+def mark_style(mark: str) -> Style:
+    """Return the look of a plain mark: that of its first state."""
+    return styles()[PLAIN_MARKS[mark][0]]

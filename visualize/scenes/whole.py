@@ -5,9 +5,9 @@ Ids of nodes are unique in a trace, so the forests of all iterations join by loo
 landed on are left out: nobody guessed them, and they would be most of the tree.
 
 How twigs find their rows
-    The twigs of the line are placed from its end to its beginning, each in the first row that is free from there on
-    downwards, over all positions that it reaches. Its longest way is straight, and its own twigs are placed in the
-    same manner below it. So a later twig never hangs below an earlier one, and no two edges cross.
+    The twigs of the line are placed from its end to its beginning. Each of their nodes takes the first row that is free
+    below all that stands at its position, and never a row above its parent; short ways go before long ones. So what is
+    placed later hangs lower, and no two edges cross.
 """
 
 from collections import defaultdict
@@ -105,25 +105,17 @@ def _rows(joined: dict[int, _Joined], line: list[int]) -> dict[int, int]:
     for id_, node in reversed(joined.items()):
         if node.parent in reach:
             reach[node.parent] = max(reach[node.parent], reach[id_])
-    taken = [0] * (max(reach.values(), default=0) + 1)
-    rows = dict.fromkeys(line, 0)
-    waiting = _twigs([ROOT, *line], children, reach)
+    lowest = [0] * (max(reach.values(), default=0) + 1)
+    rows = dict.fromkeys([ROOT, *line], 0)
+    waiting = [twig for node in rows for twig in _long_to_short(children[node], reach) if twig not in rows]
     while waiting:
-        start = waiting.pop()
-        first, last = joined[start].position, reach[start] + 1
-        row = max(taken[first:last]) + 1
-        taken[first:last] = [row] * (last - first)
-        way = [start]
-        while children[way[-1]]:
-            way.append(max(children[way[-1]], key=reach.__getitem__))
-        rows.update(dict.fromkeys(way, row))
-        waiting += _twigs(way, children, reach)
+        id_ = waiting.pop()
+        node = joined[id_]
+        rows[id_] = lowest[node.position] = max(lowest[node.position] + 1, rows[node.parent])
+        waiting += _long_to_short(children[id_], reach)
     return rows
 
 
-def _twigs(way: list[int], children: defaultdict[int, list[int]], reach: dict[int, int]) -> list[int]:
-    """What leaves a way, in the reverse of the order in which it is placed: from its end back, short twigs first."""
-    on = set(way)
-    return [
-        twig for node in way for twig in sorted(children[node], key=reach.__getitem__, reverse=True) if twig not in on
-    ]
+def _long_to_short(siblings: list[int], reach: dict[int, int]) -> list[int]:
+    """Siblings in the reverse of the order in which they are placed."""
+    return sorted(siblings, key=reach.__getitem__, reverse=True)

@@ -13,7 +13,7 @@ const STRIP = {
   digit: 7,
   near: 7, // pixels within which a click means a mark, not its band
 };
-const MARK_COLOURS = {kept: "accepted", dropped: "orphaned", picked: "recovered"}; // the state whose colour a mark takes
+const MARK_COLOURS = {kept: "accepted", dropped: "rejected", picked: "recovered"}; // the state whose colour a mark takes
 const MARK_NAMES = Object.keys(MARK_COLOURS);
 
 export class Strip {

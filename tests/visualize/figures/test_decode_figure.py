@@ -1,0 +1,132 @@
+"""The whole decode as a figure and as SVG: every node once, bands that open their pass, words clear of twigs."""
+
+import html
+import itertools
+import re
+import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from tests.visualize.nasty import nasty_trace
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import RECORDED
+from visualize.drawings.folded import NUMBERS, Folded
+from visualize.figures.whole import decode_info
+
+TRACE = toy_trace()
+EMPTY = replace(TRACE, iterations=[], result=None)
+NAMES = ("1-dynamic-width.json.gz", "5-speculative-sampling.json.gz", "6-beam-sampling.json.gz", "tree", "joint")
+
+
+def turned_box(x: float, y: float, width: float) -> tuple[float, float]:
+    """Return the top and bottom of a word of the SVG that starts at y and rises by 60 degrees."""
+    return y - width * 0.87 - 6, y + 6
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tokens_per_line", [9, 64])
+def test_every_node_stands_once_in_a_place_of_its_own(name, tokens_per_line):
+    """On short lines too: catches a fold that puts two lines, or two tokens, on top of each other."""
+    scene = visualize.build_scene(RECORDED[name])
+    folded, info = Folded(scene.whole, tokens_per_line), decode_info(scene, tokens_per_line)
+    ids = [id_ for group in info.groups for _, id_ in group.places]
+    assert sorted(ids) == sorted(node.id for node in scene.whole.nodes)
+    places = [place for group in info.groups for place in zip(group.x, group.y, strict=True)]
+    assert len(set(places)) == len(places)
+    assert all(line.last - line.first < tokens_per_line for line in folded.lines[:-1])
+    for node, (x, y) in ((node, folded.place(node)) for node in scene.whole.nodes):
+        line = folded.line_of(node.position)
+        assert line.y + node.row * 13 == y < line.bottom
+        assert 1 <= x <= folded.columns
+    for above, below in itertools.pairwise(folded.lines):
+        assert above.bottom < below.top
+        assert below.first == above.last + 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("tokens_per_line", [9, 64])
+def test_no_twig_and_no_mark_enters_the_room_of_the_words(name, tokens_per_line):
+    """Catches a twig above the text, and a line whose words rise into its numbers."""
+    folded = Folded(visualize.build_scene(RECORDED[name]).whole, tokens_per_line)
+    rooms = [(line.top + NUMBERS, line.y) for line in folded.lines]
+    drawn = [point for mark in ("kept", "dropped", "picked") for piece in folded.twigs(mark) for point in piece]
+    assert drawn
+    assert not [y for _, y in drawn for top, bottom in rooms if top <= y < bottom - 0.01]
+    svg = visualize.decode_svg(RECORDED[name], tokens_per_line=tokens_per_line)
+    words = re.findall(r'<text transform="translate\(([\d.]+),([\d.]+)\) rotate\(-60\)"[^>]*>([^<]*)<', svg)
+    assert len(words) == folded.whole.tokens
+    for _, y, text in words:
+        top, bottom = turned_box(0, float(y) - 44, 6.3 * len(html.unescape(text).strip("\u2068\u2069")))
+        assert any(room[0] - 6 <= top and bottom <= room[1] + 1 for room in rooms)
+
+
+def test_bands_cover_every_position_once_and_name_their_pass():
+    scene = visualize.build_scene(RECORDED["1-dynamic-width.json.gz"])
+    info = decode_info(scene, 20)
+    covered = []
+    for part in info.bands:
+        start, end = (part.line.first - 1 + edge for edge in (part.start, part.end))
+        covered += range(round(start + 0.5), round(end + 0.5))
+    assert covered == list(range(1, 65))
+    figure = visualize.decode_figure(scene, tokens_per_line=20)
+    bars = figure.data[0]
+    assert [iteration for iteration, _ in bars.customdata] == [part.band.iteration for part in info.bands]
+    assert bars.hovertext[0] == "Pass 1: 5 tokens"
+    assert figure.layout.title.text == "64 tokens, 18 passes of the large model"
+
+
+def test_hovering_tells_the_exact_state_and_the_arithmetic():
+    info = decode_info(TRACE)
+    kept, dropped, picked = info.groups
+    assert [group.name for group in info.groups] == ["kept guess", "dropped guess", "picked by the large model"]
+    assert re.search(r"rejected.*P .*Q .*u|random number", " ".join(dropped.hovers))
+    assert any("recovered" in hover for hover in picked.hovers)
+    assert all(re.search(r"Iteration \d+$", hover) for hover in kept.hovers)
+
+
+def test_the_figure_is_as_wide_as_its_place_and_quiet():
+    figure = visualize.decode_figure(TRACE)
+    assert figure.layout.width is None
+    assert figure.layout.autosize
+    assert figure.layout.height > 100
+    marks = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
+    dead = [opacity for trace in marks for opacity in trace.marker.opacity]
+    assert set(dead) == {0.55, 1}
+    assert sum(trace.showlegend is not False for trace in figure.data) == 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_strange_tokens_stay_text_and_every_language_speaks(theme):
+    """Catches a token that becomes markup of Plotly or of SVG."""
+    for language in ("en", "ar", "ja"):
+        figure = visualize.decode_figure(nasty_trace(), theme=theme, language=language)
+        texts = [annotation.text for annotation in figure.layout.annotations]
+        texts += [hover for trace in figure.data if trace.hovertext is not None for hover in trace.hovertext]
+        assert texts
+        assert not [text for text in texts if re.search(r"<(?!br>)", text)]
+        root = ElementTree.fromstring(visualize.decode_svg(nasty_trace(), theme=theme, language=language))
+        tags = {element.tag.split("}")[1] for element in root.iter()}
+        assert tags <= {"svg", "g", "title", "rect", "path", "text"}
+
+
+def test_a_trace_without_iterations_and_one_without_a_result(tmp_path):
+    assert visualize.decode_figure(EMPTY).layout.annotations[0].text == "nothing recorded"
+    assert "0 tokens" in visualize.decode_svg(EMPTY)
+    growing = replace(TRACE, iterations=TRACE.iterations[:2], result=None)
+    title = visualize.decode_figure(growing).layout.title.text
+    assert re.fullmatch(r"\d+ tokens, 2 passes of the large model", title)
+    visualize.export_decode_svg(growing, tmp_path / "decode.svg")
+    assert (tmp_path / "decode.svg").read_text(encoding="utf-8") == visualize.decode_svg(growing)
+
+
+def test_bad_arguments_are_named():
+    for bad in (7, 4097, True, 64.0):
+        with pytest.raises(ValueError, match=f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096"):
+            visualize.decode_figure(TRACE, tokens_per_line=bad)
+    with pytest.raises(ValueError, match="theme is 'pink'"):
+        visualize.decode_svg(TRACE, theme="pink")
+    with pytest.raises(TraceError, match="cannot read trace"):
+        visualize.decode_figure("no such file")

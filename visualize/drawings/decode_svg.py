@@ -1,0 +1,145 @@
+"""A static SVG of the whole decode as one tree, written without a browser."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from xml.sax.saxutils import escape, quoteattr
+
+from visualize.drawings.captions import isolated
+from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
+from visualize.files import write
+from visualize.look.states import PLAIN_MARKS, Theme, mark_of, mark_style
+from visualize.look.theme import FONT, Palette, palette
+from visualize.scenes.records import Scene
+from visualize.scenes.source import Source, scene_of
+from visualize.words.words import Words
+
+PITCH = 19.0
+"""Pixels between two tokens."""
+SIDE, TOP, BOTTOM = 20.0, 44.0, 44.0
+ON_LINE, IN_TWIG = 4.2, 2.8
+"""Half of a mark, in pixels."""
+
+
+def decode_svg(
+    source: Source | Scene, *, theme: Theme = "light", language: str = "en", tokens_per_line: int = TOKENS_PER_LINE
+) -> str:
+    """The whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
+
+    Args:
+        source: a trace, the path of a trace file, a recorded result or a scene; one that still grows too.
+        theme: ``light`` or ``dark``.
+        language: of title and marks; a scene has its own.
+        tokens_per_line: longer decodes are folded into lines of at most this many tokens, 8 to 4096.
+
+    Returns: a stand-alone SVG document.
+
+    Raises:
+        TraceError: no such trace.
+        ValueError: ``theme``, ``language`` or ``tokens_per_line`` is none of these.
+    """
+    scene, colors = scene_of(source, language), palette(theme)
+    words = Words(scene.strings["language"])
+    folded = Folded(scene.whole, tokens_per_line)
+    title = decode_title(scene, words)
+    parts = [f'<text x="{SIDE}" y="24" font-size="15" font-weight="600" fill="{colors.ink}">{escape(title)}</text>']
+    parts += [_band(part, place, colors, words) for place, part in enumerate(folded.bands())]
+    for mark in PLAIN_MARKS:
+        color = mark_style(mark).color(theme)
+        parts.append(_path(folded.twigs(mark), f'stroke="{color}" stroke-width="1" opacity=".55"'))
+    parts.append(_path(folded.text(), f'stroke="{colors.ink}" stroke-width="3" stroke-linecap="round"'))
+    parts += [_mark(*folded.place(node), mark_of(node.state), bool(node.row), theme) for node in scene.whole.nodes]
+    parts += _words(folded, colors)
+    width, height = _x(folded.columns + 1) + SIDE, TOP + folded.height + BOTTOM
+    parts += _legend(TOP + folded.height + 24, colors, theme, words)
+    head = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {head} role="img">',
+            f"<title>{escape(title)}</title>",
+            f'<rect width="100%" height="100%" fill="{colors.paper}"/>',
+            f'<g font-family={quoteattr(str(FONT["family"]))} font-size="11">',
+            *parts,
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme = "light") -> None:
+    """Write :func:`decode_svg` to a file. Raises: TraceError."""
+    write(path, decode_svg(source, theme=theme))
+
+
+def decode_title(scene: Scene, words: Words) -> str:
+    """How many tokens, and how many passes of the large model they took."""
+    whole = scene.whole
+    return words(
+        "figure.decode",
+        tokens=words.counted("tokens", whole.tokens),
+        passes=words.counted("passes", len(whole.bands)),
+    )
+
+
+def band_title(part: BandPart, words: Words) -> str:
+    """The number of a pass, from 1, and how many tokens it won."""
+    return words("figure.pass", index=part.band.iteration + 1, tokens=words.counted("tokens", part.band.won))
+
+
+def _x(x: float) -> float:
+    return round(SIDE + x * PITCH, 1)
+
+
+def _y(y: float) -> float:
+    return round(TOP + y, 1)
+
+
+def _band(part: BandPart, place: int, colors: Palette, words: Words) -> str:
+    left, right, line = _x(part.start), _x(part.end), part.line
+    fill = colors.band if place % 2 else "none"
+    number = f'<text x="{(left + right) / 2:.1f}" y="{_y(line.top + 14)}" text-anchor="middle" fill="{colors.soft}">'
+    return (
+        f"<g><title>{escape(band_title(part, words))}</title>"
+        f'<rect x="{left}" y="{_y(line.top)}" width="{right - left:.1f}" height="{line.bottom - line.top:.1f}" rx="3" '
+        f'fill="{fill}" pointer-events="all"/>{number}{part.band.iteration + 1}</text></g>'
+    )
+
+
+def _path(pieces: Iterable[list[Point]], look: str) -> str:
+    drawn = ["M" + "L".join(f"{_x(x)},{_y(y)}" for x, y in piece) for piece in pieces]
+    return f'<path d="{"".join(drawn)}" fill="none" pointer-events="none" {look}/>'
+
+
+def _mark(x: float, y: float, mark: str, dead: bool, theme: Theme) -> str:
+    style, size = mark_style(mark), IN_TWIG if dead else ON_LINE
+    color = style.color(theme)
+    fill, stroke = (color, 0.1) if style.filled else ("none", 0.42)
+    faint = ' opacity=".55"' if dead else ""
+    return (
+        f'<path d="{style.path}" transform="translate({_x(x)},{_y(y)}) scale({size})" fill="{fill}" stroke="{color}" '
+        f'stroke-width="{stroke}"{faint}/>'
+    )
+
+
+def _words(folded: Folded, colors: Palette) -> list[str]:
+    parts = []
+    for node in folded.whole.nodes:
+        if node.row == 0:
+            x, y = folded.place(node)
+            turned = f"translate({_x(x) + 1},{_y(y) - WORD_GAP}) rotate(-{WORD_ANGLE})"
+            parts.append(f'<text transform="{turned}" fill="{colors.ink}">{escape(isolated(word(node)))}</text>')
+    return parts
+
+
+def _legend(y: float, colors: Palette, theme: Theme, words: Words) -> list[str]:
+    parts, x = [], SIDE + 6
+    for mark in PLAIN_MARKS:
+        style, name = mark_style(mark), words(f"mark.{mark}")
+        color = style.color(theme)
+        fill, stroke = (color, 0.1) if style.filled else ("none", 0.32)
+        parts.append(
+            f'<path d="{style.path}" transform="translate({x},{y}) scale(5)" fill="{fill}" stroke="{color}" '
+            f'stroke-width="{stroke}"/><text x="{x + 12}" y="{y + 4}" fill="{colors.soft}">{escape(name)}</text>'
+        )
+        x += 40 + 6.6 * len(name)
+    return parts

@@ -1,0 +1,38 @@
+"""A Plotly figure that brings a picture of itself, so that a notebook saved as a page still shows it.
+
+A saved notebook keeps what each cell gave. Plotly's data is drawn only where its script is, and a page that nbconvert
+made has none. The picture, an SVG made without a browser, stands beside the data for every reader that cannot draw it.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import plotly.graph_objects as go
+import plotly.io as pio
+
+IN_NOTEBOOKS = "plotly_mimetype"
+"""Plotly's name for the renderer that leaves a figure's data in the cell."""
+
+
+class PicturedFigure(go.Figure):
+    """A figure with an SVG beside it."""
+
+    _picture: Callable[[], str] | None = None
+
+    def with_picture(self, picture: Callable[[], str]) -> "PicturedFigure":
+        """Take a maker of the SVG, called when a notebook asks for it; returns the figure. Copies go without."""
+        self._picture = picture
+        return self
+
+    def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(*args, **options)
+        return {**bundle, "image/svg+xml": self._picture()} if bundle and self._picture else bundle
+
+    def show(self, *args: Any, **options: Any) -> None:
+        """Show the figure as Plotly does; in a notebook with its picture beside the data."""
+        if args or options or pio.renderers.default != IN_NOTEBOOKS or self._picture is None:
+            super().show(*args, **options)
+            return
+        from IPython.display import display  # a notebook has it
+
+        display(self)
