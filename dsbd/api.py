@@ -133,9 +133,13 @@ def planning(
         return (yield from measure_forests(pair, prompt_ids, settings, check_of(stop)))
 
 
-def plan(pair: Pair, prompt: str, settings: DecodingSettings) -> Plan:
-    """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``."""
-    found = _return_value(planning(pair, prompt, settings))
+def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[], bool] | None = None) -> Plan:
+    """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``.
+
+    Raises:
+        PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
+    """
+    found = _return_value(planning(pair, prompt, settings, stop=stop))
     assert found is not None, "no field is auto"
     return found
 

@@ -199,11 +199,11 @@ def _queue_is_full(engine: Engine) -> str:
 
 
 def sentence(error: DsbdError) -> str:
-    """An error as a visitor reads it; names of settings stay as they are."""
+    """An error as a visitor reads it; names of settings and of files stay as they are."""
     words = str(error)
     if len(words) > LONGEST_SENTENCE:
         words = f"{words[: LONGEST_SENTENCE - 2]} …"
-    if "_" not in words.split(" ", 1)[0]:
+    if not {"_", "."} & set(words.split(" ", 1)[0]):
         words = words[:1].upper() + words[1:]
     return words if words.endswith(".") else words + "."
 

@@ -14,6 +14,7 @@ from dsbd.api import planning
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.errors import DsbdError
+from dsbd.evaluation.evaluation import Evaluation, Step
 from dsbd.evaluation.race import RaceProgress, race
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.comparison import Progress, compare
@@ -24,7 +25,9 @@ from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
-from .limits import Limits, check_compare, check_decode
+from .evaluate_choice import Asked
+from .evaluate_folders import Folders
+from .limits import Limits, check_compare, check_decode, check_evaluation
 from .pair_shelf import PAGE, Load, PairShelf, name_of
 from .visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
@@ -58,9 +61,11 @@ class Engine:
         self.limits = limits or Limits()
         self.pairs = PairShelf(pair, self.limits.max_loaded_pairs, load)
         self.visitors = Visitors()
+        self.folders = Folders(self.limits)
         self._decode_lent = on_gpu(self._decode_seconds)(self._decode)
         self._compare_lent = on_gpu(self._compare_seconds)(self._compare)
         self._race_lent = on_gpu(self._race_seconds)(self._race)
+        self._evaluate_lent = on_gpu(self._evaluate_seconds)(self._evaluate)
 
     @property
     def name(self) -> str:
@@ -122,6 +127,25 @@ class Engine:
         plans = [MadePlan(one, plan) for one in each if (plan := self._known(one, pair)) is not None]
         lent = self._race_lent(list(prompts), list(contenders), rounds, stop, pair, plans)
         yield from note.watched(self._received(lent, pair), stop.deadline)
+
+    def evaluate(self, asked: Asked, folder: str, stop: StopSignal) -> Iterator[Step]:
+        """Decode what a folder lacks of an evaluation; see :meth:`dsbd.evaluation.evaluation.Evaluation.steps`.
+
+        Raises:
+            PairError: the pair is not in memory.
+            SettingsError, TaskError: a limit of this page is passed, or the questions cannot be read.
+            StoppedError: ``stop`` said so.
+            DsbdError: a prompt does not fit, or the pair cannot run a method.
+        """
+        note = self.visitors.note(stop, "evaluate", sorted({one.method for one in asked.contenders}))
+        exam = asked.exam()
+        (run,) = exam.runs
+        each = [exam.at_limit(one, run).settings for one in exam.contenders]
+        check_evaluation(self.limits, each, len(run.questions), exam.seeds)
+        longest = max(run.questions, key=lambda question: len(question.prompt))
+        self.require(longest.prompt, each, asked.pair)
+        lent = self._evaluate_lent(asked, folder, stop)
+        yield from note.watched(self._received(lent, asked.pair), stop.deadline)
 
     def require(self, prompt: str, each: Sequence[DecodingSettings], pair: str = PAGE) -> None:
         """Refuse what passes a limit of this page. Raises: SettingsError, PromptError, PairError."""
@@ -208,6 +232,12 @@ class Engine:
         except DsbdError as error:
             yield error
 
+    def _evaluate(self, asked: Asked, folder: str, stop: StopSignal) -> Iterator[Any]:
+        try:
+            yield from Evaluation(self.pairs.open(asked.pair), asked.exam(), folder).steps(stop)
+        except DsbdError as error:
+            yield error
+
     def _decode_seconds(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str) -> int:
         """Seconds of GPU to ask for."""
         return self._loan(pair, [settings], 1, self.limits.decode_seconds)
@@ -238,6 +268,13 @@ class Engine:
         """Seconds of GPU to ask for."""
         each = [contender.settings for contender in contenders]
         return self._loan(pair, each, len(prompts) * rounds + 2, self.limits.compare_seconds)
+
+    def _evaluate_seconds(self, asked: Asked, folder: str, stop: StopSignal) -> int:
+        """Seconds of GPU to ask for."""
+        exam = asked.exam()
+        (run,) = exam.runs
+        each = [exam.at_limit(one, run).settings for one in exam.contenders]
+        return self._loan(asked.pair, each, len(run.questions) * exam.seeds, self.limits.evaluate_seconds)
 
     def _loan(self, pair: str, each: Sequence[DecodingSettings], times: int, longest: int) -> int:
         measuring = sum(MEASURING_SECONDS for one in each if has_auto(one) and self._known(one, pair) is None)

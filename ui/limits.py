@@ -39,13 +39,21 @@ class Limits(EnvironmentSettings):
     max_compared_tokens: int = Field(
         50_000, ge=1, le=10**9, description="new tokens times beams, over all methods and runs of a comparison"
     )
+    max_evaluated: int = Field(400, ge=1, le=10**6, description="decodes of an evaluation")
+    max_evaluated_tokens: int = Field(
+        500_000, ge=1, le=10**9, description="new tokens times beams, over all decodes of an evaluation"
+    )
+    max_questions: int = Field(2000, ge=1, le=10**6, description="questions of an uploaded file")
     decode_seconds: int = Field(120, ge=1, le=86_400, description="seconds a decode may take once it has begun")
     compare_seconds: int = Field(300, ge=1, le=86_400, description="seconds a comparison may take once it has begun")
+    evaluate_seconds: int = Field(
+        600, ge=1, le=86_400, description="seconds an evaluation may take at a time; the next call goes on"
+    )
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(200, ge=1, le=100_000, description="visitors whose decodes are kept in memory")
     max_upload_bytes: int = Field(8 * MIB, ge=1024, le=256 * MIB, description="bytes of an uploaded file")
-    upload_seconds: int = Field(20, ge=1, le=600, description="seconds that reading an uploaded trace may take")
+    upload_seconds: int = Field(20, ge=1, le=600, description="seconds that reading an uploaded file may take")
     uploads_per_hour: int = Field(60, ge=0, le=10**6, description="files an address may upload in an hour")
     upload_bytes_per_hour: int = Field(64 * MIB, ge=0, le=10**12, description="bytes an address may upload in an hour")
     file_seconds: int = Field(3600, ge=60, le=30 * 86_400, description="seconds after which files are deleted")
@@ -119,6 +127,25 @@ def check_compare(limits: Limits, settings: list[DecodingSettings], runs: int) -
     each = [_as_they_run(one)[0].widest * one.max_new_tokens for one in settings]
     remedy = "ask for fewer methods, runs, tokens or beams"
     _require(limits, "max_compared_tokens", "new tokens times beams of all runs", sum(each) * runs, remedy)
+
+
+def check_evaluation(limits: Limits, settings: list[DecodingSettings], questions: int, seeds: int) -> None:
+    """Refuse an evaluation that is too large as a whole; :func:`check_decode` checks each of its settings.
+
+    Args:
+        limits: of the page.
+        settings: one for each contender, with the new tokens of the task.
+        questions: asked of each contender.
+        seeds: how often each question is asked.
+
+    Raises:
+        SettingsError: as :func:`check_decode`.
+    """
+    remedy = "ask for fewer questions, seeds, methods or values"
+    _require(limits, "max_evaluated", "decodes", len(settings) * questions * seeds, remedy)
+    each = [_as_they_run(one)[0].widest * one.max_new_tokens for one in settings]
+    words = "new tokens times beams of all decodes"
+    _require(limits, "max_evaluated_tokens", words, sum(each) * questions * seeds, remedy)
 
 
 def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:

@@ -8,6 +8,7 @@ import gradio as gr
 
 from .components import markup
 from .engine import Engine
+from .evaluate_tab import build_evaluate_tab
 from .play_tab import build_play_tab
 from .race_tab import build_race_tab
 from .serving import read
@@ -58,6 +59,8 @@ def build_page(engine: Engine) -> gr.Blocks:
                 form = build_play_tab(engine, page)
             with gr.Tab("Race", id="race"):
                 build_race_tab(engine, form)
+            with gr.Tab("Evaluate", id="evaluate"):
+                build_evaluate_tab(engine, form.pair)
             with gr.Tab("About", id="about"):
                 markup(read("about.html"), elem_id="about")
     # Without api_open=False, POST /gradio_api/run/decode would pass by the queue and its one run at a time.

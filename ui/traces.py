@@ -1,16 +1,11 @@
 """Trace files: the recorded ones that come along, and those that visitors bring or take away."""
 
-import os
-import pickle
-import subprocess
-import sys
 import tempfile
 import time
 from collections import deque
 from functools import lru_cache
 from pathlib import Path
 
-import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
@@ -18,6 +13,7 @@ from visualize import export_html
 
 from .limits import Limits
 from .recording import Recording
+from .uploads import read_apart
 
 KEPT_SECONDS = 60
 """A file that was handed out may go after this; Gradio copies it at once, and deletes its copy later."""
@@ -61,26 +57,9 @@ def open_file(path: str | Path, limits: Limits) -> Recording:
 
 
 def _read_apart(path: Path, limits: Limits) -> Trace:
-    command = [sys.executable, str(Path(__file__).with_name("upload_reader.py")), str(path)]
-    environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
-    try:
-        size = path.stat().st_size
-        if size > limits.max_upload_bytes:
-            raise TraceError(f"the file has {size:,} bytes; this page takes {limits.max_upload_bytes:,}")
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=limits.upload_seconds, check=True)
-    except subprocess.TimeoutExpired:
-        raise TraceError(
-            f"reading the trace takes more than {limits.upload_seconds} seconds; record a shorter one"
-        ) from None
-    except subprocess.CalledProcessError:
-        raise TraceError("the trace is too large for this page; record a shorter one") from None
-    except OSError as error:
-        raise TraceError(f"cannot read the file: {error.strerror or error}; try again later") from None
-    answer = pickle.loads(done.stdout)  # written by our own reader
-    if isinstance(answer, TraceError):
-        raise answer
-    assert isinstance(answer, Trace), "the reader writes a trace or an error"
-    return answer
+    trace = read_apart("trace", path, limits)
+    assert isinstance(trace, Trace), "the reader writes a trace or an error"
+    return trace
 
 
 def save(recording: Recording) -> str:

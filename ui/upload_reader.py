@@ -1,30 +1,49 @@
-"""Reads one uploaded trace in a process of its own, which the page ends when it takes too long.
+"""Reads one uploaded file in a process of its own, which the page ends when it takes too long.
 
-``python upload_reader.py FILE`` writes a pickle to stdout: the trace, or the TraceError that says what is wrong with
-the file. Run from its path, with dsbd on PYTHONPATH; it imports neither the page nor torch.
+``python upload_reader.py KIND FILE`` writes a pickle to stdout: what the file holds, or the error that says what is
+wrong with it. A ``trace`` is a Trace or a TraceError; ``questions`` are a list of Question or a TaskError. Run from its
+path, with dsbd on PYTHONPATH; it imports neither the page nor torch.
 """
 
+import os
 import pickle
 import sys
+from typing import Any
 
 MAX_MEMORY_BYTES = 2 * 1024**3
+REMEDIES = {"trace": "record a shorter one", "questions": "give fewer questions"}
+"""What to do about a file that is too large, by kind."""
 
 
-def main(path: str) -> None:
+def main(kind: str, path: str) -> None:
     """Read, check, write."""
     _bound_memory()
-    from dsbd.errors import TraceError
+    from dsbd.errors import DsbdError, TaskError, TraceError
+
+    try:
+        answer: Any = _trace(path) if kind == "trace" else _questions(path)
+    except (TraceError, TaskError) as error:
+        answer = error
+    except (MemoryError, RecursionError):
+        error_type: type[DsbdError] = TraceError if kind == "trace" else TaskError
+        answer = error_type(f"the file is too large for this page; {REMEDIES[kind]}")
+    pickle.dump(answer, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+
+
+def _trace(path: str) -> Any:
     from dsbd.tracing.limits import PAGE_LIMITS
     from dsbd.tracing.reading import read_file
     from dsbd.tracing.trace import Trace
 
-    try:
-        answer: Trace | TraceError = Trace.loads(read_file(path, PAGE_LIMITS), PAGE_LIMITS)
-    except TraceError as error:
-        answer = error
-    except (MemoryError, RecursionError):
-        answer = TraceError("the trace is too large for this page; record a shorter one")
-    pickle.dump(answer, sys.stdout.buffer, pickle.HIGHEST_PROTOCOL)
+    return Trace.loads(read_file(path, PAGE_LIMITS), PAGE_LIMITS)
+
+
+def _questions(path: str) -> Any:
+    from dsbd.tasks.own import OwnQuestions
+
+    folder, name = os.path.split(path)
+    os.chdir(folder or ".")  # so that messages name the file as the visitor does
+    return OwnQuestions(name).questions()
 
 
 def _bound_memory() -> None:
@@ -38,4 +57,4 @@ def _bound_memory() -> None:
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder: its names are those of a package
-    main(sys.argv[1])
+    main(sys.argv[1], sys.argv[2])

@@ -1,9 +1,12 @@
-"""An evaluation from the first warm-up to its results, with a progress bar on stderr; Ctrl-C keeps what is done."""
+"""An evaluation from the first warm-up to its last decode, step by step or with a progress bar on stderr.
+
+Ctrl-C and a stop keep what is done.
+"""
 
 import hashlib
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
@@ -27,6 +30,17 @@ from dsbd.measure.machine import conditions
 from dsbd.models.pair import Pair
 
 AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Step:
+    """How far an evaluation is."""
+
+    done: int
+    total: int
+    """Decodes of this process; where it is the only one, those of earlier calls count too."""
+    doing: str
+    """The task and the contender of the decode that comes next; ``warm-up`` before the first."""
 
 
 class Evaluation:
@@ -68,43 +82,66 @@ class Evaluation:
 
     def run(self) -> bool:
         """Decode what is missing; returns False where Ctrl-C stopped it."""
+        shared, steps = self._processes.count > 1, self.steps()
         try:
-            exam = self._resolved()
-            self._decode(exam)
+            first = next(steps, None)
+            with tqdm(
+                total=first.total if first else 0,
+                initial=first.done if first else 0,
+                file=sys.stderr,
+                unit="decode",
+                desc="warm-up",
+                disable=None if first and self._processes.is_main else True,
+            ) as bar:
+                for step in steps:
+                    bar.set_description(step.doing)
+                    bar.update(step.done - bar.n)
         except KeyboardInterrupt:
-            if self._processes.count > 1:
+            if shared:
                 raise  # the others cannot be waited for; what is done is in the folder
             return False
+        return True
+
+    def steps(self, stop: Callable[[], bool] | None = None) -> Iterator[Step]:
+        """Decode what is missing; closing the iterator ends it after a decode, and what is done is kept.
+
+        Args:
+            stop: asked before each forward of a model; once it returns True the evaluation ends inside a decode. Only
+                ``transformers`` is not asked.
+
+        Yields:
+            A step before the warm-ups, before each decode, and after the last; none where nothing is missing.
+
+        Raises:
+            StoppedError: ``stop`` returned True.
+            ModelError: a model returns logits that are not numbers, or memory runs out.
+        """
+        yield from self._decode(self._resolved(stop), stop)
         self._store.take_all(self._processes.gather(self._store.predictions))
         if self._processes.is_main:
             self._store.merge([job.key for job in self._exam.jobs()])
-        return True
 
-    def _decode(self, exam: Exam) -> None:
-        done = {prediction.key for prediction in self._store.predictions}
-        jobs = [job for job in exam.jobs() if job.key not in done]
+    def _decode(self, exam: Exam, stop: Callable[[], bool] | None) -> Iterator[Step]:
+        known = {prediction.key for prediction in self._store.predictions}
+        jobs = [job for job in exam.jobs() if job.key not in known]
         mine = self._share(jobs)
         if not mine:
             return
         pair, processes = self._pair, self._processes
         meters = self._meters()
-        with tqdm(
-            total=len(mine) if processes.count > 1 else exam.total,
-            initial=0 if processes.count > 1 else exam.total - len(mine),
-            file=sys.stderr,
-            unit="decode",
-            desc="warm-up",
-            disable=None if processes.is_main else True,
-        ) as bar:
-            waiting = {job.contender.name for job in mine}
-            for contender in exam.contenders:
-                if contender.name in waiting:
-                    self._warm_up(next(job for job in mine if job.contender.name == contender.name))
-            for job in mine:
-                bar.set_description(f"{job.run.name} {job.contender.name}")
-                prompt = self._prompts[job.run.name, job.question.id]
-                self._store.add(predict(pair, job, prompt, meters, processes.on_this_machine, exam.chat))
-                bar.update()
+        total = len(mine) if processes.count > 1 else exam.total
+        done = total - len(mine)
+        yield Step(done, total, "warm-up")
+        waiting = {job.contender.name for job in mine}
+        for contender in exam.contenders:
+            if contender.name in waiting:
+                self._warm_up(next(job for job in mine if job.contender.name == contender.name), stop)
+        for job in mine:
+            yield Step(done, total, f"{job.run.name} {job.contender.name}")
+            prompt = self._prompts[job.run.name, job.question.id]
+            self._store.add(predict(pair, job, prompt, meters, processes.on_this_machine, exam.chat, stop))
+            done += 1
+        yield Step(done, total, f"{mine[-1].run.name} {mine[-1].contender.name}")
 
     def _share(self, jobs: Sequence[Job]) -> list[Job]:
         """Return the jobs of this process: whole questions, in an order that spreads the tasks over the processes."""
@@ -121,13 +158,13 @@ class Evaluation:
             meters.pop("cpu_package", None)
         return meters
 
-    def _warm_up(self, job: Job) -> None:
+    def _warm_up(self, job: Job, stop: Callable[[], bool] | None) -> None:
         settings = job.contender.settings
         short = replace(settings, max_new_tokens=min(WARM_UP_TOKENS, settings.max_new_tokens))
         shorter = replace(job, contender=replace(job.contender, settings=short))
-        predict(self._pair, shorter, self._prompts[job.run.name, job.question.id], chat=self._exam.chat)
+        predict(self._pair, shorter, self._prompts[job.run.name, job.question.id], chat=self._exam.chat, stop=stop)
 
-    def _resolved(self) -> Exam:
+    def _resolved(self, stop: Callable[[], bool] | None) -> Exam:
         """Return the exam with every ``auto`` resolved: once, by the first process, then as the folder says."""
         exam, store = self._exam, self._store
         if not any(one.drafts and one.settings.is_auto for one in exam.contenders):
@@ -138,7 +175,7 @@ class Evaluation:
             run = exam.runs[0]
             prompt = self._prompts[run.name, run.questions[0].id]
             contest = Contest(tuple(exam.at_limit(one, run) for one in exam.contenders), (prompt,), 1)
-            resolved = resolve_auto(self._pair, contest, ResultsFile()).contenders
+            resolved = resolve_auto(self._pair, contest, ResultsFile(), stop).contenders
             found = [{one.name: auto_facts(one) for one in resolved if one.auto_reason is not None}]
             store.note(**{AUTO: found[0]})
         facts = self._processes.gather(found)[0]

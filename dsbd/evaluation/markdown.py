@@ -34,7 +34,7 @@ def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True
 def chapter(found: EvaluationTable) -> str:
     """Return the chapter of one task."""
     rows = [row for row in found.rows if row.quality is not None]
-    parts = [f"## {found.task}", _asked(found)]
+    parts = [f"## {found.task}", asked_line(found)]
     if found.note:
         parts.append(f"Note: {found.note}.")
     for title, kept in (("One sequence kept", True), ("All beams kept", False)):
@@ -55,10 +55,11 @@ def quality_cell(found: EvaluationTable, row: ContenderRow) -> str:
     if row.quality is None:
         return NOT_MEASURED
     value = row.quality
-    return _percent(value.mean, value.low, value.high) if _is_share(found) else _mean(value, 3)
+    return _percent(value.mean, value.low, value.high) if _is_share(found) else mean_cell(value, 3)
 
 
-def _asked(found: EvaluationTable) -> str:
+def asked_line(found: EvaluationTable) -> str:
+    """Return how much was asked, and which way is better."""
     clusters = f" in {found.clusters} clusters" if found.clusters < found.questions else ""
     seeds = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
     better = "more" if found.higher_is_better else "less"
@@ -72,11 +73,11 @@ def _figures(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
         [
             row.contender,
             quality_cell(found, row),
-            _mean(row.tokens_per_second, 1),
-            _mean(row.joules_per_token, 3),
+            mean_cell(row.tokens_per_second, 1),
+            mean_cell(row.joules_per_token, 3),
             cell(row.layers_per_iteration),
             cell(row.mean_width),
-            _mean(row.perplexity, 3),
+            mean_cell(row.perplexity, 3),
         ]
         for row in rows
     ])  # fmt: skip
@@ -104,7 +105,7 @@ def _front(found: EvaluationTable, rows: Sequence[ContenderRow], cost: str, sign
     ahead = [points[place] for place in places]
     return table(
         [f"ahead in {found.metric} against {cost}", cost, found.metric],
-        [[row.contender, _mean(price, 3), quality_cell(found, row)] for row, price, _ in ahead],
+        [[row.contender, mean_cell(price, 3), quality_cell(found, row)] for row, price, _ in ahead],
     )
 
 
@@ -119,12 +120,12 @@ def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
         speed, perplexity = row.speed, row.perplexity_difference
         lines.append([
             row.contender,
-            _points(found, one),
+            difference_cell(found, one),
             verdict(found, one),
             str(ups),
             str(downs),
             NONE if one.p is None else f"{one.p:.2g}",
-            NOT_MEASURED if perplexity is None else _mean(perplexity.of, 3, signed=True),
+            NOT_MEASURED if perplexity is None else mean_cell(perplexity.of, 3, signed=True),
             NOT_MEASURED if speed is None else median_cell(speed.median, speed.low, speed.high),
         ])  # fmt: skip
     return table(heads, lines)
@@ -137,10 +138,11 @@ def verdict(found: EvaluationTable, one: Difference) -> str:
     return "better" if (one.verdict == "higher") is found.higher_is_better else "worse"
 
 
-def _points(found: EvaluationTable, one: Difference) -> str:
+def difference_cell(found: EvaluationTable, one: Difference) -> str:
+    """Return a difference of quality with its interval."""
     if _is_share(found):
         return _percent(one.of.mean, one.of.low, one.of.high, unit="points", signed=True)
-    return _mean(one.of, 3, signed=True)
+    return mean_cell(one.of, 3, signed=True)
 
 
 def _is_share(found: EvaluationTable) -> bool:
@@ -152,7 +154,8 @@ def _percent(value: float, low: float | None, high: float | None, unit: str = "%
     return _interval(100 * value, ends, 1, f" {unit}", signed)
 
 
-def _mean(value: Mean | None, digits: int, signed: bool = False) -> str:
+def mean_cell(value: Mean | None, digits: int, signed: bool = False) -> str:
+    """Return a mean with its interval, or "not measured"."""
     if value is None:
         return NOT_MEASURED
     ends = None if value.low is None or value.high is None else (value.low, value.high)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dsbd.evaluation.records import Drafting, Job, Prediction, seed_of
@@ -60,6 +60,7 @@ def predict(
     meters: Mapping[str, Meter] | None = None,
     processes: int = 1,
     chat: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> Prediction:
     """Decode one question once.
 
@@ -70,9 +71,13 @@ def predict(
         meters: of the devices, by name.
         processes: how many processes share this machine.
         chat: apply the model's chat template.
+        stop: ends a decode of ours.
+
+    Raises:
+        StoppedError: ``stop`` returned True.
     """
     notes, until, seed = Notes(), job.run.task.until, seed_of(job)
-    measured = timed(pair, job.contender, prompt, seed, meters, chat=chat, until=until, observers=[notes])
+    measured = timed(pair, job.contender, prompt, seed, meters, stop, chat=chat, until=until, observers=[notes])
     run = run_of(pair, job.contender, prompt, pair.encode(prompt, chat=chat), seed, measured)
     first = measured.hypotheses.first_token_at or notes.first_token_at
     return Prediction(

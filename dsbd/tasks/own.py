@@ -82,6 +82,10 @@ def _question(path: Path, line: int, entry: dict[str, Any]) -> Question:
     for reference in references:
         if not isinstance(reference, str) or "\n" in reference.strip() or not reference.strip():
             raise wrong(f"{given[0]} must be a text of one line that is not empty, or a list of such texts")
+    try:
+        "".join((f"{id}", prompt, *references)).encode()
+    except UnicodeEncodeError:
+        raise wrong("half of a surrogate pair, which is no character") from None
     return Question(f"{id}", prompt, tuple(references))
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 import dsbd
-from dsbd.errors import PairError, PromptError, SettingsError
+from dsbd.errors import PairError, PromptError, SettingsError, StoppedError
 from dsbd.evaluation import evaluation as evaluation_module
 from dsbd.evaluation.evaluation import Evaluation
 from dsbd.evaluation.exams import exam_of
@@ -66,6 +66,30 @@ def test_an_interrupted_evaluation_goes_on(whole, tmp_path, monkeypatch):
     went_on = evaluated(tmp_path).store
     assert decoded(went_on.predictions) == decoded(whole.predictions)
     assert decoded(Store(tmp_path).predictions) == decoded(whole.predictions)
+
+
+def test_a_stop_ends_inside_a_decode_and_the_next_call_goes_on(whole, tmp_path):
+    """Catches a stop that waits for the end of a decode, and one after which something is missing or made twice."""
+    asked = 0
+
+    def stop():
+        nonlocal asked
+        asked += 1
+        return asked > 60
+
+    steps = Evaluation(toy_pair(), exam(), tmp_path).steps(stop)
+    shown = []
+    with pytest.raises(StoppedError):
+        shown.extend(steps)
+    assert asked == 61
+    assert (shown[0].done, shown[0].doing) == (0, "warm-up")
+    again = Evaluation(toy_pair(), exam(), tmp_path)
+    before = len(again.store.predictions)
+    assert 0 < before < exam().total
+    went_on = list(again.steps())
+    assert (went_on[0].done, went_on[-1].done, went_on[-1].total) == (before, exam().total, exam().total)
+    assert decoded(again.store.predictions) == decoded(whole.predictions)
+    assert list(again.steps()) == []
 
 
 def test_nothing_is_decoded_twice(whole, monkeypatch):

@@ -12,7 +12,7 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, history, race, shown, stopped, traces
+from ui import compare, decode, evaluate, history, race, shown, stopped, traces
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
 from ui.pair_shelf import PAGE
@@ -41,7 +41,7 @@ def test_frames_are_as_wide_as_the_outputs(engine, page):
     """A frame one value short would put every value into its neighbour's place."""
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
     widths = {len(function.outputs) for function in in_line if function.api_visibility == "private"}
-    assert widths == {len(decode.Frame._fields), len(race.Frame._fields)}
+    assert widths == {len(tab.Frame._fields) for tab in (decode, race, evaluate)}
 
 
 def test_hostile_prompts_are_carried_as_data(engine):

@@ -4,7 +4,7 @@ import pytest
 
 from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
-from ui.limits import Limits, check_compare, check_decode, setting
+from ui.limits import Limits, check_compare, check_decode, check_evaluation, setting
 
 VOCABULARY = 4096
 WORST = DecodingSettings(
@@ -71,3 +71,15 @@ def test_a_comparison_is_bounded_as_a_whole():
         check_compare(Limits(max_compared_tokens=1000), each, 5)
     with pytest.raises(SettingsError, match="runs: 6"):
         check_compare(Limits(), each, 6)
+
+
+def test_an_evaluation_is_bounded_as_a_whole():
+    """Catches seeds, questions or methods that do not count."""
+    each = [DecodingSettings(method=method, max_new_tokens=100) for method in ("beam_sampling", "greedy")]
+    check_evaluation(Limits(), each, 100, 2)
+    for changed in ((each * 2, 100, 2), (each, 201, 1), (each, 100, 3)):
+        with pytest.raises(SettingsError, match="decodes: "):
+            check_evaluation(Limits(), *changed)
+    check_evaluation(Limits(max_evaluated_tokens=100_000), each, 100, 2)
+    with pytest.raises(SettingsError, match="times beams of all decodes: 100,000 asked for"):
+        check_evaluation(Limits(max_evaluated_tokens=99_999), each, 100, 2)

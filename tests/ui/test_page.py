@@ -1,4 +1,4 @@
-"""The page as a whole: it builds, offers two endpoints, lets one decode in at a time, and names bad models."""
+"""The page as a whole: it builds, offers three endpoints, lets one decode in at a time, and names bad models."""
 
 import json
 
@@ -10,15 +10,15 @@ import app
 from ui import launch_options, serving
 
 
-def test_two_public_endpoints(page):
+def test_public_endpoints(page):
     public = {function.api_name for function in page.fns.values() if function.api_visibility == "public"}
-    assert public == {"decode", "compare"}
+    assert public == {"decode", "compare", "evaluate"}
 
 
 def test_one_decode_at_a_time(page):
     """Everything that uses the models waits in one line."""
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
-    assert len(in_line) == 4
+    assert len(in_line) == 6
     assert {function.concurrency_limit for function in in_line} == {1}
 
 

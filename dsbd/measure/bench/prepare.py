@@ -1,6 +1,6 @@
 """What a bench does before it measures: checks, resolving ``auto``, costs of the forwards, acceptance."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from dsbd.api import decode
@@ -35,18 +35,25 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
         pair.require_room(len(pair.encode(prompt)), longest)
 
 
-def resolve_auto(pair: Pair, contest: Contest, results: ResultsFile) -> Contest:
-    """Return the contest with every ``auto`` resolved by measuring; what the results hold already is used again."""
+def resolve_auto(pair: Pair, contest: Contest, results: ResultsFile, stop: Callable[[], bool] | None = None) -> Contest:
+    """Return the contest with every ``auto`` resolved by measuring; what the results hold already is used again.
+
+    Raises:
+        StoppedError: ``stop`` returned True while something was measured.
+    """
     prompt = contest.prompts[0]
-    return replace(contest, contenders=tuple(_resolved(pair, one, prompt, results) for one in contest.contenders))
+    found = tuple(_resolved(pair, one, prompt, results, stop) for one in contest.contenders)
+    return replace(contest, contenders=found)
 
 
-def _resolved(pair: Pair, contender: Contender, prompt: str, results: ResultsFile) -> Contender:
+def _resolved(
+    pair: Pair, contender: Contender, prompt: str, results: ResultsFile, stop: Callable[[], bool] | None
+) -> Contender:
     if not contender.drafts or not contender.settings.is_auto:
         return contender
     kept = results.resolved_auto(contender)
     if kept is None:
-        found = plan_auto(pair, prompt, contender.settings)
+        found = plan_auto(pair, prompt, contender.settings, stop)
         kept = ResolvedAuto(values=dict(found.values), sentence=found.sentence)
         results.add_resolved_auto(contender, kept)
     return replace(contender, settings=replace(contender.settings, **kept.values), auto_reason=kept.sentence)
