@@ -170,7 +170,7 @@ def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[Drafte
         layer = layers[number]
         reached = deepest >= number
         marked.append(replace(layer, best=torch.stack([torch.where(reached, slot, 0), reached.long()])))
-        slot = torch.where(reached, layer.parents[slot], slot)
+        slot = torch.where(reached, layer.parents[slot[None]][0], slot)  # a 0-d index would be read by the host
     return marked[::-1]
 
 

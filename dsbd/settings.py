@@ -56,6 +56,10 @@ def branching_of(text: str) -> tuple[int, ...]:
         raise SettingsError(f"branching is {text[:60]!r}; name children per layer, such as 4,2,2") from None
 
 
+FOLLOWS_FROM_METHOD = "lossless"
+"""A field of resolved settings that nobody chooses."""
+
+
 @dataclass(frozen=True)
 class DecodingSettings:
     """Settings of every method; a table in docs/methods.md says which fields each method reads.
@@ -185,8 +189,9 @@ class DecodingSettings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
-        """Make settings from plain data. Raises: SettingsError for an unknown field or a bad value."""
+        """Make settings from plain data, resolved or not. Raises: SettingsError: an unknown field or a bad value."""
         known = {field.name for field in fields(cls)}
+        values = {name: value for name, value in values.items() if name in known or name != FOLLOWS_FROM_METHOD}
         for name in values:
             if name not in known:
                 raise SettingsError(f"unknown setting {name!r}; known are {', '.join(sorted(known))}")

@@ -223,7 +223,8 @@ class LawAudit:
         if not is_drafted or not beams or self.models.draft is None:
             return
         pairs = min(settings.top_k or math.inf, beams * (self.models.draft.vocabulary_size // 2))
-        if kinds["drafted"] + kinds["cover"] + ENDS * beams < pairs and (self.keeps_all or not self.is_likely):
+        used = kinds["drafted"] if settings.replacement else asked[0]  # draws of probability 0 use up pairs too
+        if used + kinds["cover"] + ENDS * beams < pairs and (self.keeps_all or not self.is_likely):
             checks.same(f"cover nodes of layer {number}", kinds["cover"], asked[1])
         trials = [trial.node for trial in self.iteration.trials if trial.layer == number]
         if trials and not self.is_likely and settings.lossless:

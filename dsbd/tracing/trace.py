@@ -169,7 +169,7 @@ def _with_max_width(data: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(given, dict) or given.get("max_width") is not None:
         return data
     try:
-        settings = DecodingSettings.from_dict({name: value for name, value in given.items() if name != "lossless"})
+        settings = DecodingSettings.from_dict(given)
     except (SettingsError, TypeError):  # what is wrong with them is the validation's to say
         return data
     return data | {"settings": given | {"max_width": settings.widest}}

@@ -101,7 +101,7 @@ def test_auto_is_measured_once_and_replays_exactly(changes):
     assert isinstance(result.settings, ResolvedSettings)
     assert not result.settings.is_auto
     assert dsbd.verify_trace(result.trace).failure is None
-    again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings(**asdict(result.settings)))
+    again = dsbd.decode(pair, "Once upon", dsbd.DecodingSettings.from_dict(asdict(result.settings)))
     assert again.beams == result.beams
     assert again.settings == result.settings
     other = dsbd.decode(pair, "Once upon", replace(asked, seed=5, max_new_tokens=9))

@@ -1,0 +1,119 @@
+"""The path of an accelerator, on a stand-in: tensors of the device ``meta``, which has shapes and no numbers.
+
+A run on the CPU is recorded: every array that an iteration brings to the host. The same run with both models on
+``meta`` is handed these arrays. There, reading a number raises an error, and so does a tensor of the CPU among those of
+the device. So a run that ends with the same ids reads from its device nowhere else.
+"""
+
+from copy import deepcopy
+from dataclasses import replace
+
+import pytest
+import torch
+
+import dsbd
+from dsbd import draft as drafting
+from dsbd import score as scoring
+from dsbd.models.pair import Pair
+from tests.toy_pair import toy_pair
+
+MODES = {
+    "defaults": {},
+    "without replacement": {"replacement": False},
+    "cover nodes": {"cover_width": 4},
+    "likely": {"forest": "likely", "draft_width": 8},
+    "temperature 0": {"temperature": 0.0},
+    "temperature 0, without replacement": {"temperature": 0.0, "replacement": False},
+    "top-p": {"top_p": 0.9},
+    "top-k 0": {"top_k": 0},
+    "fixed width": {"min_width": 3, "max_width": 3},
+    "beam_sampling": {"method": "beam_sampling"},
+    "speculative": {"method": "speculative"},
+    "block": {"method": "speculative", "verification": "block"},
+    "specinfer": {"method": "specinfer"},
+    "mjsd": {"method": "mjsd"},
+}
+
+
+class Generator:
+    """Stands for a generator of the device ``meta``, which torch does not make."""
+
+    device = torch.device("meta")
+
+    def __init__(self, device):
+        assert torch.device(device) == self.device
+
+    def manual_seed(self, seed):
+        return self
+
+
+def without_generator(function):
+    def call(*given, generator=None, **named):
+        return function(*given, **named, **({} if isinstance(generator, Generator) else {"generator": generator}))
+
+    return call
+
+
+def let_meta_draw(monkeypatch) -> None:
+    """Let ``meta`` draw; what is drawn has no value there."""
+    monkeypatch.setattr(torch, "Generator", Generator)
+    monkeypatch.setattr(torch, "rand", without_generator(torch.rand))
+    monkeypatch.setattr(torch.Tensor, "exponential_", without_generator(torch.Tensor.exponential_))
+
+
+def on_meta(pair: Pair) -> Pair:
+    models = (replace(one, model=deepcopy(one.model).to("meta"), engine="eager") for one in (pair.target, pair.draft))
+    return Pair(*models, pair.tokenizer, pair.eos)
+
+
+def recorded_copies(settings, monkeypatch) -> tuple[list[torch.Tensor], dsbd.DecodingResult]:
+    """Decode on the CPU as an accelerator does; return what was copied, one tensor an iteration."""
+    copies = []
+
+    def copied(tensor):
+        copies.append(tensor)
+        return tensor
+
+    with monkeypatch.context() as patched:
+        patched.setattr(scoring, "is_at_hand", lambda logits: False)
+        patched.setattr(torch.Tensor, "cpu", copied)
+        return copies, dsbd.decode(toy_pair(), "One day", settings)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_iteration_copies_to_the_host_exactly_once(mode, monkeypatch):
+    """Catches a number read in the draft stage, a second copy, and tensors of two devices in one operation."""
+    settings = dsbd.DecodingSettings(max_new_tokens=12, seed=3, **MODES[mode])
+    copies, on_cpu = recorded_copies(settings, monkeypatch)
+    assert len(copies) == on_cpu.stats.iterations
+    left = list(copies)
+
+    def handed(tensor):
+        recorded = left.pop(0)
+        assert tensor.device.type == "meta"
+        assert tensor.shape == recorded.shape
+        return recorded
+
+    let_meta_draw(monkeypatch)
+    monkeypatch.setattr(torch.Tensor, "cpu", handed)
+    result = dsbd.decode(on_meta(toy_pair()), "One day", settings)
+    assert left == []
+    assert result.beams == on_cpu.beams
+
+
+@pytest.mark.parametrize("reading", ["item", "tolist", "mixed"])
+def test_the_stand_in_notices_what_a_device_would_suffer_from(reading, monkeypatch):
+    """Catches a stand-in that lets reads in the draft stage, or a second device, pass."""
+
+    def read_too(logits, *given):
+        if reading == "mixed":
+            logits = logits + torch.ones(logits.shape)
+        else:
+            getattr(logits[0, 0], reading)()
+        return drawn(logits, *given)
+
+    drawn = drafting.joint_draft_law
+    monkeypatch.setattr(drafting, "joint_draft_law", read_too)
+    let_meta_draw(monkeypatch)
+    with pytest.raises((RuntimeError, NotImplementedError)):
+        dsbd.decode(on_meta(toy_pair()), "One day", dsbd.DecodingSettings(max_new_tokens=6))

@@ -1,0 +1,74 @@
+"""The tensor operations of an iteration outside the models' forwards, counted: a clock would measure the machine."""
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import dsbd
+from dsbd.models.language_model import LanguageModel
+from tests.toy_pair import toy_pair
+
+SLACK = 1.15
+"""Versions of torch split some functions into a few operations more."""
+
+
+class Counting(TorchDispatchMode):
+    """Counts the operations that reach the dispatcher, except those of forwards."""
+
+    def __init__(self):
+        super().__init__()
+        self.count, self.in_forward = 0, False
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += not self.in_forward
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.fixture
+def operations(monkeypatch):
+    """Return a function from settings to the mean number of operations of an iteration."""
+    forward = LanguageModel.forward
+
+    def count(**values) -> float:
+        counting = Counting()
+
+        def uncounted(*given, **named):
+            counting.in_forward = True
+            try:
+                return forward(*given, **named)
+            finally:
+                counting.in_forward = False
+
+        monkeypatch.setattr(LanguageModel, "forward", uncounted)
+        settings = dsbd.DecodingSettings(**{"max_new_tokens": 24, "seed": 3} | values)
+        with torch.inference_mode(), counting:
+            result = dsbd.decode(toy_pair(), "One day", settings)
+        return counting.count / result.stats.iterations
+
+    return count
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [
+        ({"draft_depth": 2}, 264),
+        ({"draft_depth": 4}, 400),
+        ({"draft_depth": 4, "replacement": False}, 344),
+        ({"draft_depth": 4, "cover_width": 4}, 494),
+        ({"draft_depth": 4, "forest": "likely"}, 362),
+        ({"draft_depth": 4, "temperature": 0.0}, 363),
+        ({"draft_depth": 4, "top_k": 0}, 376),
+        ({"method": "specinfer"}, 295),
+        ({"method": "beam_sampling"}, 50),
+    ],
+    ids=str,
+)
+def test_an_iteration_takes_no_more_operations_than_it_did(operations, settings, most):
+    """Catches an operation that is added to every layer."""
+    assert operations(**settings) <= SLACK * most
+
+
+def test_more_nodes_take_no_more_operations(operations):
+    """Catches a loop over nodes where one operation on all of them would do."""
+    few, many = (operations(draft_width=width, min_width=2, max_width=2) for width in (4, 24))
+    assert many <= SLACK * few
