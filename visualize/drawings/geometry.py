@@ -12,7 +12,7 @@ ROW = 32
 LEFT = 24
 BAND = 118
 """Pixels above the forest, for titles and widths."""
-CURVE_POINTS = 11
+CURVE_POINTS = 19
 """Of an edge drawn as a polyline."""
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import plotly.io
 import pytest
 
 import visualize
@@ -83,3 +84,22 @@ def test_bad_arguments_say_what_is_allowed():
         visualize.show(TRACE, height=10)
     with pytest.raises(ValueError, match="plotly is 'none'"):
         visualize.show(TRACE, plotly="none")
+
+
+@pytest.mark.slow
+def test_figures_leave_a_picture_in_a_saved_notebook(browser, tmp_path, monkeypatch):
+    """Catches a figure that vanishes: nbconvert draws no Plotly data, and takes what stands beside it."""
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    figures = [
+        visualize.decode_figure(TRACE),
+        visualize.forest_figure(TRACE, 1),
+        visualize.forest_figure(nasty_trace(), "all"),
+    ]
+    bundles = [figure._repr_mimebundle_() for figure in figures]
+    pictures = [visualize.decode_svg(TRACE), visualize.forest_svg(TRACE, 1), visualize.forest_svg(nasty_trace(), 0)]
+    assert [bundle["image/svg+xml"] for bundle in bundles] == pictures
+    assert all("application/vnd.plotly.v1+json" in bundle for bundle in bundles)
+    with visit(browser, notebook_page(bundles, tmp_path)) as seen:
+        assert seen.page.locator("svg[role=img], img").count() == 3
+        assert hostile_marks(seen.page) == 0
+        seen.quiet()

@@ -50,7 +50,7 @@ def test_forest_info_holds_every_node_once_and_one_edge_trace_per_state():
     info = forest_info(TRACE, 1)
     scene = visualize.build_scene(TRACE).iterations[1]
     assert sum(len(group.x) for group in info.nodes) == len(scene.nodes)
-    assert len({group.state for group in info.edges}) == len(info.edges)
+    assert len({(group.state, group.shared) for group in info.edges}) == len(info.edges)
     edges = sum(group.x.count(None) for group in info.edges)
     assert edges == len(scene.nodes) - len(TRACE.iterations[1].input_beams)
     assert info == forest_info(TRACE, 1)
