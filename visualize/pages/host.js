@@ -57,7 +57,10 @@ globalThis.DsbdHost = (() => {
     const listeners = [];
     const iterations = scene.iterations?.length ?? 0;
     const onchange = (place) => listeners.forEach((hear) => hear(place));
-    const handle = globalThis.DsbdViewer.mount(element, scene, {hash: "address" in element.dataset, onchange});
+    const {dataset} = element;
+    const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
+    const options = {hash: "address" in dataset, exact: "exact" in dataset, bare, onchange};
+    const handle = globalThis.DsbdViewer.mount(element, scene, options);
     const where = () => (iterations ? handle.where() : {it: 0, step: 0});
     const stay = () => handle.goto(where());
     const steps = (it) => scene.iterations[it].steps.rows.length;

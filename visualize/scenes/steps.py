@@ -119,13 +119,11 @@ class StepList:
         chances = chances_of(layer, self.settings, draws)
         reason, short_reason = self.words.width(layer, self.settings, chances)
         caption = " · ".join(part for part in (self.words("width.given", width=layer.width), short_reason) if part)
-        bonus = layer.kind == "bonus"
-        title = self.words("layer.bonus" if bonus else "layer.title", layer=layer.layer)
         self.layers.append(
             LayerScene(
                 layer=layer.layer,
                 kind=layer.kind,
-                title=title,
+                title=self.words.layer_title(layer),
                 width=layer.width,
                 width_reason=layer.width_reason,
                 reason=reason,
@@ -186,14 +184,14 @@ class StepList:
             gauge = Gauge(0.0, trial.acceptance, trial.uniform)
         self._look(trial.node, trial.verdict, landed=False)
         title = self.words("trial.title", order=trial.order + 1, count=count)
-        fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.residual(trial, node) or "", gauge)
+        fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.arithmetic(trial, node), gauge)
         self._tell("trial", at, trial.layer, node, fact)
 
     def _draw(self, at: int, draw: Draw, order: int, count: int) -> None:
         self._look(draw.node, draw.kind, landed=draw.landed)
         gauge = Gauge(draw.cdf_low, draw.cdf_high, draw.uniform)
         title = self.words("draw.title", order=order, count=count)
-        fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), "", gauge)
+        fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), self.words.interval(draw), gauge)
         self._tell("draw", at, draw.layer, self.nodes[draw.node], fact)
 
     def _look(self, node: int, state: str, landed: bool) -> None:
@@ -210,7 +208,7 @@ class StepList:
 
     def _commit(self) -> None:
         layers, beams = len(self.iteration.layers), len(self.iteration.output_beams)
-        layers_said = self.words.counted("layers", layers)
+        layers_said = self.words.counted("tokens", layers)
         key = "step.commit" if beams else "step.commit_end"
         self._add("commit", 0, self._sentence(key, layers=layers_said, beams=self.words.counted("beams", beams)))
 

@@ -12,6 +12,7 @@ import {markOf} from "./base/marks.js";
 import {Place} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
+import {Story} from "./page/story.js";
 import {watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
@@ -24,10 +25,12 @@ export class Viewer {
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
+    this.story = new Story(this);
     this.drawn = null; // the iteration that the parts show
     this.opened = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
+    this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
     this.place =
@@ -52,7 +55,7 @@ export class Viewer {
   }
 
   get sentence() {
-    return this.words.step(this.now, this.step, this.scene.settings);
+    return this.story.sentence ?? this.words.step(this.now, this.step, this.scene.settings);
   }
 
   /* The end of the prompt is the one node without a token of its own. */
@@ -77,6 +80,7 @@ export class Viewer {
     this.scene = scene;
     this.news = true;
     if (!scene) {
+      this.story.stop();
       this.parts = this.drawn = null;
       this.controls?.stop();
       this.root.replaceChildren();
@@ -122,6 +126,7 @@ export class Viewer {
   }
 
   changed() {
+    if (this.story.sentence !== null) return; // no step of the reader
     const place = this.where();
     this.place?.write({
       ...place,
@@ -151,6 +156,7 @@ export class Viewer {
   }
 
   destroy() {
+    this.story.stop();
     this.controls?.stop();
     clearTimeout(this.badge?.later);
     this.cleanup.forEach((undo) => undo());
@@ -185,6 +191,7 @@ export class Viewer {
   /* ---- the page --------------------------------------------------------------------------- */
 
   build(language) {
+    this.story.stop();
     this.controls?.stop();
     clearTimeout(this.badge?.later);
     this.drawn = null;
@@ -215,6 +222,7 @@ export class Viewer {
       p.legend.build();
     }
     this.strip.update();
+    p.whole.classList.toggle("dsbd-with-strip", !this.strip.element.hidden);
     this.controls.update(sentence);
     p.sentence.textContent = sentence;
     this.showFormula();
@@ -231,7 +239,9 @@ export class Viewer {
     const step = now.steps[this.step];
     const fact = now.facts[step.focus]?.find((entry) => entry.step === this.step);
     const detail = fact ? words.detail(now, fact, now.nodes[step.focus]) : "";
-    this.parts.formula.replaceChildren(...(detail ? [formulaFold(this, make("p", {text: detail}))] : []));
+    this.parts.formula.replaceChildren(
+      ...(detail && this.story.sentence === null ? [formulaFold(this, make("p", {text: detail}))] : []),
+    );
   }
 
   /* The node to look at: that of the step, else the likeliest beam the layer yielded, else the first input beam. */
@@ -263,7 +273,7 @@ export class Viewer {
     return this.say("ui.alt", {
       index: this.now.number,
       nodes: this.words.counted("nodes", total),
-      layers: this.words.counted("layers", this.now.lastColumn),
+      layers: this.words.counted("tokens", this.now.lastColumn),
       states,
     });
   }

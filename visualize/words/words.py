@@ -41,11 +41,11 @@ class Words:
         return self.table[key].format(**values)
 
     def counted(self, noun: str, count: int) -> str:
-        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``layers``, ``beams``, ``tokens`` or ``passes``."""
+        """Say a number of ``drafts``, ``nodes``, ``cover`` nodes, ``beams``, ``tokens`` or ``passes``."""
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:
-        """Say the verdict of one trial with its arithmetic. ``together``: of a block, how many drafts are accepted."""
+        """Say the verdict of one trial, plainly. ``together``: of a block, how many drafts are accepted."""
         if trial.joint is not None:
             return self._joint(trial, trial.joint)
         if together is not None and trial.verdict in ("accepted", "rejected"):
@@ -70,8 +70,25 @@ class Words:
         ratio, threshold = tell_apart(trial.acceptance, sums.threshold)
         return self(f"trial.joint_{trial.verdict}", ratio=ratio, threshold=threshold)
 
-    def residual(self, trial: Trial, node: Node) -> str | None:
-        """Say where P' comes from, or which sums a joint test compared; None for a trial without either.
+    def arithmetic(self, trial: Trial, node: Node) -> str:
+        """Write the comparison that decided a trial, and where its numbers come from; empty if it had none."""
+        known = (self._comparison(trial), self._residual(trial, node))
+        return "; ".join(text for text in known if text)
+
+    def _comparison(self, trial: Trial) -> str:
+        if trial.joint is not None:
+            if trial.joint.target is None or trial.acceptance is None:
+                return ""
+            ratio, threshold = tell_apart(trial.acceptance, trial.joint.threshold)
+            key = "formula.joint_accepted" if trial.verdict == "accepted" else "formula.joint_missed"
+            return self(key, ratio=ratio, threshold=threshold)
+        if trial.acceptance is None or trial.uniform is None or not 0 < trial.acceptance < 1:
+            return ""
+        u, chance = tell_apart(trial.uniform, trial.acceptance)
+        return self("formula.below" if trial.uniform < trial.acceptance else "formula.above", u=u, chance=chance)
+
+    def _residual(self, trial: Trial, node: Node) -> str:
+        """Say where P' comes from, or which sums a joint test compared.
 
         The formula is given only if it yields the recorded number: without replacement, P and Q of the trial
         are not those of the node.
@@ -80,7 +97,7 @@ class Words:
             target = "−∞" if trial.joint.target is None else number(trial.joint.target)
             return self("trial.joint_sums", target=target, draft=number(trial.joint.draft))
         if trial.residual_prob is None:
-            return None
+            return ""
         shown = {"residual": number(trial.residual_prob), "draft": number(trial.draft_prob)}
         if trial.c and trial.S and node.target_prob is not None:
             formula = max(node.target_prob - trial.c * trial.draft_prob, 0.0) / trial.S
@@ -89,24 +106,31 @@ class Words:
         return self("trial.ratio", **shown)
 
     def beginning(self, one: Beginning) -> str:
-        """Say whether a beginning of a block is accepted, with its arithmetic."""
+        """Say whether a beginning of a block is accepted."""
         uniform = one.uniform or 0.0
         verdict = "accepted" if uniform < one.acceptance else "rejected"
         u, chance = tell_apart(uniform, one.acceptance)
-        if one.rest is None:
-            return self(f"block.{verdict}_whole", u=u, chance=chance)
-        return self(f"block.{verdict}", u=u, chance=chance, p=number(one.probability), s=number(one.rest))
+        return self(f"block.{verdict}" + ("_whole" if one.rest is None else ""), u=u, chance=chance)
 
     def prefix(self, one: Beginning, before: float, node: Node) -> str:
-        """Say where the p of a beginning comes from; ``before`` is the p of the beginning one draft shorter."""
+        """Write the chance of a beginning and its p; ``before`` is the p of the beginning one draft shorter."""
         known = {"target": number(one.target_prob), "draft": number(node.draft_prob or 0.0)}
-        return self("block.prefix", before=number(before), p=number(one.probability), **known)
+        own = self("block.prefix", before=number(before), p=number(one.probability), **known)
+        if one.rest is None:
+            return own
+        _, chance = tell_apart(one.uniform or 0.0, one.acceptance)
+        return f"{self('formula.block', chance=chance, p=number(one.probability), s=number(one.rest))}; {own}"
 
     def draw(self, draw: Draw) -> str:
         """Say how one beam was drawn from the target's law."""
-        u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
-        sentence = self(f"draw.{draw.kind}", c=number(draw.c), u=u, low=low, high=high)
+        sentence = self(f"draw.{draw.kind}")
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
+
+    def interval(self, draw: Draw) -> str:
+        """Write where the random number of a draw fell, and in what."""
+        u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
+        key = "formula.residual_draw" if draw.kind == "recovered" else "formula.draw"
+        return self(key, c=number(draw.c), u=u, low=low, high=high)
 
     def width(self, layer: Layer, settings: ResolvedSettings | None, chances: Sequence[float]) -> tuple[str, str]:
         """Say why the layer has its width: a sentence, and a short form for the drawing.
@@ -133,11 +157,17 @@ class Words:
             sentence = self("width.rule", reason=sentence)
         return sentence, self(f"width.short_{reason}", **values, **shown)
 
+    def layer_title(self, layer: Layer) -> str:
+        """Name the layer; what comes after guesses that all passed is free."""
+        return self("layer.bonus" if layer.kind == "bonus" and layer.layer > 1 else "layer.title", layer=layer.layer)
+
     def outcome(self, layer: Layer) -> str:
         """Say what the layer's verdicts led to."""
         kind = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
         if layer.width_reason == "joint" and layer.outcome in ("passed", "short"):
             kind = "_joint"
+        if layer.outcome == "bonus" and layer.layer == 1:
+            kind = "_first"
         return self(f"outcome.{layer.outcome}{kind}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
 

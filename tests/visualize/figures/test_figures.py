@@ -16,7 +16,7 @@ from visualize.look.states import YIELDED, styles
 from visualize.look.theme import palette
 
 TRACE = toy_trace()
-OWN_MARKUP = re.compile(r"<b>((Layer|Bonus layer) \d+|−?[\d.]+)</b>|<br>|</?extra>")
+OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+|−?[\d.]+)</b>|<br>|</?extra>")
 EMPTY = Trace(**{**vars(TRACE), "iterations": [], "result": None})
 DATA = {
     "methods": [
@@ -57,7 +57,7 @@ def test_forest_info_holds_every_node_once_and_one_edge_trace_per_state():
     assert info.layers == scene.layers
     recovered = next(group for group in forest_info(TRACE, 4).nodes if group.state == "recovered")
     assert recovered.name == "recovered"
-    assert re.search(r"u = [\d.]+ falls in \[[\d.]+, [\d.]+\) of max\(", recovered.hovers[0])
+    assert re.search(r"u = [\d.]+ ∈ \[[\d.]+, [\d.]+\) · max\(", recovered.hovers[0])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

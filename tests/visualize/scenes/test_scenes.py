@@ -18,7 +18,8 @@ from visualize.scenes.records import Change, Fact, Gauge
 
 TRACE = toy_trace()
 SCENE = build_scene(TRACE)
-REJECTED = "rejected, because the random number 0.69 is not below its chance 0.18 (u ≥ P′/Q)"
+REJECTED = "rejected. Its chance was 0.18; the random number, 0.69, is not below it"
+DETAIL = "u = 0.69 ≥ 0.18 = P′/Q; P′ = 0.0029, Q = 0.016"
 
 
 def test_adding_iterations_one_by_one_gives_the_same_scene():
@@ -48,12 +49,12 @@ def test_one_trial_step_whole():
     scene = SCENE.iterations[0]
     step = scene.steps[5]
     node = scene.nodes[step.focus]
-    assert step.sentence == f"Layer 1, draft 1 of 5, “␣said”: {REJECTED}."
+    assert step.sentence == f"Token 1, guess 1 of 5, “␣said”: {REJECTED}."
     assert step.changes == (Change(step.focus, "rejected", 0, False),)
     trial = TRACE.iterations[0].trials[0]
     gauge = Gauge(0.0, trial.acceptance, trial.uniform)
     sentence = REJECTED
-    assert node.facts[0] == Fact(5, "rejected", "draft 1 of 5", sentence, "P′ = 0.0029, Q = 0.016", gauge)
+    assert node.facts[0] == Fact(5, "rejected", "guess 1 of 5", sentence, DETAIL, gauge)
 
 
 def test_the_last_look_of_a_node_is_its_state():

@@ -83,7 +83,7 @@ def test_the_tree_of_words_says_what_the_drawing_shows(opened):
     show_view(page, "tree")
     items = page.locator("[role=treeitem] > span").all_inner_texts()
     assert len(items) == len(scene.nodes)
-    assert any(item.startswith("␣little, kept guess, ×3, P target 0.55") for item in items)
+    assert any(item.startswith("␣little, kept guess, ×3, large model 0.55") for item in items)
     page.focus("[role=treeitem][tabindex='0']")
     page.keyboard.press("ArrowDown")
     focused = page.evaluate("() => document.activeElement.firstChild.textContent")

@@ -77,7 +77,7 @@ def test_the_table_has_a_row_for_every_node_that_is_there(page):
 def test_what_if_marks_what_would_differ(page):
     iteration = TRACE.iterations[1]
     show_view(page, "whatif")
-    assert "None of this happened" in page.inner_text(".dsbd-counterfactual")
+    assert "This did not happen" in page.inner_text(".dsbd-counterfactual")
     assert page.locator(".dsbd-differs").count() == 0
     place = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)
     row = page.locator(".dsbd-panel-whatif tbody tr").nth(place)
@@ -120,7 +120,7 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     root = ElementTree.fromstring(files["SVG"])
     texts = "".join(root.itertext())
     assert all(node.label in texts for node in SCENE.iterations[1].nodes)
-    assert "Layer 1" in texts
+    assert "Token 1" in texts
     assert not re.search(r"var\(--", files["SVG"].decode())
     assert files["PNG"].startswith(b"\x89PNG")
     assert files["CSV"].decode("utf-8-sig") == visualize.nodes_csv(SCENE, 1)

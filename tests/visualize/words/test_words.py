@@ -8,7 +8,7 @@ import pytest
 
 from dsbd.methods import resolve
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.records import Draw, Layer, Trial
+from dsbd.tracing.records import Draw, Layer, Node, Trial
 from visualize.scenes.chances import chances_of
 from visualize.words.words import Words, number, tell_apart
 
@@ -23,32 +23,32 @@ def trial(verdict="accepted", **changes):
 @pytest.mark.parametrize(
     ("made", "sentence"),
     [
-        (trial(), "accepted, because the random number 0.42 is below its chance 0.61 (u < P′/Q)"),
+        (trial(), "accepted. Its chance was 0.61; the random number, 0.42, is below it"),
         (
             trial("rejected", uniform=0.7),
-            "rejected, because the random number 0.70 is not below its chance 0.61 (u ≥ P′/Q)",
+            "rejected. Its chance was 0.61; the random number, 0.70, is not below it",
         ),
         (
             trial("rejected", uniform=0.61003),
-            "rejected, because the random number 0.61003 is not below its chance 0.61000 (u ≥ P′/Q)",
+            "rejected. Its chance was 0.61000; the random number, 0.61003, is not below it",
         ),
         (
             trial(acceptance=1.0, residual_prob=0.6),
-            "accepted whatever the random number, because the target leaves it at least the probability that the draft "
-            "model gave it (P′ = 0.60 ≥ Q = 0.50)",
+            "accepted for sure: the large model still finds it at least as probable as the small model did (0.60 against "
+            "0.50)",
         ),
         (
             trial("rejected", acceptance=0.0, residual_prob=0.0),
-            "rejected: the target has no probability left for it (P′ = 0)",
+            "rejected: the large model has no probability left for it",
         ),
         (trial(uniform=None), "accepted without a random number"),
         (
             trial("orphaned", acceptance=None, uniform=None, residual_prob=None),
-            "orphaned: the token before it was not kept, so it is rejected without a trial",
+            "rejected: the token before it was not kept",
         ),
         (
             trial("unneeded", acceptance=None, uniform=None, residual_prob=None),
-            "unneeded: the layer already has its full width of 3",
+            "not needed: all 3 places are taken already",
         ),
     ],
 )
@@ -58,16 +58,21 @@ def test_trials(made, sentence):
 
 def test_draws():
     draw = Draw(1, 0, "recovered", 1, False, 0.2, 0.1, 0.35, 0.7, 0.73, 0.7, 0.81)
-    said = (
-        "recovered: the drafts are used up, and the target picks this beam from what they left of its probabilities; "
-        "u = 0.73 falls in [0.70, 0.81) of max(P − 0.35·Q, 0)"
-    )
-    assert WORDS.draw(draw) == said
+    assert WORDS.draw(draw) == "picked by the large model, from the probability that the guesses left over"
+    assert WORDS.interval(draw) == "u = 0.73 ∈ [0.70, 0.81) · max(P − 0.35·Q, 0)"
     landed = Draw(1, 0, "fresh", 1, True, 0.2, 0.1, 0.0, 1.0, 0.5, 0.25, 1.0)
-    assert WORDS.draw(landed) == (
-        "fresh: the target picks this beam itself, from its own probabilities; u = 0.50 falls in [0.25, 1) of P; "
-        "landed, because it is a node of the forest"
-    )
+    assert WORDS.draw(landed) == "picked by the large model, from its own probabilities; it was guessed too"
+    assert WORDS.interval(landed) == "u = 0.50 ∈ [0.25, 1) · P"
+
+
+def test_the_arithmetic_of_a_trial_is_told_apart_from_its_sentence():
+    """Catches a formula that says another verdict than the sentence, or numbers that look equal and are not."""
+    node = Node(1, 0, 1, 5, "x", "drafted", False, None, None, target_prob=0.305, draft_prob=0.5)
+    assert WORDS.arithmetic(trial(), node) == "u = 0.42 < 0.61 = P′/Q; P′ = 0.30, Q = 0.50"
+    missed = trial("rejected", uniform=0.61003)
+    assert WORDS.arithmetic(missed, node).startswith("u = 0.61003 ≥ 0.61000 = P′/Q; ")
+    assert WORDS.arithmetic(trial(acceptance=1.0, residual_prob=0.6), node) == "P′ = 0.60, Q = 0.50"
+    assert WORDS.arithmetic(trial("orphaned", acceptance=None, uniform=None, residual_prob=None), node) == ""
 
 
 def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft", planned=None, width_uniform=None):
@@ -82,45 +87,43 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft", plann
         (
             layer(3),
             {},
-            "width 3 is likely enough to be reached, width 4 is not "
-            "(P(accepted ≥ 3) = 0.74 ≥ 0.70 > 0.52 = P(accepted ≥ 4))",
+            "keep 3 here: at least 3 guesses pass with probability 0.74 (0.70 is asked for), 4 only with 0.52",
         ),
         (
             layer(4),
             {"width_threshold": 0.5},
-            "width 4 is likely enough to be reached, and there are no more drafts (P(accepted ≥ 4) = 0.52 ≥ 0.50)",
+            "keep 4 here: at least 4 guesses pass with probability 0.52 (0.50 is asked for), and there are no more "
+            "guesses",
         ),
         (
             layer(4),
             {"min_width": 4},
-            "width 4 is the smallest allowed (min_width), although it is not likely enough to be reached "
-            "(P(accepted ≥ 4) = 0.52 < 0.70)",
+            "keep 4 here, the least allowed (min_width): at least 4 guesses pass only with probability 0.52 (0.70 is "
+            "asked for)",
         ),
         (
             layer(2),
             {"max_width": 2},
-            "width 2 is the largest allowed (max_width); width 3 would be likely enough too "
-            "(P(accepted ≥ 3) = 0.74 ≥ 0.70)",
+            "keep 2 here, the most allowed (max_width): even 3 guesses would pass with probability 0.74 (0.70 is asked "
+            "for)",
         ),
-        (layer(2), {}, "width 2: the target gives no other pair of beam and token a probability above 0"),
-        (layer(6, kind="bonus"), {}, "width 6: the bonus layer is as wide as allowed (max_width)"),
+        (layer(2), {}, "keep 2 here: the large model finds nothing else possible"),
+        (layer(6, kind="bonus"), {}, "keep 6 here, as many as allowed (max_width)"),
         (
             layer(2, kind="bonus", width_uniform=0.4),
             {"method": "random_width", "width_weights": (1, 2, 1)},
-            "width 2 was drawn by chance, before any beam of the layer; u = 0.40 falls in [0.25, 0.75) of the allowed "
-            "widths",
+            "keep 2 here, by chance: the random number 0.40 falls between 0.25 and 0.75",
         ),
         (
             layer(2, kind="bonus", width_uniform=0.8),
             {"method": "random_width", "width_weights": (1, 2, 1), "replacement": False},
-            "width 2: the bonus layer has every pair of beam and token with a probability above 0",
+            "keep 2 here, all that the large model finds possible",
         ),
         (
             layer(2, kind="bonus", planned=4),
             {"method": "width_rule_sampling", "max_width": 2},
-            "width 2 is the largest allowed (max_width); width 3 would be likely enough too "
-            "(P(accepted ≥ 3) = 0.74 ≥ 0.70); the rule only imagines the drafts: none was made, and the target draws "
-            "the whole layer",
+            "keep 2 here, the most allowed (max_width): even 3 guesses would pass with probability 0.74 (0.70 is asked "
+            "for); these guesses are only imagined, and the large model picks all itself",
         ),
     ],
 )
@@ -168,7 +171,8 @@ def test_the_viewer_names_only_strings_that_exist():
     table = json.loads((folder / "words" / "en.json").read_text(encoding="utf-8"))
     text = "".join(entry.read_text(encoding="utf-8") for entry in sorted((folder / "viewer").rglob("*.js")))
     groups = (
-        "ui|bar|head|mark|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif|evidence|diff"
+        "ui|bar|head|mark|formula|story|node|text|mask|slots|residual|layer|trial|draw|step|figure|tab|table|whatif"
+        "|evidence|diff"
     )
     named = set(re.findall(rf'"((?:{groups})\.[a-z_]+)"', text))
     assert len(named) > 60

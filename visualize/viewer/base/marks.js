@@ -33,6 +33,7 @@ const PLAIN = {
 
 /* The mark of a state: the state whose look it has, that look, and its name. */
 export function markOf(state, exact, say) {
-  const [shown, key] = exact || !PLAIN[state] ? [state, `state.${state}`] : [PLAIN[state][0], `mark.${PLAIN[state][1]}`];
+  const [shown, key] =
+    exact || !PLAIN[state] ? [state, `state.${state}`] : [PLAIN[state][0], `mark.${PLAIN[state][1]}`];
   return {state: shown, style: STYLES[shown], name: say(key)};
 }

@@ -50,16 +50,17 @@ export class Words {
     return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
   }
 
-  /* A number of drafts, nodes, cover nodes, layers, beams, tokens or passes, with the noun in its right form. */
+  /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */
   counted(noun, count) {
     return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }
 
+  /* The name of a layer; what comes after guesses that all passed is free. */
   layerTitle(layer) {
-    return this.say(layer.kind === "bonus" ? "layer.bonus" : "layer.title", {layer: layer.layer});
+    return this.say(layer.kind === "bonus" && layer.layer > 1 ? "layer.bonus" : "layer.title", {layer: layer.layer});
   }
 
-  /* The verdict of one trial with its arithmetic; together: of a block, how many drafts are accepted. */
+  /* The verdict of one trial, plainly; together: of a block, how many drafts are accepted. */
   trial(trial, width, together = null) {
     if (trial.joint) return this.joint(trial);
     if (together !== null && ["accepted", "rejected"].includes(trial.verdict)) {
@@ -83,6 +84,18 @@ export class Words {
     return this.say(`trial.joint_${verdict}`, {ratio, threshold});
   }
 
+  /* The comparison that decided a trial. */
+  comparison({verdict, joint, acceptance, uniform}) {
+    if (joint) {
+      if (joint.target === null || acceptance === null) return "";
+      const [ratio, threshold] = tellApart(acceptance, joint.threshold);
+      return this.say(verdict === "accepted" ? "formula.joint_accepted" : "formula.joint_missed", {ratio, threshold});
+    }
+    if (acceptance === null || uniform === null || acceptance <= 0 || acceptance >= 1) return "";
+    const [u, chance] = tellApart(uniform, acceptance);
+    return this.say(uniform < acceptance ? "formula.below" : "formula.above", {u, chance});
+  }
+
   /* Where P' comes from, spelled out only where the formula gives the recorded number; or the sums of a joint test. */
   residual(trial, node) {
     if (trial.joint) {
@@ -101,31 +114,45 @@ export class Words {
     return this.say("trial.ratio", shown);
   }
 
-  /* Whether a beginning of a block is accepted, with its arithmetic. */
-  beginning({probability, rest, acceptance, uniform}) {
+  /* Whether a beginning of a block is accepted. */
+  beginning({rest, acceptance, uniform}) {
     const verdict = uniform < acceptance ? "accepted" : "rejected";
     const [u, chance] = tellApart(uniform, acceptance);
-    if (rest === null) return this.say(`block.${verdict}_whole`, {u, chance});
-    return this.say(`block.${verdict}`, {u, chance, p: number(probability), s: number(rest)});
+    return this.say(`block.${verdict}${rest === null ? "_whole" : ""}`, {u, chance});
   }
 
-  /* The arithmetic behind what a trial or a beginning decided. */
-  detail(iteration, {trial, block, place}, node) {
-    if (trial) return this.residual(trial, node);
-    if (!block) return "";
-    return this.say("block.prefix", {
+  /* The chance of a beginning and its p. */
+  prefix(iteration, {rest, acceptance, uniform, probability, target_prob}, place, node) {
+    const p = number(probability);
+    const own = this.say("block.prefix", {
       before: number(place ? iteration.beginnings[place - 1].probability : 1),
-      target: number(block.target_prob),
+      target: number(target_prob),
       draft: number(node.draft_prob ?? 0),
-      p: number(block.probability),
+      p,
     });
+    if (rest === null) return own;
+    const [, chance] = tellApart(uniform, acceptance);
+    return `${this.say("formula.block", {chance, p, s: number(rest)})}; ${own}`;
+  }
+
+  /* The arithmetic behind what a trial, a beginning or a draw decided. */
+  detail(iteration, {trial, block, draw, place}, node) {
+    if (block) return this.prefix(iteration, block, place, node);
+    if (draw) return this.interval(draw);
+    return [this.comparison(trial), this.residual(trial, node)].filter(Boolean).join("; ");
   }
 
   /* How one beam was drawn from the target's law. */
   drawn(draw) {
-    const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
-    const sentence = this.say(`draw.${draw.kind}`, {c: number(draw.c), u, low, high});
+    const sentence = this.say(`draw.${draw.kind}`);
     return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
+  }
+
+  /* Where the random number of a draw fell, and in what. */
+  interval(draw) {
+    const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
+    const key = draw.kind === "recovered" ? "formula.residual_draw" : "formula.draw";
+    return this.say(key, {c: number(draw.c), u, low, high});
   }
 
   /* Why the layer has its width. */
@@ -156,7 +183,8 @@ export class Words {
   outcome(layer) {
     const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
     const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
-    return this.say(`outcome.${layer.outcome}${isJoint ? "_joint" : likely}`, {
+    const isFirst = layer.outcome === "bonus" && layer.layer === 1;
+    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : likely}`, {
       layer: layer.layer,
       width: layer.width,
       accepted: layer.accepted,
@@ -215,7 +243,7 @@ export class Words {
 
   commit(iteration) {
     const beams = iteration.beams_after.filter((beam) => !beam.finished).length;
-    const values = {layers: this.counted("layers", iteration.layers.length), beams: this.counted("beams", beams)};
+    const values = {layers: this.counted("tokens", iteration.layers.length), beams: this.counted("beams", beams)};
     return capital(this.say(beams ? "step.commit" : "step.commit_end", values));
   }
 }

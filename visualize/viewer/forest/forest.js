@@ -74,13 +74,7 @@ export class Forest {
     const shape = draw("path");
     const landed = draw("circle", {class: "dsbd-landed", r: 10, hidden: ""});
     const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
-    const hit = draw("rect", {
-      class: "dsbd-hit",
-      x: -13,
-      y: -12,
-      width: 26 + 8 * node.label_columns,
-      height: 24,
-    });
+    const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: 26 + 8 * node.label_columns, height: 24});
     const group = draw(
       "g",
       {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},

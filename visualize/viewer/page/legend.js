@@ -1,4 +1,4 @@
-/* The marks that occur in the forest shown, directly below it, and the switch between three marks and the exact ones. */
+/* The marks that occur in the forest shown, directly below it, and the switch between three marks and exact ones. */
 
 import {make, symbol} from "../base/dom.js";
 import {ORDER} from "../base/marks.js";

@@ -25,12 +25,7 @@ export function drawCard(viewer, card) {
 
 /* What stands behind a sentence, folded until the reader opens it; then it stays open from step to step. */
 export function formulaFold(viewer, ...inside) {
-  const fold = make(
-    "details",
-    {class: "dsbd-formula"},
-    make("summary", {text: viewer.say("ui.formula")}),
-    ...inside,
-  );
+  const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
   fold.open = viewer.formulas;
   fold.addEventListener("toggle", () => {
     viewer.formulas = fold.open;

@@ -1,0 +1,94 @@
+/* The opening story of a decode, eight seconds on its first iteration: the prompt, the guesses, one sweep of light over
+ * all of them, what is kept and what is crossed out, and the tokens that one pass won. It is told once, and ends at
+ * the second iteration. Any input of the reader ends it where it stands. */
+
+import {calm, make} from "../base/dom.js";
+
+const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
+const GUESS_MS = 2400;
+const CHOOSE_MS = 2200;
+const OPENING_MS = 900;
+const CHECK_MS = 1400;
+const KEEP_MS = 1700;
+
+export class Story {
+  constructor(viewer) {
+    this.viewer = viewer;
+    this.told = false;
+    this.sentence = null; // what is said instead of the step's own sentence
+  }
+
+  /* False where it is not told: it was told before, or the reader wants no movement. */
+  start() {
+    const {viewer} = this;
+    const first = viewer.scene?.iterations[0];
+    if (this.told || calm() || !first) return false;
+    this.told = true;
+    viewer.controls.stop();
+    viewer.goto({it: 0, step: 0});
+    const {steps} = viewer.now;
+    const scored = viewer.now.scoredStep;
+    const last = steps.length - 1;
+    const beats = [{wait: OPENING_MS, step: 0, say: "story.prompt", mood: "prompt"}];
+    const spread = (from, to, whole, say) => {
+      for (let step = from; step < to; step++) beats.push({wait: whole / (to - from), step, say});
+    };
+    spread(0, scored, GUESS_MS, "story.guess");
+    beats.push({wait: CHECK_MS, step: scored, say: "story.check", mood: "check"});
+    spread(scored + 1, last, CHOOSE_MS, "story.choose");
+    beats.push({wait: KEEP_MS, step: last, say: "story.keep", mood: "keep"});
+    this.end = (event) => this.stop(event);
+    for (const name of INPUTS) document.addEventListener(name, this.end, {capture: true, passive: true});
+    viewer.showPlaying(true);
+    this.tell(beats, 0);
+    return true;
+  }
+
+  tell(beats, at) {
+    const {viewer} = this;
+    if (at === beats.length) {
+      this.stop();
+      viewer.goto({it: Math.min(1, viewer.scene.iterations.length - 1), step: 0});
+      viewer.root.classList.add("dsbd-waiting");
+      return;
+    }
+    const {wait, step, say, mood} = beats[at];
+    const layers = viewer.words.counted("tokens", viewer.now.layers.length);
+    this.sentence = viewer.say(say, {layers});
+    viewer.root.dataset.story = mood ?? "on";
+    viewer.goto({it: 0, step});
+    if (mood === "keep") this.fly();
+    this.later = setTimeout(() => this.tell(beats, at + 1), wait);
+  }
+
+  /* The kept path rises to the line of iterations. */
+  fly() {
+    const {forest, parts, root} = this.viewer;
+    const from = forest.body.getBoundingClientRect();
+    const to = parts.whole.getBoundingClientRect();
+    const home = root.getBoundingClientRect();
+    const ghost = forest.body.cloneNode(true);
+    ghost.removeAttribute("role");
+    ghost.removeAttribute("aria-label");
+    const holder = make("div", {class: "dsbd-ghost", "aria-hidden": "true"}, ghost);
+    holder.style.insetInlineStart = `${from.left - home.left}px`;
+    holder.style.top = `${from.top - home.top}px`;
+    holder.style.setProperty("--dsbd-rise", `${to.top - from.top}px`);
+    root.append(holder);
+    this.ghost = holder;
+  }
+
+  stop() {
+    if (this.sentence === null) return;
+    clearTimeout(this.later);
+    for (const name of INPUTS) document.removeEventListener(name, this.end, {capture: true});
+    this.ghost?.remove();
+    const {viewer} = this;
+    this.sentence = null;
+    delete viewer.root.dataset.story;
+    if (!viewer.scene) return;
+    viewer.showPlaying(false);
+    viewer.render();
+    viewer.changed();
+  }
+}
