@@ -17,8 +17,8 @@ from visualize.pages.trace_page import html_page
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
-HEIGHT = 860
-"""Pixels; enough to see controls, forest and card at once."""
+HEIGHT = 720
+"""Pixels; enough to see the whole decode, controls, forest and card at once."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,13 @@ class Shown:
         return {"text/html": self._repr_html_(), "image/svg+xml": self._svg(), "text/plain": self._text()}
 
     def _repr_html_(self) -> str:
-        page = html_page(self.scene, plotly=self.plotly, place=f"it={self.iteration}")
+        page = html_page(self.scene, plotly=self.plotly, place=self._finished())
         return framed(page, self._svg(), height=self.height)
+
+    def _finished(self) -> str:
+        """Return the place of the finished forest: a saved notebook is read before it is played."""
+        steps = len(self.scene.iterations[self.iteration].steps) if self.scene.iterations else 1
+        return f"it={self.iteration}&step={steps - 1}"
 
     def _svg(self) -> str:
         return forest_svg(self.scene, self.iteration)
@@ -57,7 +62,7 @@ def show(
     Args:
         source: a trace, the path of a trace file, a recorded result, or one iteration.
         language: of the sentences and controls.
-        iteration: which one to open at, from 0.
+        iteration: which one to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
         plotly: ``inline`` keeps all in the cell (about 2 MB); ``shared`` takes it from another viewer of the notebook;
             ``beside`` and ``cdn`` as for :func:`visualize.export_html`.

@@ -14,6 +14,8 @@ from visualize.scenes.source import Source, scene_of
 
 Kind = Literal["iframe", "jupyter", "myst", "quarto", "reveal", "moodle", "wordpress"]
 _ADDRESS = re.compile(r"https?://\S+|(?!\w+:)\S+\.html?(#\S*)?", re.IGNORECASE)
+SLIDE_HEIGHT = 620
+"""Pixels of the frame on a slide, which shows a bare viewer."""
 MOST_STEPS = 200
 _STEP = '<span class="fragment dsbd-step"></span>'
 
@@ -23,7 +25,7 @@ def embed_snippet(
     kind: Kind = "iframe",
     *,
     title: str = "DSBD viewer",
-    height: int = HEIGHT,
+    height: int | None = None,
     iteration: int = 0,
     step: int = 0,
     steps: int = 12,
@@ -39,7 +41,8 @@ def embed_snippet(
             file or a recorded result.
         kind: ``iframe`` (any HTML page), ``jupyter``, ``myst``, ``quarto``, ``reveal``, ``moodle`` or ``wordpress``.
         title: the name of the frame that a screen reader reads out.
-        height: of the frame, in pixels, 200 to 4000.
+        height: of the frame, in pixels, 200 to 4000; None = 620 on a slide, which shows only sentence, forest and card,
+            and 720 elsewhere.
         iteration: the iteration that the viewer opens at, from 0.
         step: the step of that iteration, from 0.
         steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
@@ -54,24 +57,27 @@ def embed_snippet(
     for name, value, most in (("iteration", iteration, 10**6), ("step", step, 10**6), ("steps", steps, MOST_STEPS)):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
             raise ValueError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
-    check_height(height)
+    deck = kind == "reveal"
+    height = check_height((SLIDE_HEIGHT if deck else HEIGHT) if height is None else height)
     place = f"it={iteration}&step={step}" if iteration or step else ""
-    address = _address(source, place)
+    address = _address(source, place, bare=deck)
     if kind in ("jupyter", "myst", "quarto"):
         return _cell(kind, source, address, title, height, iteration, language)
-    page = None if address else html_page(scene_of(source, language), plotly="inline", place=place)
-    frame = _frame(address, page, title, height, deck=kind == "reveal")
-    if kind == "reveal":
+    page = None if address else html_page(scene_of(source, language), plotly="inline", place=place, bare=deck)
+    frame = _frame(address, page, title, height, deck=deck)
+    if deck:
         opening = f'<section data-dsbd-it="{iteration}" data-dsbd-step="{step}">'
         return f"{opening}\n{frame}\n{_STEP * steps}\n</section>\n{script(page_file('deck.js'))}\n"
     return f"<!-- wp:html -->\n{frame}\n<!-- /wp:html -->\n" if kind == "wordpress" else frame + "\n"
 
 
-def _address(source: Source, place: str) -> str | None:
+def _address(source: Source, place: str, *, bare: bool) -> str | None:
     """Return the source with the place, if it is the address of a page; None if it is a trace."""
     if not isinstance(source, str) or not _ADDRESS.fullmatch(source):
         return None
-    return f"{source}#{place}" if place and "#" not in source else source
+    page, _, asked = source.partition("#")
+    page += "?bare" if bare and "?" not in page else ""
+    return f"{page}#{asked or place}" if asked or place else page
 
 
 def _frame(address: str | None, page: str | None, title: str, height: int, *, deck: bool) -> str:

@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from dsbd.tracing.records import Iteration
+from visualize.drawings.svg import forest_svg
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
@@ -35,4 +36,5 @@ def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int 
         if error.name not in ("anywidget", "traitlets"):
             raise
         raise ImportError("visualize.widget needs anywidget; install it with: pip install 'dsbd[widget]'") from None
-    return module.ViewerWidget(scene=scene_json(scene), it=it, step=step)
+    picture = forest_svg(scene, min(it, max(len(scene.iterations) - 1, 0)))
+    return module.ViewerWidget(picture, scene=scene_json(scene), it=it, step=step)

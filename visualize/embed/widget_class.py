@@ -1,5 +1,6 @@
 """The class behind ``visualize.widget``. Only this module imports anywidget."""
 
+import base64
 from importlib import resources
 from typing import Any
 
@@ -23,9 +24,17 @@ class ViewerWidget(anywidget.AnyWidget):
     it = traitlets.Int(0, min=0).tag(sync=True)
     step = traitlets.Int(0, min=0).tag(sync=True)
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, picture: str, **values: Any) -> None:
         super().__init__(**values)
+        self._picture = picture
         self.on_msg(self._answer)
+
+    def _repr_mimebundle_(self, **options: Any) -> Any:
+        """Add a picture of the forest for saved notebooks, where no widget runs."""
+        packed = base64.b64encode(self._picture.encode("utf-8")).decode("ascii")
+        still = f'<img alt="DSBD: the forest of one iteration" src="data:image/svg+xml;base64,{packed}">'
+        data, metadata = super()._repr_mimebundle_(**options) or ({}, {})
+        return {**data, "text/html": still, "image/svg+xml": self._picture}, metadata
 
     def _answer(self, _: Any, content: Any, buffers: Any) -> None:
         if isinstance(content, dict) and content.get("dsbd") == "plotly":

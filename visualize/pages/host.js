@@ -88,7 +88,9 @@ globalThis.DsbdHost = (() => {
   /* ---- places ----------------------------------------------------------------------------- */
 
   const PLACE = ["it", "step", "layer", "node"];
+  const named = (text) => ["iteration", ...PLACE].some((name) => new URLSearchParams(text).has(name));
 
+  /* Places that a page is written with count from 0. */
   function placeIn(text) {
     const found = new URLSearchParams(text);
     const place = {};
@@ -133,10 +135,9 @@ globalThis.DsbdHost = (() => {
     if (parent !== window) document.documentElement.classList.add("framed");
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
-      const asked = placeIn(location.hash.slice(1));
+      const asked = "address" in element.dataset && named(location.hash.slice(1));
       const viewer = await opened(element);
-      const named = "address" in element.dataset && Object.keys(asked).length;
-      if (element.dataset.place && !named) viewer.handle.goto(placeIn(element.dataset.place));
+      if (element.dataset.place && !asked) viewer.handle.goto(placeIn(element.dataset.place));
       viewers.push(viewer);
     }
     if (viewers.length === 1 && "address" in viewers[0].element.dataset) {

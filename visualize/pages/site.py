@@ -15,6 +15,7 @@ from visualize.pages.lesson_page import lesson_page
 from visualize.pages.site_pages import Card, LessonLink, index_page, trace_page
 from visualize.pages.trace_page import copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
+from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
 from visualize.words.words import Words
 
@@ -68,7 +69,7 @@ def export_site(
     cards = [_write_trace(entry, folder, title, language) for entry in entries]
     for page, _, text in taught:
         write(folder / page, text)
-    links = [LessonLink(page, lesson.title, lesson.summary, lesson.count) for page, lesson, _ in taught]
+    links = [_write_link(page, lesson, folder) for page, lesson, _ in taught]
     write(folder / "index.html", index_page(cards, links, title=title, language=language))
     return ["index.html", *(card.page for card in cards), *(link.page for link in links)]
 
@@ -91,12 +92,24 @@ def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
         )
 
 
+def _write_link(page: str, lesson: Lesson, folder: Path) -> LessonLink:
+    """Write the pictures of a lesson for the index."""
+    picture = page.removesuffix(".html")
+    _write_pictures(scene_of(lesson.trace, lesson.language), folder / picture)
+    return LessonLink(page, lesson.title, lesson.summary, lesson.count, picture)
+
+
+def _write_pictures(scene: Scene, place: Path) -> None:
+    """Write the forest of the first iteration in both themes."""
+    for theme, ending in (("light", ".svg"), ("dark", ".dark.svg")):
+        write(f"{place}{ending}", forest_svg(scene, theme=theme))  # type: ignore[arg-type]
+
+
 def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
     """Write the page, the pictures and the trace of one entry."""
     scene = scene_of(entry.trace, language)
     place = folder / FORESTS / entry.name
-    for theme, ending in (("light", ".svg"), ("dark", ".dark.svg")):
-        write(f"{place}{ending}", forest_svg(scene, theme=theme))  # type: ignore[arg-type]
+    _write_pictures(scene, place)
     ending = ".json.gz" if entry.file.name.endswith(".gz") else ".json"
     card = Card(entry.title, f"{FORESTS}/{entry.name}.html", f"{entry.name}{ending}", scene)
     write(f"{place}.html", trace_page(card, site=site, name=entry.name, language=language))

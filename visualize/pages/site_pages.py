@@ -14,7 +14,7 @@ from visualize.words.words import Words, number
 
 VIEWER = "viewer/"
 PROMPT_CHARACTERS = 160
-FRAME = 1100, 860
+FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
 FIGURES = ("iterations", "layers_per_iteration", "acceptance_rate", "mean_width")
 
@@ -39,26 +39,29 @@ class LessonLink:
     title: str
     summary: str
     cards: int
+    picture: str
+    """Addresses of its pictures below the site, without ``.svg`` and ``.dark.svg``."""
 
 
 def index_page(cards: list[Card], lessons: list[LessonLink], *, title: str, language: str) -> str:
     """Return the first page: lessons, then a card for every trace."""
     words, kit = Words(language), shared_kit(VIEWER)
-    body = [f"<main><h1>{html.escape(title)}</h1>"]
+    body = [f"<main><h1>{html.escape(title)}</h1>", f'<p class="about">{words("page.site.about")}</p>']
     if lessons:
         body += [
             f"<h2>{words('page.site.lessons')}</h2>",
             '<ol class="cards">',
-            *(_lesson(one, words) for one in lessons),
+            *(_lesson(number, one, words) for number, one in enumerate(lessons, 1)),
         ]
         body.append("</ol>")
     body += [f"<h2>{words('page.site.decodes')}</h2>", '<ul class="cards">', *(_card(card, words) for card in cards)]
     return _site_document(title, [*body, "</ul></main>"], language, kit.head)
 
 
-def _lesson(lesson: LessonLink, words: Words) -> str:
+def _lesson(number: int, lesson: LessonLink, words: Words) -> str:
     return (
-        f'<li><div class="inside"><h3><a href="{lesson.page}">{html.escape(lesson.title)}</a></h3>'
+        f'<li>{_drawn(lesson.picture, words)}<div class="inside">'
+        f'<h3><span class="number">{number}</span><a href="{lesson.page}">{html.escape(lesson.title)}</a></h3>'
         f'<p>{html.escape(lesson.summary)}</p><p class="method">'
         f"{words('page.site.cards', count=lesson.cards)}</p></div></li>"
     )
@@ -68,12 +71,16 @@ def _card(card: Card, words: Words) -> str:
     scene, picture = card.scene, card.page.removesuffix(".html")
     figures = "".join(f"<div><dt>{html.escape(name)}</dt><dd>{value}</dd></div>" for name, value in _figures(scene))
     method = html.escape(scene.strings.get(f"method.{scene.title}", scene.title))
-    dark = f'<source srcset="{picture}.dark.svg" media="(prefers-color-scheme: dark)">'
     return (
-        f'<li><picture>{dark}<img src="{picture}.svg" alt="{words("page.site.picture")}" loading="lazy"></picture>'
-        f'<div class="inside"><h3><a href="{card.page}">{html.escape(card.title)}</a></h3>'
+        f'<li>{_drawn(picture, words)}<div class="inside"><h3><a href="{card.page}">{html.escape(card.title)}</a></h3>'
         f'<p class="method">{method}</p><p><bdi>{html.escape(_prompt(scene))}</bdi></p><dl>{figures}</dl></div></li>'
     )
+
+
+def _drawn(picture: str, words: Words) -> str:
+    """Return the picture of a forest in both themes."""
+    dark = f'<source srcset="{picture}.dark.svg" media="(prefers-color-scheme: dark)">'
+    return f'<picture>{dark}<img src="{picture}.svg" alt="{words("page.site.picture")}" loading="lazy"></picture>'
 
 
 def _figures(scene: Scene) -> Iterator[tuple[str, str]]:

@@ -59,7 +59,12 @@ def copy_plotly(folder: Path) -> None:
 
 
 def html_page(
-    scenes: Drawn | Sequence[Drawn], *, plotly: PlotlyFrom = "beside", title: str = "", place: str = ""
+    scenes: Drawn | Sequence[Drawn],
+    *,
+    plotly: PlotlyFrom = "beside",
+    title: str = "",
+    place: str = "",
+    bare: bool = False,
 ) -> str:
     """Return the page as a string.
 
@@ -67,7 +72,8 @@ def html_page(
         scenes: one viewer for each; a scene from :func:`visualize.diff_scene` gives two viewers side by side.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
         title: of the page; empty = the method.
-        place: where the viewers open, as in an address: ``it=3&step=5``.
+        place: where the viewers open, counted from 0: ``it=3&step=5``.
+        bare: sentence, forest and card only, for slides; ``?bare`` in the page's address does the same.
 
     Raises:
         ValueError: ``plotly`` is unknown.
@@ -76,9 +82,16 @@ def html_page(
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
     # A page that loads Plotly from the network must be small, so it has one language only.
     kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
-    body = [f"<main>{_places(chosen, place)}</main>", _without_scripts(chosen), *_scenes(chosen), kit.body, START]
+    heading = title or (f"DSBD · {names}" if names else "DSBD")
+    body = [
+        f'<main><h1 class="around">{html.escape(heading)}</h1>{_places(chosen, place, bare)}</main>',
+        _without_scripts(chosen),
+        *_scenes(chosen),
+        kit.body,
+        START,
+    ]
     return document(
-        title or (f"DSBD · {names}" if names else "DSBD"),
+        heading,
         "\n".join(body),
         language=chosen[0].strings["language"] if chosen else "en",
         head=kit.head,
@@ -86,9 +99,9 @@ def html_page(
     )
 
 
-def _places(scenes: list[Drawn], place: str) -> str:
+def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
     """Return an element per viewer; if there is only one, it keeps its step in the address."""
-    start = f' data-place="{html.escape(place)}"' if place else ""
+    start = (f' data-place="{html.escape(place)}"' if place else "") + (" data-bare" if bare else "")
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 

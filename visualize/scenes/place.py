@@ -1,4 +1,7 @@
-"""Reads a place in a trace as people write it, ``it=3 layer=2 node=17``, and finds the step it means."""
+"""Reads a place in a trace as people write it, ``iteration=4 layer=2 node=17``, and finds the step it means.
+
+``iteration=`` and the ``step=`` beside it count from 1, as the viewer's address does; ``it=`` and its ``step=`` from 0.
+"""
 
 from dataclasses import dataclass
 
@@ -23,12 +26,13 @@ class Position:
 
     @staticmethod
     def parse(text: str) -> "Position":
-        """Read ``it=3 layer=2 node=17``. Raises: ValueError, which names what is wrong."""
+        """Read ``iteration=4 layer=2 node=17`` or ``it=3 layer=2``. Raises: ValueError, which names what is wrong."""
         found: dict[str, int | str] = {}
         for word in text.split():
             name, _, value = word.partition("=")
-            if name not in Position.__dataclass_fields__ or name in found:
-                raise ValueError(f"{word!r} is no place; write it=, layer=, node=, phase= or step=, each once")
+            again = name in found or {name, *found} >= {"it", "iteration"}
+            if again or name not in (*Position.__dataclass_fields__, "iteration"):
+                raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
             if name == "phase":
                 if value not in ITERATION_PHASES:
                     raise ValueError(f"phase is {value!r}; choose one of {', '.join(ITERATION_PHASES)}")
@@ -37,6 +41,13 @@ class Position:
                 found[name] = int(value)
             else:
                 raise ValueError(f"{name} is {value!r}; write a whole number")
+        for name in ("iteration", "step") if "iteration" in found else ():
+            if found.get(name) == 0:
+                raise ValueError(f"{name}=0: beside iteration=, {name}s count from 1")
+        if "iteration" in found:
+            found["it"] = int(found.pop("iteration")) - 1
+            if "step" in found:
+                found["step"] = int(found["step"]) - 1
         return Position(**found)  # type: ignore[arg-type]
 
 

@@ -1,7 +1,7 @@
 /* One viewer: holds the scene and the place in it, and tells its parts. It decides nothing about the decode. */
 
 import {Badge} from "./page/badge.js";
-import {drawCard, formulaFold} from "./views/card.js";
+import {drawCard, drawFormula} from "./views/card.js";
 import {Controls} from "./page/controls.js";
 import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
@@ -225,23 +225,12 @@ export class Viewer {
     p.whole.classList.toggle("dsbd-with-strip", !this.strip.element.hidden);
     this.controls.update(sentence);
     p.sentence.textContent = sentence;
-    this.showFormula();
+    drawFormula(this, p.formula);
     this.forest.update();
     this.forest.body.setAttribute("aria-label", this.altText());
     drawCard(this, p.card);
     p.views.update(changed, news);
     this.forest.bringIntoView(this.placeToShow(step), step.layer, changed);
-  }
-
-  /* The arithmetic behind the sentence, in a fold that stays as the reader left it. */
-  showFormula() {
-    const {now, words} = this;
-    const step = now.steps[this.step];
-    const fact = now.facts[step.focus]?.find((entry) => entry.step === this.step);
-    const detail = fact ? words.detail(now, fact, now.nodes[step.focus]) : "";
-    this.parts.formula.replaceChildren(
-      ...(detail && this.story.sentence === null ? [formulaFold(this, make("p", {text: detail}))] : []),
-    );
   }
 
   /* The node to look at: that of the step, else the likeliest beam the layer yielded, else the first input beam. */

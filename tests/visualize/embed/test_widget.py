@@ -75,3 +75,12 @@ def test_without_anywidget_the_error_names_the_extra(monkeypatch):
     monkeypatch.delitem(sys.modules, "visualize.embed.widget_class", raising=False)
     with pytest.raises(ImportError, match=r"pip install 'dsbd\[widget\]'"):
         visualize.widget(TRACE)
+
+
+def test_a_saved_notebook_keeps_a_picture():
+    """Catches a saved page with nothing in the place of the widget."""
+    pytest.importorskip("anywidget", reason="runs wherever anywidget is installed")
+    data, _ = visualize.widget(TRACE, it=1)._repr_mimebundle_()
+    assert data["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
+    assert data["text/html"].startswith("<img alt=")
+    assert "application/vnd.jupyter.widget-view+json" in data

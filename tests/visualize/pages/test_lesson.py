@@ -89,6 +89,8 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
         (HEAD + "## A {it=x}", "line 5: it is 'x'; write a whole number"),
         (HEAD + "## A {phase=sleep}", "line 5: phase is 'sleep'; choose one of draft"),
+        (HEAD + "## A {it=1 iteration=2}", "line 5: 'iteration=2' is no place"),
+        (HEAD + "## A {iteration=0}", "line 5: iteration=0: beside iteration=, iterations count from 1"),
         (HEAD + "## A {it=1 it=2}", "line 5: 'it=2' is no place"),
         (HEAD + "## A\n\n- [x] one", "line 7: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n- [x] two", "line 6: a question has two options or more"),
@@ -126,7 +128,8 @@ def test_unreadable_lessons_are_one_line(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("place", "phase", "layer"),
-    [("it=0", "draft", 1), ("it=0 layer=2", "width", 2), ("it=1 phase=score", "score", 0),
+    [("it=0", "draft", 1), ("iteration=1", "draft", 1), ("iteration=1 step=4", "score", 0),
+     ("it=0 layer=2", "width", 2), ("it=1 phase=score", "score", 0),
      ("it=0 phase=commit", "commit", 0),
      ("it=0 layer=2 phase=draft", "draft", 2), ("it=2 phase=verify", "width", 1), ("step=3", "score", 0)],
 )  # fmt: skip

@@ -34,6 +34,7 @@ def test_the_index_leads_to_every_viewer(browser, site):
     with visit(browser, site / "index.html") as seen:
         page = seen.page
         assert page.inner_text("h1") == "<i>Forests</i>"
+        assert page.inner_text(".about").startswith("A small model guesses, a large model checks")
         assert page.locator(".cards h3").all_inner_texts() == ["Toy fox", "<b>&'Nasty'"]
         assert page.evaluate("() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)")
         page.click("text=Toy fox")

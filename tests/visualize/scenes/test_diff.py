@@ -65,5 +65,5 @@ def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
         page.uncheck(".dsbd-diff-head input[type=checkbox]")
         page.locator("[aria-label='Step forward']").first.click()
         assert page.locator(".dsbd-count-step").all_inner_texts()[1] == counts[1]
-        page.wait_for_url(lambda url: "left.step=1" in url and "right.step=0" in url)
+        page.wait_for_url(lambda url: "left.step=2" in url and "right.step=1" in url)
         seen.quiet()

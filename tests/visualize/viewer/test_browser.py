@@ -55,7 +55,7 @@ def test_keys_and_buttons(opened):
     page.click("[aria-label='First step']")
     page.click("[aria-label='Step forward']")
     assert opened.sentence == steps[1].sentence
-    page.wait_for_url("**#it=0&step=1&layer=2")
+    page.wait_for_url("**#iteration=1&step=2&layer=2")
     page.focus(".dsbd")
     page.keyboard.press(" ")
     page.wait_for_function(
@@ -66,8 +66,10 @@ def test_keys_and_buttons(opened):
     assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
 
 
-def test_a_link_leads_to_its_step(browser, exported):
-    with viewer(browser, exported, "#it=2&step=6") as opened:
+@pytest.mark.parametrize("link", ["#iteration=3&step=7", "#it=2&step=6"])
+def test_a_link_leads_to_its_step(browser, exported, link):
+    """An old link counts from 0."""
+    with viewer(browser, exported, link) as opened:
         assert opened.sentence == SCENE.iterations[2].steps[6].sentence
         opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
         opened.page.wait_for_function(

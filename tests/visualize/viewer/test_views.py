@@ -102,7 +102,7 @@ def test_a_tampered_trace_is_called_out(browser, tmp_path):
         told = page.inner_text(".dsbd-badge")
         assert re.fullmatch(rf"iteration {at + 1}, layer \d+: the verdict on “.+” does not follow", told)
         page.click(".dsbd-badge")
-        page.wait_for_url(f"**#it={at}&*")
+        page.wait_for_url(f"**#iteration={at + 1}&*")
         token = re.search("“(.+)”", told).group(1)
         assert token in page.inner_text(".dsbd-sentence")
 
@@ -169,8 +169,8 @@ def test_hashes_of_several_viewers_do_not_fight(browser, exported):
             }
             a.goto({it: 2, step: 3}); b.goto({it: 1, layer: 2}); c.goto({it: 4}); }"""
         )
-        page.wait_for_url("**#*a.it=2*b.it=1*")
-        assert "it=4" not in page.url
+        page.wait_for_url("**#*a.iteration=3*b.iteration=2*")
+        assert "iteration=5" not in page.url
         page.evaluate("() => { location.hash = '#a.it=0&a.step=5'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert page.evaluate("() => b.where().it") == 1
@@ -241,7 +241,7 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
         await new Promise((done) => setTimeout(done, 300));
         return count; }"""
     )
-    assert "step=20" in page.url
+    assert "step=21" in page.url
     assert writes < 15
 
 
@@ -254,3 +254,90 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
         assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]
         show_view(seen.page, "slots")
         assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")
+
+
+OPEN = """async (options) => {
+    window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
+    const holder = document.getElementById('viewer');
+    holder.replaceChildren();
+    window.handle = DsbdViewer.mount(holder, scene, options);
+}"""
+"""Mount the page's scene again with other options."""
+
+
+def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exported):
+    """Catches a story that talks on while the reader acts, starts again, or writes its places into the address."""
+    with viewer(browser, exported) as seen:
+        page, address = seen.page, seen.page.url
+        page.evaluate(OPEN, {"story": True})
+        assert seen.sentence == "The prompt. How might it go on?"
+        assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
+        page.wait_for_function("() => document.querySelector('.dsbd-sentence').textContent.startsWith('A small model')")
+        assert page.url == address
+        page.mouse.move(5, 5)
+        page.mouse.down()
+        page.mouse.up()
+        assert seen.sentence in [step.sentence for step in SCENE.iterations[0].steps]
+        assert page.evaluate("() => [handle.story(), document.querySelector('.dsbd').dataset.story]") == [False, None]
+        assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
+        seen.quiet()
+
+
+def test_the_story_told_to_its_end_waits_at_the_second_iteration(browser, exported):
+    with viewer(browser, exported) as seen:
+        page = seen.page
+        page.clock.install()
+        page.evaluate(OPEN, {"story": True})
+        page.clock.run_for(8700)
+        assert page.evaluate("() => [handle.where().it, handle.where().step]") == [1, 0]
+        assert seen.sentence == SCENE.iterations[1].steps[0].sentence
+        assert page.locator(".dsbd-ghost").count() == 0
+        seen.quiet()
+
+
+def test_calm_readers_are_told_no_story(browser, exported):
+    with viewer(browser, exported, reduced_motion="reduce") as seen:
+        seen.page.evaluate(OPEN, {"story": True})
+        assert seen.sentence == SCENE.iterations[0].steps[0].sentence
+        assert seen.page.evaluate("() => handle.story()") is False
+
+
+def test_a_bare_viewer_fits_on_a_slide(browser, exported):
+    """Catches tools on a slide, and a card that is off it."""
+    with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
+        page = seen.page
+        assert page.is_visible(".dsbd-sentence")
+        for tool in (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole", ".dsbd-exact"):
+            assert not page.is_visible(tool), tool
+        card = page.locator(".dsbd-card").bounding_box()
+        assert card["y"] + 60 < 620
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_formula_is_folded_and_stays_as_the_reader_left_it(page):
+    assert page.locator(".dsbd-formula-place details[open]").count() == 0
+    page.focus(".dsbd")
+    for _ in range(60):
+        if page.locator(".dsbd-formula-place summary").count():
+            break
+        page.keyboard.press("ArrowRight")
+    page.click(".dsbd-formula-place summary")
+    assert re.search(r"[uP]", page.inner_text(".dsbd-formula-place p"))
+    page.wait_for_timeout(50)
+    page.focus(".dsbd")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".dsbd-formula-place details[open]").count() == 1
+    assert page.locator(".dsbd-card details[open]").count() == 1
+
+
+def test_only_the_marks_that_occur_are_explained(page):
+    """Catches a legend of eleven marks below a forest with four."""
+    iteration = SCENE.iterations[1]
+    states = {change.state for step in iteration.steps for change in step.changes}
+    shown = page.locator(".dsbd-legend li").all_inner_texts()
+    assert len(shown) <= 5
+    assert "picked by the large model" in shown
+    page.click(".dsbd-exact")
+    exact = page.locator(".dsbd-legend li").evaluate_all("found => found.map((one) => one.dataset.mark)")
+    assert set(exact) - {"landed"} == states

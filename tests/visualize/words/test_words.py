@@ -34,8 +34,8 @@ def trial(verdict="accepted", **changes):
         ),
         (
             trial(acceptance=1.0, residual_prob=0.6),
-            "accepted for sure: the large model still finds it at least as probable as the small model did (0.60 against "
-            "0.50)",
+            "accepted for sure: the large model still finds it at least as probable as the small model did "
+            "(0.60 against 0.50)",
         ),
         (
             trial("rejected", acceptance=0.0, residual_prob=0.0),

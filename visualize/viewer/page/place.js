@@ -1,10 +1,18 @@
-/* The state in the address: #it=3&step=9&layer=2&node=17. Several viewers on a page each keep theirs below a prefix. */
+/* The state in the address: #iteration=4&step=10&layer=2&node=17, counted from 1. Links of old, #it=3&step=9, count
+ * iterations and steps from 0. Several viewers on a page each keep theirs below a prefix. */
 
 const PAUSE_MS = 120; // browsers drop what is written faster than this for long
-const FIELDS = ["it", "step", "layer", "node", "lang"];
+const FIELDS = ["iteration", "it", "step", "layer", "node", "lang"];
+
+/* A place whose iteration is named counts from 1, one with "it" from 0. */
+function fromOne({iteration, ...place}) {
+  if (iteration === undefined) return place;
+  const step = place.step === undefined ? {} : {step: Math.max(0, place.step - 1)};
+  return {...place, ...step, it: Math.max(0, iteration - 1)};
+}
 
 export class Place {
-  /* prefix: "" for the only viewer of a page, else a name of its own: #left.it=3&right.it=4 */
+  /* prefix: "" for the only viewer of a page, else a name of its own: #left.iteration=3&right.iteration=4 */
   constructor(prefix) {
     this.prefix = prefix ? `${prefix}.` : "";
   }
@@ -18,7 +26,7 @@ export class Place {
       if (field === "lang") place.lang = text;
       else if (/^\d{1,9}$/.test(text)) place[field] = Number(text);
     }
-    return place;
+    return fromOne(place);
   }
 
   /* At once after a pause, else when the pause is over: a key held down writes the place where it was let go. */
@@ -33,9 +41,11 @@ export class Place {
   put(place) {
     this.written = performance.now();
     const found = new URLSearchParams(location.hash.slice(1));
+    const {it, step, ...rest} = place;
+    const told = {...rest, iteration: it + 1, step: step + 1};
     for (const field of FIELDS) {
-      if (place[field] === undefined || place[field] === null) found.delete(this.prefix + field);
-      else found.set(this.prefix + field, place[field]);
+      if (told[field] === undefined || told[field] === null) found.delete(this.prefix + field);
+      else found.set(this.prefix + field, told[field]);
     }
     try {
       history.replaceState(null, "", `#${found}`);

@@ -23,8 +23,17 @@ export function drawCard(viewer, card) {
   card.scrollTop = 0;
 }
 
+/* The arithmetic behind the sentence of the step, folded; a story has none. */
+export function drawFormula(viewer, place) {
+  const {now, words, story} = viewer;
+  const {focus} = now.steps[viewer.step];
+  const fact = now.facts[focus]?.find((entry) => entry.step === viewer.step);
+  const text = fact && story.sentence === null ? words.detail(now, fact, now.nodes[focus]) : "";
+  place.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
+}
+
 /* What stands behind a sentence, folded until the reader opens it; then it stays open from step to step. */
-export function formulaFold(viewer, ...inside) {
+function formulaFold(viewer, ...inside) {
   const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
   fold.open = viewer.formulas;
   fold.addEventListener("toggle", () => {
