@@ -1,20 +1,16 @@
-# syntax=docker/dockerfile:1
-# The page in a container. CPU:  docker build -t dsbd . && docker run -p 7860:7860 dsbd
-# NVIDIA: docker build -t dsbd-cuda --build-arg TORCH=cuda . && docker run --gpus all -p 7860:7860 dsbd-cuda
+# The page in a container, as a user without rights.
+# CPU:    docker build -t dsbd . && docker run -p 7860:7860 dsbd
+# NVIDIA: docker build -t dsbd-cuda --build-arg TORCH=cu128 . && docker run --gpus all -p 7860:7860 dsbd-cuda
 ARG PYTHON=3.12
 FROM python:${PYTHON}-slim
 
-# "cpu" takes torch without CUDA, which is a tenth of the size; "cuda" takes the usual one.
+# Which torch: cpu, or a CUDA that uv knows, such as cu128.
 ARG TORCH=cpu
 RUN useradd --create-home --uid 1000 page
 WORKDIR /home/page/dsbd
-COPY requirements.txt .
-RUN case "$TORCH" in \
-      cpu) pip install --no-cache-dir --extra-index-url https://download.pytorch.org/whl/cpu \
-             "torch==$(sed -n 's/^torch>=.*,<=//p' requirements.txt)+cpu" -r requirements.txt "gradio[mcp]" ;; \
-      cuda) pip install --no-cache-dir -r requirements.txt "gradio[mcp]" ;; \
-      *) echo "TORCH is cpu or cuda, not $TORCH"; exit 1 ;; \
-    esac
+COPY requirements.txt ui/mcp.requirements.txt ./
+RUN pip install --no-cache-dir uv && \
+    uv pip install --system --no-cache --torch-backend=${TORCH} -r requirements.txt -r mcp.requirements.txt
 COPY --chown=page . .
 
 USER page

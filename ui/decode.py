@@ -251,11 +251,21 @@ def settings_from(given: Any) -> DecodingSettings:
 
 @contextmanager
 def for_programs(stop: StopSignal, seconds: int, limit: str) -> Iterator[None]:
+    """A run for a program: whatever goes wrong reaches it as one sentence."""
+    with in_sentences():
+        try:
+            yield
+        except StoppedError:
+            raise gr.Error(why_stopped(stop, seconds, limit), print_exception=False) from None
+
+
+@contextmanager
+def in_sentences() -> Iterator[None]:
     """Whatever goes wrong reaches the program as one sentence."""
     try:
         yield
-    except StoppedError:
-        raise gr.Error(why_stopped(stop, seconds, limit), print_exception=False) from None
+    except gr.Error:
+        raise
     except DsbdError as error:
         raise gr.Error(sentence(error), print_exception=False) from None
     except Exception:  # all: what a DsbdError does not name is a fault of ours, and Gradio would answer null

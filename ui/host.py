@@ -25,6 +25,7 @@ class Host(EnvironmentSettings):
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
     )
+    mcp: bool = Field(False, description="1: programs may use the page as an MCP server, as with --mcp")
     ssr: bool = Field(False, description="1: pages are rendered on the server by Node, where Gradio finds one")
 
 

@@ -10,6 +10,7 @@ from .components import markup
 from .engine import Engine
 from .evaluate_tab import build_evaluate_tab
 from .play_tab import build_play_tab
+from .programs import offer_to_programs
 from .race_tab import build_race_tab
 from .serving import read
 
@@ -63,5 +64,6 @@ def build_page(engine: Engine) -> gr.Blocks:
                 build_evaluate_tab(engine, form.pair)
             with gr.Tab("About", id="about"):
                 markup(read("about.html"), elem_id="about")
+        offer_to_programs(engine)
     # Without api_open=False, POST /gradio_api/run/decode would pass by the queue and its one run at a time.
     return page.queue(max_size=engine.limits.max_waiting, api_open=False)

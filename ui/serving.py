@@ -1,6 +1,8 @@
 """Files the page needs beside Gradio's own, from this machine only, and how the page is launched."""
 
 import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -18,6 +20,7 @@ from .engine import Engine
 from .gate import Gate
 from .health import health
 from .host import Host
+from .programs import MCP_TOOLS
 from .theme import page_theme
 
 FOLDER = "gradio_api/dsbd"
@@ -70,7 +73,8 @@ def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
     return {
         "theme": page_theme(),
         "head": head(),
-        "app_kwargs": {"routes": _routes(engine), "middleware": [gate]},
+        "app_kwargs": {"routes": _routes(engine), "middleware": [gate], "lifespan": _only_our_tools},
+        "mcp_server": host.mcp,
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,
         "state_session_capacity": engine.limits.max_visitors,
@@ -87,6 +91,16 @@ def _routes(engine: Engine) -> list[Route]:
         Route("/health", health(engine)),
         Route(f"/{FOLDER}/health", health(engine)),  # behind Node
     ]
+
+
+@asynccontextmanager
+async def _only_our_tools(app: Any) -> AsyncIterator[None]:
+    """Before the server takes its first request: of the endpoints, only those of ``MCP_TOOLS`` are tools."""
+    server = app.get_blocks().mcp_server_obj
+    if server is not None:
+        tools = server.tool_to_endpoint.items()
+        server.tool_to_endpoint = {name: end for name, end in tools if end.removeprefix("/") in MCP_TOOLS}
+    yield
 
 
 def _page_script(request: Request) -> Response:

@@ -4,6 +4,7 @@ Importing this file is cheap; the page and the models are imported when they are
 """
 
 import argparse
+import importlib.util
 import os
 
 from dsbd.errors import PageError
@@ -27,6 +28,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--port", type=int, default=None, help="default: GRADIO_SERVER_PORT, else the first free from 7860"
     )
+    parser.add_argument("--mcp", action="store_true", help="let programs use the page as an MCP server")
     parser.add_argument("--share", action="store_true", help="a public link through Gradio's relay")
 
 
@@ -56,6 +58,10 @@ def serve(options: argparse.Namespace) -> None:
 
     check_names()
     limits, host = Limits.from_environment(), Host.from_environment()
+    if options.mcp:
+        host = host.model_copy(update={"mcp": True})
+    if host.mcp and importlib.util.find_spec("mcp") is None:
+        raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
     set_up_log(host.log)
     pair = load_pair(options.target, options.draft, device=options.device, dtype=options.dtype)
     engine = Engine(pair, limits)

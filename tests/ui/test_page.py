@@ -12,7 +12,7 @@ from ui import launch_options, serving
 
 def test_public_endpoints(page):
     public = {function.api_name for function in page.fns.values() if function.api_visibility == "public"}
-    assert public == {"decode", "compare", "evaluate"}
+    assert public == {"decode", "compare", "evaluate", "explain_node", "export", "list_traces"}
 
 
 def test_one_decode_at_a_time(page):

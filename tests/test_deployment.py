@@ -1,0 +1,192 @@
+"""What a push to a Hugging Face Space and a container need: front matter, versions, and the files of the image."""
+
+import fnmatch
+import json
+import re
+import shutil
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[1]
+COLORS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
+LISTS = ("models", "datasets", "tags", "preload_from_hub")
+FIELDS = {
+    "title": lambda value: isinstance(value, str) and 0 < len(value) <= 100,
+    "emoji": lambda value: isinstance(value, str) and not value.isascii() and len(value) <= 4,
+    "colorFrom": COLORS.__contains__,
+    "colorTo": COLORS.__contains__,
+    "sdk": {"gradio", "docker", "static"}.__contains__,
+    "sdk_version": lambda value: isinstance(value, str) and re.fullmatch(r"\d+\.\d+\.\d+", value),
+    "python_version": lambda value: isinstance(value, str) and re.fullmatch(r"3\.\d+(\.\d+)?", value),
+    "app_file": lambda value: (ROOT / value).is_file(),
+    "app_build_command": lambda value: isinstance(value, str),
+    "app_port": lambda value: isinstance(value, int),
+    "base_path": lambda value: value.startswith("/"),
+    "fullWidth": lambda value: isinstance(value, bool),
+    "header": {"mini", "default"}.__contains__,
+    "short_description": lambda value: isinstance(value, str) and 0 < len(value) <= 60,
+    "license": {"apache-2.0"}.__contains__,
+    "thumbnail": lambda value: isinstance(value, str),
+    "pinned": lambda value: isinstance(value, bool),
+    "disable_embedding": lambda value: isinstance(value, bool),
+    "suggested_hardware": lambda value: isinstance(value, str),
+    "suggested_storage": {"small", "medium", "large"}.__contains__,
+    "startup_duration_timeout": lambda value: isinstance(value, str),
+    "hf_oauth": lambda value: isinstance(value, bool),
+    "custom_headers": lambda value: isinstance(value, dict),
+    **dict.fromkeys(LISTS, lambda value: isinstance(value, list)),
+}
+"""The fields of https://huggingface.co/docs/hub/spaces-config-reference and their values."""
+ZEROGPU_TORCH = ("2.8.0", "2.11.0", "2.12.1", "2.13.0")
+"""Versions of torch that https://huggingface.co/docs/hub/spaces-zerogpu lists; not all that it lists."""
+ZEROGPU_PYTHON = ("3.10", "3.12")
+
+
+def front_matter() -> dict:
+    return yaml.safe_load((ROOT / "README.md").read_text(encoding="utf-8").split("---\n")[1])
+
+
+def requirements(name: str) -> dict[str, Requirement]:
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    found = [Requirement(line) for line in lines if line.strip() and not line.startswith("#")]
+    return {one.name: one for one in found}
+
+
+def test_the_front_matter_has_documented_fields_and_values():
+    """Catches a field that Hugging Face ignores, or refuses the push for."""
+    given = front_matter()
+    assert [name for name, value in given.items() if name not in FIELDS or not FIELDS[name](value)] == []
+    assert {"title", "sdk", "sdk_version", "app_file", "python_version"} <= set(given)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("colorFrom", "orange"), ("sdk_version", "6.31"), ("python_version", 3.12), ("short_description", "x" * 61)],
+)
+def test_the_rules_refuse_wrong_values(field, value):
+    assert not FIELDS[field](value)
+
+
+def test_a_space_installs_what_the_project_accepts():
+    """Catches a version of Gradio or Python in the front matter that requirements.txt or pyproject.toml refuses."""
+    given, wanted = front_matter(), requirements("requirements.txt")
+    assert wanted["gradio"].specifier.contains(given["sdk_version"])
+    supported = re.search(r'requires-python = "(.+?)"', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))[1]
+    assert Requirement(f"python{supported}").specifier.contains(given["python_version"])
+    assert given["python_version"] in ZEROGPU_PYTHON
+
+
+def test_a_space_gets_a_torch_that_zerogpu_runs():
+    """Catches a pin that requirements.txt would replace, and one that ZeroGPU does not have."""
+    first, after = requirements("pre-requirements.txt"), requirements("requirements.txt")
+    assert set(first) == {"torch"}
+    (pin,) = first["torch"].specifier
+    assert pin.operator == "=="
+    assert pin.version in ZEROGPU_TORCH
+    assert after["torch"].specifier.contains(pin.version)
+
+
+def test_the_plain_install_ends_at_a_torch_that_zerogpu_lists():
+    """Catches a bound that was raised before anybody looked at the list."""
+    most = max(Version(one.version) for one in requirements("requirements.txt")["torch"].specifier)
+    assert str(most) in ZEROGPU_TORCH
+
+
+def docker_lines() -> list[list[str]]:
+    """The instructions of the Dockerfile: keyword and rest."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    return [line.split(None, 1) for line in re.sub(r"\\\n", " ", "\n".join(lines)).splitlines()]
+
+
+def is_in_context(path: Path) -> bool:
+    """True where .dockerignore lets a file into the build; the last line that matches decides."""
+    name, inside = path.relative_to(ROOT).as_posix(), True
+    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
+        if line.strip() and not line.startswith("#"):
+            pattern = line.removeprefix("!")
+            parts = ["/".join(name.split("/")[: depth + 1]) for depth in range(name.count("/") + 1)]
+            tried = [part.rsplit("/", 1)[-1] for part in parts] if pattern.startswith("**/") else parts
+            if any(fnmatch.fnmatchcase(part, pattern.removeprefix("**/")) for part in tried):
+                inside = line.startswith("!")
+    return inside
+
+
+def test_the_dockerfile_is_well_formed():
+    """Catches an instruction that does not exist, a root user, a page that listens to itself, and no health check."""
+    lines = docker_lines()
+    known = {"ARG", "FROM", "RUN", "WORKDIR", "COPY", "USER", "ENV", "EXPOSE", "HEALTHCHECK", "CMD"}
+    assert {keyword for keyword, _ in lines} == known
+    order = [keyword for keyword, _ in lines]
+    assert order.index("FROM") < order.index("RUN") < order.index("USER") < order.index("CMD")
+    said = {keyword: rest for keyword, rest in lines if keyword not in ("ARG", "RUN", "COPY")}
+    assert said["USER"] not in ("root", "0")
+    assert "GRADIO_SERVER_NAME=0.0.0.0" in said["ENV"]
+    assert "/health" in said["HEALTHCHECK"]
+    assert json.loads(said["CMD"]) == ["python", front_matter()["app_file"]]
+    assert json.loads(said["HEALTHCHECK"].split("CMD ", 1)[1])[0] == "python"
+
+
+def test_the_image_holds_what_the_page_needs_and_no_more():
+    """Catches a file of the page that is left out, and the repository's history or tests that go along."""
+    needed = [
+        "app.py",
+        "requirements.txt",
+        "ui/page.css",
+        "visualize/words/en.json",
+        "assets/traces",
+        "dsbd/law/laws.py",
+    ]
+    assert [name for name in needed if not is_in_context(ROOT / name)] == []
+    extra = [".git", "tests/test_deployment.py", "docs/index.md", "README.md", "ui/__pycache__/x.pyc", "Dockerfile"]
+    assert [name for name in extra if is_in_context(ROOT / name)] == []
+    for keyword, rest in docker_lines():
+        if keyword == "COPY":
+            *sources, _ = [word for word in rest.split() if not word.startswith("--")]
+            assert [name for name in sources if name != "." and not is_in_context(ROOT / name)] == []
+            assert all((ROOT / name).exists() for name in sources)
+
+
+def test_the_page_needs_no_file_that_the_image_leaves_out():
+    """Catches a page that reads a file of docs/ or tests/ at run time."""
+    packages = ("dsbd", "visualize", "ui")
+    for file in (path for name in packages for path in (ROOT / name).rglob("*") if path.is_file()):
+        if "__pycache__" not in file.parts:
+            assert is_in_context(file), file
+
+
+def has_docker() -> bool:
+    docker = shutil.which("docker")
+    return docker is not None and subprocess.run([docker, "info"], capture_output=True).returncode == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_docker(), reason="runs wherever Docker runs")
+def test_the_image_serves_the_page():
+    """Catches an image that does not build, runs as root, or never becomes healthy."""
+    subprocess.run(["docker", "build", "-q", "-t", "dsbd-test", ROOT], check=True, timeout=1800)
+    run = ["docker", "run", "--rm", "-d", "-p", "127.0.0.1::7860", "dsbd-test"]
+    container = subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        port = subprocess.run(["docker", "port", container, "7860"], check=True, capture_output=True, text=True).stdout
+        health = f"http://{port.split()[-1]}/health"
+        end = time.monotonic() + 180
+        while True:
+            try:
+                with urllib.request.urlopen(health, timeout=5) as answer:
+                    assert json.load(answer)["status"] == "ok"
+                break
+            except OSError:
+                assert time.monotonic() < end, "the page never became healthy"
+                time.sleep(1)
+        who = subprocess.run(["docker", "exec", container, "id", "-u"], check=True, capture_output=True, text=True)
+        assert who.stdout.strip() != "0"
+    finally:
+        subprocess.run(["docker", "stop", container], capture_output=True, timeout=60)

@@ -1,0 +1,162 @@
+"""What programs may ask: the examples of docs/programs.md, refusals in sentences, and the tools of the MCP server."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+from gradio_client import Client, handle_file
+from gradio_client.exceptions import AppError
+
+from tests.toy_pair import toy_pair_on
+from tests.visualize.toy import toy_trace
+from ui import Engine, build_page, launch_options, programs
+from ui.host import Host
+from ui.limits import Limits
+
+mcp = pytest.importorskip("mcp")
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
+EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
+NAME = "toy-story"
+
+
+@pytest.fixture(scope="module")
+def address(recorded):
+    """Where a page is served that is an MCP server too."""
+    engine = Engine(toy_pair_on("eager"), Limits(max_new_tokens=16))
+    page = build_page(engine)
+    options = launch_options(engine, Host(mcp=True))
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)
+    yield address
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def client(address):
+    return Client(address, verbose=False)
+
+
+@pytest.fixture(scope="module")
+def trace_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("brought") / "trace.json.gz"
+    toy_trace().save(path)
+    return path
+
+
+def test_the_examples_of_the_page_run(address, trace_file, monkeypatch, capsys):
+    """Catches an example that no longer works, and an endpoint without one."""
+    monkeypatch.chdir(trace_file.parent)
+    names: dict[str, object] = {}
+    for example in EXAMPLES:
+        exec(example.replace("http://127.0.0.1:7860", address), names)
+    assert names["drawing"]["content"].startswith("<svg")
+    assert names["table"]["content"].startswith("id,parent,layer")
+    assert names["own"]["content"] == names["page"].predict(NAME, "text", 0, "en", api_name="/export")["content"]
+    info = httpx.get(f"{address}gradio_api/info").json()
+    used = set(re.findall(r'api_name="(/\w+)"', TEXT))
+    assert used == set(info["named_endpoints"])
+
+
+def test_endpoints_say_their_types(address):
+    """Catches an endpoint whose values a program has to guess."""
+    info = httpx.get(f"{address}gradio_api/info").json()["named_endpoints"]
+    node = {one["parameter_name"]: one for one in info["/explain_node"]["parameters"]}
+    assert node["iteration"]["type"]["type"] == "integer"
+    assert node["language"]["parameter_default"] == "en"
+    assert not node["trace"]["parameter_has_default"]
+    assert info["/list_traces"]["returns"][0]["type"]["type"] == "array"
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("/explain_node", ["nothing"], "no recorded trace is called 'nothing'"),
+        ("/explain_node", [NAME, 99, 0, "en"], "iteration is 99"),
+        ("/explain_node", [NAME, 0, 999, "en"], "node is 999; iteration 0 has the ids"),
+        ("/explain_node", [NAME, 0, "x", "en"], "node is 'x'"),
+        ("/explain_node", [NAME, 0, 0, "xx"], "no strings for language 'xx'"),
+        ("/explain_node", [{"path": "/etc/passwd"}, 0, 0, "en"], "trace is no uploaded file"),
+        ("/explain_node", [7, 0, 0, "en"], "trace is a int"),
+        ("/export", [NAME, "exe", 0, "en"], "format is 'exe'; choose among svg"),
+        ("/export", [NAME, ["svg"], 0, "en"], "format is ['svg']"),
+        ("/decode", ["Once", {"max_new_tokens": 17}], "17 asked for, 16 allowed"),
+    ],
+)
+def test_refusals_are_sentences(client, name, given, said):
+    with pytest.raises(AppError, match=f"(?i){re.escape(said)}"):
+        client.predict(*given, api_name=name)
+
+
+def test_a_file_that_is_no_trace_is_refused(client, tmp_path):
+    path = tmp_path / "mine.json.gz"
+    path.write_text("{}")
+    with pytest.raises(AppError, match=r"\.$"):
+        client.predict(handle_file(path), api_name="/explain_node")
+
+
+def test_every_node_has_its_sentences():
+    """Catches a node that no step is about and that says nothing, and a text that is not the path of the node."""
+    trace = toy_trace()
+    for node in programs.visualize.scene(trace).iterations[0].nodes:
+        told = programs.explained(trace, 0, node.id)
+        assert told["sentences"]
+        assert node.column == 0 or told["text"].endswith(node.adds)
+        assert told["numbers"]["target_prob"] == node.target_prob
+    german = programs.explained(trace, 0, node.id, "de")
+    assert german["numbers"] == told["numbers"]
+    assert german["sentences"] != told["sentences"]
+
+
+@pytest.mark.parametrize("format", programs.DRAW)
+def test_every_format_is_what_the_drawing_writes(format):
+    content = programs.exported(toy_trace(), format)["content"]
+    assert programs.DRAW[format](programs.visualize.scene(toy_trace()), 0) == content
+    assert len(content) > 100
+
+
+async def _told(address: str, calls: list[tuple[str, dict]]) -> tuple[list, list]:
+    """The tools of the server, and the answers to some calls, by a client of the protocol's own package."""
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async with (
+        streamable_http_client(f"{address}gradio_api/mcp/") as (read, write, _),
+        ClientSession(read, write) as session,
+    ):
+        await session.initialize()
+        tools = (await session.list_tools()).tools
+        return tools, [await session.call_tool(name, given) for name, given in calls]
+
+
+def test_four_tools_and_no_other(address):
+    """Catches an endpoint of the page that a model may call by accident, and a refusal that is no sentence."""
+    calls = [
+        ("list_traces", {}),
+        ("explain_node", {"trace": NAME, "iteration": 0, "node": 3}),
+        ("decode", {"prompt": "Once upon", "settings": {"max_new_tokens": 3}}),
+        ("compare", {"prompt": "Once", "methods": ["sampling"], "settings": {"max_new_tokens": 2}}),
+        ("decode", {"prompt": "Once", "settings": {"max_new_tokens": 99}}),
+        ("export", {"trace": NAME}),
+    ]
+    tools, answers = asyncio.run(_told(address, calls))
+    assert {tool.name for tool in tools} == set(programs.MCP_TOOLS)
+    assert all(tool.description for tool in tools)
+    listed, node, decoded, compared, refused, unknown = answers
+    assert NAME in listed.content[0].text
+    assert "sentences" in node.content[0].text
+    assert "token_ids" in decoded.content[0].text
+    assert "sampling" in compared.content[0].text
+    assert refused.isError
+    assert "99 asked for, 16 allowed" in refused.content[0].text
+    assert unknown.isError
+    schema = httpx.get(f"{address}gradio_api/mcp/schema").json()
+    assert {tool["name"] for tool in schema} == set(programs.MCP_TOOLS)
+
+
+def test_it_is_off_unless_asked_for():
+    assert launch_options(Engine(toy_pair_on("eager")))["mcp_server"] is False
+    assert json.loads(re.search(r"```json\n(.*?)```", TEXT, re.S)[1])["mcpServers"]
