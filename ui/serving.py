@@ -98,8 +98,7 @@ async def _only_our_tools(app: Any) -> AsyncIterator[None]:
     """Before the server takes its first request: of the endpoints, only those of ``MCP_TOOLS`` are tools."""
     server = app.get_blocks().mcp_server_obj
     if server is not None:
-        tools = server.tool_to_endpoint.items()
-        server.tool_to_endpoint = {name: end for name, end in tools if end.removeprefix("/") in MCP_TOOLS}
+        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
     yield
 
 
