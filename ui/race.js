@@ -22,6 +22,7 @@ function mount(race) {
   function show(at) {
     now = Math.min(1, Math.max(0, at));
     race.style.setProperty("--race-at", now);
+    race.classList.toggle("race-finished", now >= 1);
     scrub.value = Math.round(1000 * now);
     const seconds = `${(whole * now).toFixed(2)} s`;
     clock.textContent = seconds;

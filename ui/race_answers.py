@@ -18,14 +18,21 @@ CELL = 40
 
 def answers_markup(race: Race, task: Task | None) -> str:
     """Every question, with the right answer and what each decoder answered first."""
-    parts = "".join(_question(race, task, place) for place in range(len(race.prompts)))
+    places = range(len(race.prompts))
+    shown = next((place for place in places if _is_disputed(race.racers, place)), 0)
+    parts = "".join(_question(race, task, place, is_open=place == shown) for place in places)
     return (
         '<section class="race-part"><h2>The answers</h2><p class="race-hint">A query is right if it gives the rows of '
         f"the right query on every database of the task. Shown: the first run of each.</p>{parts}</section>"
     )
 
 
-def _question(race: Race, task: Task | None, place: int) -> str:
+def _is_disputed(racers: Sequence[Racer], place: int) -> bool:
+    """True where some runs were right and some were wrong."""
+    return len({answer.right for racer in racers for answer in racer.answers if answer.prompt == place}) > 1
+
+
+def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> str:
     prompt = race.prompts[place]
     cards = [_card("Right answer", "gold", prompt.gold, "", task)]
     for racer in race.racers:
@@ -33,7 +40,7 @@ def _question(race: Race, task: Task | None, place: int) -> str:
         if own:
             cards.append(_card(label_of(racer.name), *_verdict(own), task))
     return (
-        f'<details class="race-question"{" open" if place == 0 else ""}><summary>{escape(short(prompt.text))} '
+        f'<details class="race-question"{" open" if is_open else ""}><summary>{escape(short(prompt.text))} '
         f"<small>{_tally(race.racers, place)}</small></summary>"
         f'<div class="race-texts">{"".join(cards)}</div></details>'
     )

@@ -1,13 +1,24 @@
 """The markup of a race: lanes on one clock, texts side by side, the table. Every text is escaped here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from html import escape
 
 from dsbd.evaluation.races import Race, Racer
 from dsbd.evaluation.statistics import Mean
 from dsbd.tasks.records import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
-from visualize.scenes.race import BUSY_WORDS, LaneScene, Piece, RaceScene, label_of, quality_said, race_scene
+from visualize.scenes.race import (
+    BUSY_WORDS,
+    Bar,
+    Busy,
+    LaneScene,
+    Piece,
+    RaceScene,
+    Tick,
+    label_of,
+    quality_said,
+    race_scene,
+)
 from visualize.scenes.tokens import flowing
 
 from .race_answers import answers_markup
@@ -16,6 +27,12 @@ NOT_MEASURED = "<small>not measured</small>"
 SPEEDS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 SHORTEST_PLAY = 5.0
 """Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
+
+TO_COME = (
+    ("Lanes", "A lane for every decoder, all on one clock: what it is busy with, and each token as it lands."),
+    ("Texts", "What each of them wrote, side by side, with what differs marked; queries with the rows they give."),
+    ("Table and scatter", "Speed and quality with intervals, and a plain sentence: faster, slower, or neither."),
+)
 
 
 def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
@@ -36,23 +53,34 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
         f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
         f"{_transport(scene)}"
         f'<ol class="race-lanes">{"".join(_lane(lane) for lane in scene.lanes)}</ol>'
-        f"{_axis(scene.seconds)}{_legend(scene)}</section>"
+        f"{_axis(scene.seconds)}{_legend(scene.busy)}</section>"
         f"{answers}{table_markup(race)}"
     )
 
 
 def empty_stage() -> str:
-    """What the tab shows where no race is recorded: what will come."""
-    words = (
-        ("Lanes", "A lane for every decoder, all on one clock: what it is busy with, and each token as it lands."),
-        ("Texts", "What each of them wrote, side by side, with what differs marked."),
-        (
-            "Table and scatter",
-            "Speed and quality with their intervals, and a plain sentence: faster, slower, or neither.",
-        ),
+    """What the tab shows where no race is recorded: a plain picture of what will come."""
+    items = "".join(f"<li><strong>{name}.</strong> {text}</li>" for name, text in TO_COME)
+    lanes = "".join(
+        f'<div class="race-head"><h3>{label}</h3></div>{_track(bars, ticks, label)}' for label, bars, ticks in _sketch()
     )
-    items = "".join(f"<li><strong>{name}.</strong> {text}</li>" for name, text in words)
-    return f'<ul class="race-empty">{items}</ul>'
+    legend = _legend(("draft", "score", "verify"))
+    return (
+        '<section class="race-sketch" aria-label="What a race shows"><h2 class="race-unseen">What a race shows</h2>'
+        f'<p class="race-hint">A sketch, not measured.</p>{lanes}{legend}<ul class="race-empty">{items}</ul></section>'
+    )
+
+
+def _sketch() -> Iterator[tuple[str, tuple[Bar, ...], tuple[Tick, ...]]]:
+    """Two lanes with made-up times: token by token, and with guesses."""
+    alone = [(Bar("score", at / 13, at / 13 + 0.07), Tick((at + 1) / 13, 1, "")) for at in range(12)]
+    guess = [
+        (Bar("draft", at, at + 0.05), Bar("score", at + 0.05, at + 0.13), Bar("verify", at + 0.13, at + 0.15))
+        for at in (0.0, 0.15, 0.3, 0.45)
+    ]
+    yield "The large model alone, token by token", tuple(bar for bar, _ in alone), tuple(tick for _, tick in alone)
+    ticks = tuple(Tick(bars[-1].end, tokens, "") for bars, tokens in zip(guess, (3, 2, 4, 3), strict=True))
+    yield "The small model guesses, the large model checks", tuple(bar for bars in guess for bar in bars), ticks
 
 
 def _transport(scene: RaceScene) -> str:
@@ -74,11 +102,9 @@ def _speed_said(speed: float) -> str:
 
 
 def _lane(lane: LaneScene) -> str:
-    bars = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(lane.bars).items())
     passes, tokens = len(lane.ticks), sum(tick.tokens for tick in lane.ticks)
     counts = f"{tokens} tokens in {passes} passes" if lane.has_phases else f"{tokens} tokens; passes not told apart"
     ends = lane.bars[-1].end if lane.bars else 0.0
-    said = f"{lane.label}: {lane.seconds:.2f} s, {counts}"
     landed = "".join(
         f'<span data-at="{tick.at:.5f}" data-tokens="{tick.tokens}">{escape(flowing(tick.text))}</span>'
         for tick in lane.ticks
@@ -88,10 +114,18 @@ def _lane(lane: LaneScene) -> str:
         f"{'' if lane.has_phases else ' data-unphased'}>"
         f'<div class="race-head"><h3>{escape(lane.label)}</h3><span class="race-said">{escape(lane.said)}</span>'
         f'<span class="race-count">{escape(counts)} · {lane.seconds:.2f} s</span></div>'
-        f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(said)}">{bars}<path class="race-tick" d="{tick_path(lane.ticks)}"/></svg></div>'
+        f"{_track(lane.bars, lane.ticks, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto">{landed}</p>'
-        f"{f'<p class=race-meaning>{escape(lane.meaning)}</p>' if lane.meaning else ''}</li>"
+        f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
+    )
+
+
+def _track(bars: tuple[Bar, ...], ticks: tuple[Tick, ...], said: str) -> str:
+    """What a decoder is busy with, and where tokens land, on the clock."""
+    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(bars).items())
+    return (
+        f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(ticks)}"/></svg></div>'
     )
 
 
@@ -100,8 +134,8 @@ def _axis(seconds: float) -> str:
     return f'<div class="race-axis" aria-hidden="true">{marks}</div>'
 
 
-def _legend(scene: RaceScene) -> str:
-    items = "".join(f'<li><i class="race-{busy}"></i>{BUSY_WORDS[busy]}</li>' for busy in scene.busy)
+def _legend(busy: tuple[Busy, ...]) -> str:
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in busy)
     tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
     return f'<ul class="race-legend">{items}{tick}</ul>'
 
@@ -146,7 +180,7 @@ def table_markup(race: Race) -> str:
     return (
         '<section class="race-part"><h2>The figures</h2>'
         f'<p class="race-hint">Means, with 95 % intervals over {over} in small type. Speed leaves the reading of the '
-        "prompt out. Perplexity is the large model's own view of a text: less is likelier.</p>"
+        "prompt out, passes count it. Perplexity is the large model's own view of a text: less is likelier.</p>"
         '<div class="table-holder" tabindex="0" role="region" aria-label="Figures of the race">'
         f'<table class="figures-table"><thead><tr><th scope="col">Decoder</th>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{_verdicts(race)}</section>"

@@ -44,11 +44,11 @@ def made_up(speeds: dict[str, list[list[int]]], prompts: tuple[str, ...] = ("Onc
     racing = contenders(list(speeds), ("defaults",), {})
     contest = Contest(racing, prompts, len(next(iter(speeds.values()))[0]))
     table = {
-        name: [
-            [run(name, prompt, seed, speed, **changes) for seed, speed in enumerate(row)]
+        one.name: [
+            [run(one.name, prompt, seed, speed, **changes) for seed, speed in enumerate(row)]
             for prompt, row in zip(prompts, rows, strict=True)
         ]
-        for name, rows in speeds.items()
+        for one, rows in zip(racing, speeds.values(), strict=True)
     }
     return RaceRuns(contest, table, {})
 

@@ -72,12 +72,13 @@ def test_races_that_are_refused(engine, given, said):
 
 
 def test_every_racer_can_be_named_and_has_its_point():
-    """Catches a name of the list that the bench does not know, and a point that the form's fields overrule."""
-    found = contenders_of(RACERS, DecodingSettings(num_beams=3, min_width=2))
+    """Catches a name that the bench does not know, and a point or a dynamic width that the form's fields overrule."""
+    found = contenders_of(RACERS, DecodingSettings(method="sampling", num_beams=3, min_width=2, max_width=2))
     assert len(found) == len(RACERS)
     named = {one.name: one.settings for one in found}
     assert (named["dsbd same-law"].min_width, named["dsbd same-law"].max_width) == (3, 3)
-    assert named["dsbd defaults"].min_width == 2
+    assert (named["dsbd defaults"].min_width, named["dsbd defaults"].max_width) == (1, None)
+    assert (named["dsbd as in Play"].method, named["dsbd as in Play"].min_width) == ("dsbd", 2)
     assert named["beam_sampling"].num_beams == 3
 
 

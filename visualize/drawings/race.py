@@ -47,7 +47,8 @@ def tick_path(ticks: tuple[Tick, ...]) -> str:
     """Return the path of the ticks: the more tokens land at a moment, the longer."""
     room = HEIGHT - BAR - 1
     return "".join(
-        f"M{WIDTH * tick.at:.2f} {BAR + 1}v{room * min(tick.tokens, MOST_TOKENS) / MOST_TOKENS:.2f}" for tick in ticks
+        f"M{WIDTH * tick.at:.2f} {BAR + 1}v{room * (0.2 + 0.8 * min(tick.tokens, MOST_TOKENS) / MOST_TOKENS):.2f}"
+        for tick in ticks
     )
 
 

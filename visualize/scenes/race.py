@@ -35,6 +35,7 @@ LABELS = {
     "dsbd paper-same-law": "DSBD, same law, as in the paper",
     "dsbd equal-quality": "DSBD, equal quality",
     "dsbd auto-equal-quality": "DSBD, equal quality, auto",
+    "dsbd as in Play": "DSBD, as set in Play",
     "hf_beam_sampling": "transformers: beam sampling",
     "hf_beam_search": "transformers: beam search",
     "hf_assisted": "transformers: assisted",

@@ -1,0 +1,120 @@
+"""A race as a scene, a drawing and a figure: one clock, plain sentences, nothing read as markup."""
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+
+import visualize
+from dsbd.evaluation.race import make_race
+from dsbd.evaluation.races import Landing, Lane, Race, Stretch
+from tests.evaluation.test_race import made_up
+from visualize.drawings.race import BAR, WIDTH, bar_paths, tick_path
+from visualize.figures.race import race_dots
+from visualize.scenes.race import Piece, compared, label_of, quality_said, race_scene, speed_said
+
+SPEEDS = {"beam_sampling": [[20, 21, 22]], "dsbd:same-law": [[60, 61, 62]], "sampling": [[10, 10, 10]]}
+HOSTILE = "<script>&\"'"
+
+
+def lane(end: float, text: str = "one two", phase: str = "score") -> Lane:
+    return Lane((Stretch("prefill", 0.0, 0.5), Stretch(phase, 0.5, end)), (Landing(end, 3, text),), 0)
+
+
+def made(**speeds) -> Race:
+    """A race whose beam sampling takes 4 seconds, and all others 2."""
+    found = make_race(made_up(speeds))
+    racers = tuple(
+        replace(one, lane=lane(4.0 if one.name == "beam_sampling" else 2.0, f"{HOSTILE} two")) for one in found.racers
+    )
+    return replace(found, racers=racers)
+
+
+@pytest.fixture(scope="module")
+def race() -> Race:
+    return made(**SPEEDS)
+
+
+def test_all_lanes_share_the_clock_of_the_slowest(race):
+    """Catches a lane that is drawn on a clock of its own."""
+    scene = race_scene(race.to_dict())
+    assert scene.seconds == 4.0
+    ends = {one.name: one.bars[-1].end for one in scene.lanes}
+    assert ends == {"beam_sampling": 1.0, "dsbd same-law": 0.5, "sampling": 0.5}
+    assert [one.ticks[0].at for one in scene.lanes] == [1.0, 0.5, 0.5]
+    assert scene.busy == ("prefill", "score")
+
+
+@pytest.mark.parametrize(
+    ("ours", "words", "sentence"),
+    [
+        ([60, 61, 62], "2.9 × as fast as beam sampling here", "of beam sampling's own law, 2.9 × as fast"),
+        ([10, 10, 10], "slower here: 0.48 × the speed of beam sampling", "cost more time here than they save"),
+        ([18, 25, 21], "no difference seen", "show no difference in speed"),
+    ],
+    ids=["faster", "slower", "neither"],
+)
+def test_sentences_say_it_plainly(ours, words, sentence):
+    """Catches a sentence that claims more, or less, than the interval."""
+    found = made(**{"beam_sampling": [[20, 21, 22]], "dsbd:same-law": [ours]})
+    assert words in speed_said(found.racers[1], found.baseline)
+    assert sentence in race_scene(found).sentence
+
+
+def test_one_run_claims_nothing():
+    found = made(**{"beam_sampling": [[20]], "dsbd:same-law": [[60]]})
+    assert "one run shows no difference" in speed_said(found.racers[1], found.baseline)
+    assert race_scene(found).sentence.startswith("One run is no comparison")
+
+
+def test_quality_says_which_way_is_better(race):
+    """Catches a lower perplexity that is called worse."""
+    racer = race.racers[1]
+    difference = replace(racer.row.difference, of=replace(racer.row.difference.of, mean=-1.0, low=-1.5, high=-0.5))
+    lower = replace(racer, row=replace(racer.row, difference=difference))
+    assert quality_said(lower, race) == "perplexity lower, which is better"
+    assert quality_said(lower, replace(race, task="sql", higher_is_better=True)) == (
+        "share of right answers lower, which is worse"
+    )
+    assert quality_said(race.racers[0], race) == ""
+
+
+def test_texts_are_compared_word_by_word():
+    pieces = compared("the old fox ran home", "the fox ran away")
+    assert "".join(piece.text for piece in pieces) == "the old fox ran home"
+    assert [piece.text.strip() for piece in pieces if piece.differs] == ["old", "home"]
+    assert compared("same", "same") == (Piece("same", False),)
+    assert compared("", "same") == ()
+
+
+def test_paths_stay_in_their_lane(race):
+    one = race_scene(race).lanes[0]
+    assert bar_paths(one.bars)["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
+    assert tick_path(one.ticks).startswith(f"M{WIDTH:.2f} {BAR + 1}v")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_drawing_is_one_svg_and_escapes(race, theme):
+    drawn = visualize.race_svg(race, theme=theme)
+    root = ET.fromstring(drawn)
+    texts = ["".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert f"{HOSTILE} two" in texts
+    assert label_of("dsbd same-law") in texts
+    assert "<script" not in drawn
+
+
+def test_a_race_without_lanes_has_an_empty_drawing():
+    scene = race_scene(make_race(made_up(SPEEDS)))
+    assert scene.lanes == ()
+    ET.fromstring(visualize.race_svg(make_race(made_up(SPEEDS))))
+
+
+def test_the_scatter_has_the_intervals_of_the_rows(race):
+    figure = visualize.race_figure(race)
+    dots = race_dots(race)
+    assert [trace.name for trace in figure.data] == ["Beam sampling", "DSBD, same law", "Sampling"]
+    speed = dots[0].speed
+    assert figure.data[0].error_x.array[0] == pytest.approx(speed.high - speed.mean)
+    assert figure.layout.xaxis.tickangle is None
+    with pytest.raises(ValueError, match="no race"):
+        visualize.race_figure({"format": "other"})
