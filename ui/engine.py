@@ -19,12 +19,13 @@ from dsbd.evaluation.race import RaceProgress, race
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.comparison import Progress, compare
 from dsbd.methods import has_auto
-from dsbd.models.loading import load_pair
+from dsbd.models.loading import loading
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
+from .allowed_models import AllowedModels
 from .evaluate_choice import Asked
 from .evaluate_folders import Folders
 from .limits import Limits, check_compare, check_decode, check_evaluation
@@ -53,12 +54,16 @@ class Engine:
     Args:
         pair: the page's own, loaded, on its device.
         limits: what a visitor may ask for; None takes the defaults.
-        load: loads further pairs by the names of target and draft, as the page's own was loaded.
+        load: loads further pairs, as the page's own was loaded.
+        allowed: what visitors may load.
     """
 
-    def __init__(self, pair: Pair, limits: Limits | None = None, load: Load = load_pair) -> None:
+    def __init__(
+        self, pair: Pair, limits: Limits | None = None, load: Load = loading, allowed: AllowedModels | None = None
+    ) -> None:
         self.pair = pair
         self.limits = limits or Limits()
+        self.allowed = allowed or AllowedModels()
         self.pairs = PairShelf(pair, self.limits.max_loaded_pairs, load)
         self.visitors = Visitors()
         self.folders = Folders(self.limits)

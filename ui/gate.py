@@ -158,6 +158,7 @@ class Gate:
             message = await receive()
             if message["type"] == "http.disconnect" and session is not None and not whole:
                 self.visitors.stop(session)
+                self.visitors.stop_aside(session)
             return message
 
         try:

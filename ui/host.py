@@ -15,6 +15,8 @@ from .limits import Limits
 OF_THE_PAIR = {
     "target": "the large model: folder, hub id, or bundled:sql",
     "draft": "the small model: folder or hub id",
+    "device_map": "spreads models over devices: auto, balanced, sequential",
+    "allowed_models": "hub ids and folders that visitors may load, with commas between them; * stands for any text",
 }
 """Settings that :mod:`.start` reads as defaults of its flags."""
 

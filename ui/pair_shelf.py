@@ -7,7 +7,7 @@ longest ago goes first. A bundled pair is read again when it is asked for: its f
 import gc
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import torch
@@ -16,7 +16,7 @@ from dsbd.assets import BUNDLED_PAIRS
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
-from dsbd.models.loading import BUNDLED, load_pair
+from dsbd.models.loading import BUNDLED, loading
 from dsbd.models.pair import Pair
 
 PAGE = "page"
@@ -24,7 +24,8 @@ PAGE = "page"
 BETWEEN = " + "
 """Stands between target and draft in a key; no folder that a key may name and no hub id holds it."""
 
-Load = Callable[[str, str | None], Pair]
+Load = Callable[[str, str | None], Generator[str, None, Pair]]
+"""Loads a pair by the names of target and draft, and says on the way what it does."""
 
 
 class PairName(NamedTuple):
@@ -57,13 +58,13 @@ class PairShelf:
     Args:
         page_pair: the pair of :data:`PAGE`; it is never given up.
         most: pairs in memory at one time, that one included.
-        load: loads a pair by the names of target and draft.
+        load: loads a pair.
     """
 
-    def __init__(self, page_pair: Pair, most: int = 2, load: Load = load_pair) -> None:
+    def __init__(self, page_pair: Pair, most: int = 2, load: Load = loading) -> None:
         self.page_pair = page_pair
         self._others: OrderedDict[str, Pair] = OrderedDict()
-        self._most, self._load = most, load
+        self._most, self.load = most, load
         self._plans: dict[str, dict[PlanKey, Plan]] = {}
         self._lock = threading.RLock()
 
@@ -113,7 +114,7 @@ class PairShelf:
                 self._others.move_to_end(key)
                 return self._others[key]
             self.make_room()
-            return self.put(key, self._load(*PairName.of(key)))
+            return self.put(key, _loaded(self.load(*PairName.of(key))))
 
     def put(self, key: str, pair: Pair) -> Pair:
         """Keep a loaded pair under this key, the plans of ``auto`` that were made for it before included."""
@@ -151,6 +152,15 @@ def bundled_key(pair: Pair) -> str | None:
 def name_of(pair: Pair) -> str:
     """The names of its models."""
     return f"{pair.target.id}{BETWEEN}{pair.draft.id}" if pair.draft is not None else pair.target.id
+
+
+def _loaded(steps: Generator[str, None, Pair]) -> Pair:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            pair: Pair = end.value
+            return pair
 
 
 def _give_memory_back() -> None:

@@ -6,6 +6,7 @@ Importing this file is cheap; the page and the models are imported when they are
 import argparse
 import importlib.util
 import os
+from functools import partial
 
 from dsbd.errors import PageError
 
@@ -21,6 +22,17 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--draft", default=os.environ.get("DSBD_DRAFT") or None, help="a smaller model of the same vocabulary"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto)")
+    parser.add_argument(
+        "--device-map",
+        default=os.environ.get("DSBD_DEVICE_MAP") or None,
+        help="auto, balanced, sequential: spread models over devices",
+    )
+    parser.add_argument(
+        "--allow-models",
+        default=os.environ.get("DSBD_ALLOWED_MODELS"),
+        metavar="PATTERNS",
+        help="models that visitors may load, such as 'Qwen/*,gpt2'; default: any on this machine only, else none",
+    )
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (auto)")
     parser.add_argument(
         "--host", default=None, help="address to listen on; default: GRADIO_SERVER_NAME, else this machine only"
@@ -47,8 +59,9 @@ def serve(options: argparse.Namespace) -> None:
         import gradio  # noqa: F401
     except ImportError as error:
         raise PageError(f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio") from None
-    from dsbd import load_pair
+    from dsbd.models.loading import load_pair, loading
 
+    from .allowed_models import AllowedModels, patterns_where
     from .engine import Engine
     from .host import Host, check_names
     from .limits import Limits
@@ -63,8 +76,10 @@ def serve(options: argparse.Namespace) -> None:
     if host.mcp and importlib.util.find_spec("mcp") is None:
         raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
     set_up_log(host.log)
-    pair = load_pair(options.target, options.draft, device=options.device, dtype=options.dtype)
-    engine = Engine(pair, limits)
+    how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
+    allowed = AllowedModels(patterns_where(options.allow_models, options.host, options.share, os.environ))
+    pair = load_pair(options.target, options.draft, **how)
+    engine = Engine(pair, limits, partial(loading, **how), allowed)
     page, served = build_page(engine), launch_options(engine, host)
     try:
         page.launch(server_name=options.host, server_port=options.port, share=options.share, **served)

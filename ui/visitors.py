@@ -4,6 +4,7 @@ A run polls a :class:`StopSignal` between its steps. The signals stand in shared
 forked process: what the page writes there, the run reads at once.
 """
 
+import math
 import mmap
 import struct
 import threading
@@ -58,6 +59,7 @@ class Visitors:
         self._numbers = count(1)
         self._free = list(range(SLOTS))
         self._signals: dict[str, list[StopSignal]] = {}
+        self._aside: dict[str, StopSignal] = {}
         self._waiting: dict[str, bool] = {}
         """Whether the queue was full, by visitor."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
@@ -99,6 +101,28 @@ class Visitors:
         with self._lock:
             signals = [signal for each in self._signals.values() for signal in each]
         return len(signals), min((signal.deadline for signal in signals), default=None)
+
+    @contextmanager
+    def aside(self, session: str) -> Iterator[StopSignal]:
+        """Work of this visitor that keeps nobody waiting, such as a fetch; it has no time limit."""
+        with self._lock:
+            signal = StopSignal(self._free.pop(), next(self._numbers), math.inf)
+            _write(signal.slot, signal.number)
+            self._aside[session] = signal
+        try:
+            yield signal
+        finally:
+            with self._lock:
+                _write(signal.slot, 0)
+                self._free.append(signal.slot)
+                if self._aside.get(session) is signal:
+                    del self._aside[session]
+
+    def stop_aside(self, session: str) -> None:
+        """The visitor cancelled its work aside, or left."""
+        with self._lock:
+            if (signal := self._aside.get(session)) is not None:
+                _write(signal.slot, 0)
 
     def stop(self, session: str) -> None:
         """The visitor pressed Stop or left: its runs end at their next look at the signal; it no longer waits."""

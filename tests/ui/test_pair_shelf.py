@@ -30,6 +30,7 @@ class Loader:
 
     def __call__(self, target, draft):
         self.asked.append((target, draft))
+        yield "loading"
         return toy_pair_on("eager")
 
 

@@ -1,0 +1,266 @@
+"""Own pairs on the page: what the host allows, what is told before a fetch, the fetch, and every way it can fail."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
+
+from dsbd.errors import PairError
+from dsbd.models.presets import PRESETS
+from tests.toy_pair import toy_model, toy_pair, toy_pair_on
+from ui import fetch, pair_loading
+from ui.allowed_models import AllowedModels, patterns_where
+from ui.engine import Engine
+from ui.limits import Limits
+from ui.pair_shelf import PAGE, PairName
+from ui.visitors import Visitors
+
+TARGET, DRAFT = "some/target", "some/draft"
+
+
+def hub_error(kind):
+    return kind("no", response=httpx.Response(403, request=httpx.Request("GET", "https://hub.test")))
+
+
+class Hub:
+    """A hub of two models, and what was fetched from it."""
+
+    def __init__(self):
+        self.files = {"config.json": 100, "tokenizer.json": 900, "model.safetensors": 3000, "README.md": 5}
+        self.gated = False
+        self.error = None
+        self.refusal = None
+        self.fetched = []
+        self.pause = threading.Event()
+        self.pause.set()
+
+    def model_info(self, name, files_metadata):
+        if self.error:
+            raise self.error
+        files = [SimpleNamespace(rfilename=file, size=size) for file, size in self.files.items()]
+        return SimpleNamespace(
+            siblings=files, sha="abc", gated="auto" if self.gated else False, safetensors=SimpleNamespace(total=1500)
+        )
+
+    def auth_check(self, name):
+        if self.refusal:
+            raise self.refusal
+
+    def download(self, name, file, revision, tqdm_class):
+        assert revision == "abc"
+        bar = tqdm_class(total=self.files[file], initial=0)
+        for _ in range(10):
+            self.pause.wait(10)
+            bar.update(self.files[file] / 10)
+        self.fetched.append((name, file))
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    hub = Hub()
+    monkeypatch.setattr(fetch, "HfApi", lambda: hub)
+    monkeypatch.setattr(fetch, "hf_hub_download", hub.download)
+    monkeypatch.setattr(fetch, "try_to_load_from_cache", lambda name, file, revision: None)
+    monkeypatch.setattr(fetch, "local_folder", lambda name: None)
+    monkeypatch.setattr(fetch, "LOOK_SECONDS", 0.01)
+    return hub
+
+
+def steps(target, draft):
+    yield f"loading {target}"
+    yield "checking"
+    return toy_pair_on("eager")
+
+
+def engine_of(load=steps, allowed="*"):
+    return Engine(toy_pair(), Limits(), load, AllowedModels(allowed))
+
+
+def test_where_visitors_may_load_what():
+    """Catches a public page on which strangers fill the disk, and a private one whose owner may load nothing."""
+    here = {"given": None, "address": None, "share": False, "environment": {}}
+    assert patterns_where(**here) == "*"
+    assert patterns_where(**{**here, "address": "localhost"}) == "*"
+    for public in (
+        {"address": "0.0.0.0"},
+        {"share": True},
+        {"environment": {"SPACE_ID": "me/space"}},
+        {"environment": {"GRADIO_SERVER_NAME": "0.0.0.0"}},
+    ):
+        assert patterns_where(**{**here, **public}) == ""
+        assert patterns_where(**{**here, **public, "given": "Qwen/*"}) == "Qwen/*"
+    assert patterns_where(**{**here, "given": ""}) == ""
+
+
+def test_patterns(tmp_path):
+    """Catches a folder that is reached by another way, and a pattern that lets more in than it says."""
+    models, other = tmp_path / "models", tmp_path / "other"
+    for folder in (models / "one", other):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text("{}")
+    allowed = AllowedModels(f"Qwen/*, gpt2,{models}/*")
+    assert "Qwen/Qwen3-8B" in allowed
+    assert "qwen/Qwen3-8B" not in allowed
+    assert "gpt2-xl" not in allowed
+    assert str(models / "one") in allowed
+    assert str(models / ".." / "other") not in allowed
+    assert [one.draft.id for one in allowed.presets()] == ["Qwen/Qwen3-0.6B", "Qwen/Qwen2.5-0.5B"]
+    assert allowed.require("gpt2") == "gpt2"
+    with pytest.raises(PairError, match=r"does not allow 'other/model'; allowed: Qwen/\*, gpt2,.*own machine"):
+        allowed.require("other/model")
+    with pytest.raises(PairError, match="neither a folder that exists nor a hub id"):
+        AllowedModels("*").require("../../etc")
+    assert not AllowedModels("")
+
+
+def test_what_a_pair_takes_is_told_before_anything_is_fetched(hub):
+    last = pair_loading.look(engine_of(), TARGET, DRAFT)
+    assert "0.0 MB to fetch" in last.said
+    assert "bfloat16" in last.said
+    assert last.load["visible"]
+    assert hub.fetched == []
+
+
+def test_only_files_that_are_read_are_fetched_and_the_bytes_are_counted(hub):
+    found = fetch.wanted(TARGET)
+    assert {file for file, _ in found.files} == {"config.json", "tokenizer.json", "model.safetensors"}
+    assert (found.fetch_bytes, found.parameters) == (4000, 1500)
+    *_, last = fetch.fetched(found)
+    assert last == 4000
+
+
+def test_from_names_to_a_pair_in_use(hub):
+    """Catches a choice that changes before the pair is there, and a pair that is not kept."""
+    engine = engine_of()
+    frames = list(pair_loading.fetch(engine, "me", TARGET, DRAFT))
+    key = frames[-1].fetched
+    assert key == PairName(TARGET, DRAFT).key
+    assert any("Fetching some/target" in frame.said for frame in frames)
+    *before, last = pair_loading.read(engine, "me", key)
+    assert [frame.said for frame in before] == [
+        '<p role="status">Loading some/target …</p>',
+        '<p role="status">Checking …</p>',
+    ]
+    assert last.chosen == key
+    assert last.which["value"] == key
+    assert engine.pairs.is_loaded(key)
+
+
+def test_cancelling_ends_the_fetch_and_keeps_the_pair(hub):
+    """Catches a download that goes on for nobody."""
+    engine = engine_of()
+    hub.pause.clear()
+    frames = pair_loading.fetch(engine, "me", TARGET, DRAFT)
+    next(frames)
+    next(frames)
+    pair_loading.cancel(engine, "me")
+    last = next(frame for frame in frames if "Cancelled" in frame.said)
+    hub.pause.set()
+    assert last.fetched == ""
+    time.sleep(0.1)
+    assert hub.fetched == []
+
+
+def test_cancelling_between_two_steps_of_loading(hub):
+    engine = engine_of()
+    frames = pair_loading.read(engine, "me", PairName(TARGET, DRAFT).key)
+    next(frames)
+    pair_loading.cancel(engine, "me")
+    assert "Cancelled" in list(frames)[-1].said
+    assert not engine.pairs.is_loaded(PairName(TARGET, DRAFT).key)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"error": hub_error(RepositoryNotFoundError)},
+            "has no model 'some/target', or it is private; check the spelling",
+        ),
+        ({"error": OfflineModeIsEnabled("offline")}, "cannot be fetched (offline); check the network"),
+        ({"error": httpx.ConnectError("no route")}, "cannot be fetched (no route); check the network"),
+        ({"gated": True, "refusal": hub_error(GatedRepoError)}, "is gated: accept its licence"),
+        ({"files": {"config.json": 1, "pytorch_model.bin": 9}}, "no weights as safetensors; a pickle can run code"),
+        ({"files": {"config.json": 1, "model.safetensors": 10**18}}, "make room, or set HF_HOME"),
+    ],
+    ids=["unknown", "offline", "no network", "gated", "pickles", "disk"],
+)
+def test_every_failure_of_a_fetch_says_the_remedy(hub, change, words):
+    """Catches a traceback, a sentence without a remedy, and a page that has lost its pair."""
+    for name, value in change.items():
+        setattr(hub, name, value)
+    engine = engine_of()
+    *_, last = pair_loading.fetch(engine, "me", TARGET, DRAFT)
+    said = last.said.replace("&#x27;", "'")
+    assert words in said
+    assert 'role="alert"' in said
+    assert last.fetched == ""
+    assert list(pair_loading.read(engine, "me", last.fetched)) == []
+    assert hub.fetched == []
+
+
+def test_a_download_that_breaks_off_says_so(hub, monkeypatch):
+    def breaks(*given, **named):
+        raise httpx.ReadError("connection reset")
+
+    monkeypatch.setattr(fetch, "hf_hub_download", breaks)
+    *_, last = pair_loading.fetch(engine_of(), "me", TARGET, DRAFT)
+    assert "connection reset" in last.said
+
+
+def test_a_pair_that_cannot_work_leaves_the_page_with_the_one_it_had(toy_folders, tmp_path):
+    """Catches a pair of two vocabularies that is used, and a visitor who stands there without any."""
+    toy_model(2, 1).float().save_pretrained(tmp_path)
+    from tests.toy_pair import toy_tokenizer
+
+    other = toy_tokenizer()
+    other.add_tokens(["<one>"])
+    other.save_pretrained(tmp_path)
+    from dsbd.models.loading import loading
+
+    engine = engine_of(loading)
+    *_, last = pair_loading.read(engine, "me", PairName(toy_folders["target"], str(tmp_path)).key)
+    assert "ocabularies differ" in last.said
+    assert "goes on with the pair it had" in last.said
+    assert last.chosen == pair_loading.KEEP
+    *_, last = pair_loading.read(engine, "me", PairName(toy_folders["target"], toy_folders["draft"]).key)
+    assert engine.pairs.is_loaded(last.chosen)
+
+
+def test_what_the_host_does_not_allow_is_refused_at_every_step(hub):
+    """Catches a program that calls the second step with a key of its own."""
+    engine = engine_of(allowed="Qwen/*")
+    assert "does not allow" in pair_loading.look(engine, TARGET, DRAFT).said
+    assert "does not allow" in list(pair_loading.fetch(engine, "me", TARGET, DRAFT))[-1].said
+    assert "does not allow" in list(pair_loading.read(engine, "me", PairName(TARGET, DRAFT).key))[-1].said
+    for wrong in ("", "   ", None, 3, "x" * 400):
+        assert 'role="alert"' in pair_loading.look(engine, wrong, DRAFT).said
+    assert engine.pairs.available()[0] == PAGE
+
+
+def test_work_aside_keeps_nobody_waiting():
+    """Catches a fetch of an hour that is told to others as a run before theirs, and a slot that is lost."""
+    visitors = Visitors()
+    free = len(visitors._free)
+    with visitors.aside("me") as stop:
+        assert visitors.wait("you") == "Waiting for the model …"
+        visitors.stop("me")
+        assert not stop()
+        visitors.stop_aside("me")
+        assert stop()
+    assert len(visitors._free) == free
+
+
+def test_the_table_of_presets_is_plausible():
+    """Catches a draft larger than its target, and a model whose name says another size."""
+    for preset in PRESETS:
+        assert preset.draft.parameters < preset.target.parameters
+        assert abs(preset.target.rows - preset.draft.rows) < 256
+        for model in preset.models:
+            size = model.id.lower().rpartition("-")[2].removesuffix("m").removesuffix("b")
+            if size.replace(".", "").isdigit():
+                stated = float(size) * (1e6 if model.id.lower().endswith("m") else 1e9)
+                assert 0.85 < model.parameters / stated < 1.25, model.id

@@ -1,0 +1,184 @@
+"""Fetching a model from the hub: what it would take, told first; then the files, with the bytes so far.
+
+Only files that a model and its tokenizer are read from are fetched. Weights must be safetensors: other files can hold
+code. What is fetched stays in the hub's cache on this machine, and a fetch that was cancelled goes on from there.
+"""
+
+import shutil
+import threading
+from collections.abc import Generator
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from httpx import HTTPError
+from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+from huggingface_hub.utils import tqdm
+
+from dsbd.errors import PairError, first_line
+from dsbd.models.loading import local_folder
+from dsbd.models.memory import in_gigabytes
+from dsbd.models.weights import has_only_pickles, weights_of
+
+READ = ("*.json", "*.txt", "*.model", "*.jinja")
+SAFE = "model*.safetensors"
+PICKLED = "pytorch_model*.bin"
+LOOK_SECONDS = 0.3
+
+
+class Wanted(NamedTuple):
+    """What loading a model takes."""
+
+    name: str
+    files: list[tuple[str, int]]
+    """Files that are to be fetched, and their bytes; empty where all is on this machine."""
+    revision: str | None
+    parameters: int | None
+    """Numbers in its weights; None where nothing tells."""
+
+    @property
+    def fetch_bytes(self) -> int:
+        """Bytes to fetch."""
+        return sum(size for _, size in self.files)
+
+
+def wanted(name: str, pickled: bool = False) -> Wanted:
+    """Ask what a model takes; no weights are fetched.
+
+    Args:
+        name: a folder, or a hub id.
+        pickled: pickled weights are taken where there are no others, and read as tensors only.
+
+    Raises:
+        PairError: it is not there, gated, out of reach, or stored in a way that is not read.
+    """
+    if Path(name).is_dir():
+        return _on_this_machine(name, Path(name), pickled)
+    try:
+        info = HfApi().model_info(name, files_metadata=True)
+        if info.gated:
+            HfApi().auth_check(name)
+    except GatedRepoError:
+        raise _gated(name) from None
+    except RepositoryNotFoundError:
+        raise PairError(
+            f"the hub has no model {name!r}, or it is private; check the spelling, or set HF_TOKEN"
+        ) from None
+    except (HTTPError, HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
+        folder = local_folder(name)
+        if folder is not None:
+            return _on_this_machine(name, folder, pickled)
+        raise _out_of_reach(name, error) from None
+    sizes = {file.rfilename: file.size or 0 for file in info.siblings or [] if "/" not in file.rfilename}
+    weights = _weights(name, list(sizes), pickled)
+    chosen = [file for file in sizes if file in weights or any(fnmatchcase(file, pattern) for pattern in READ)]
+    missing = [file for file in chosen if not isinstance(try_to_load_from_cache(name, file, revision=info.sha), str)]
+    parameters = info.safetensors.total if info.safetensors is not None else None
+    return Wanted(name, [(file, sizes[file]) for file in missing], info.sha, parameters)
+
+
+def fetched(wanted: Wanted) -> Generator[int, None, None]:
+    """Fetch the files; yield the bytes so far, a few times a second. Closing the generator cancels.
+
+    Raises:
+        PairError: the disk is too small, or the hub refuses or is out of reach.
+    """
+    free = shutil.disk_usage(_existing(Path(constants.HF_HUB_CACHE))).free
+    if wanted.fetch_bytes > free:
+        raise PairError(
+            f"{wanted.name!r} takes {in_gigabytes(wanted.fetch_bytes)} of disk, and {in_gigabytes(free)} are free; "
+            f"make room, or set HF_HOME to a larger disk"
+        )
+    counter = _Counter()
+    worker = threading.Thread(target=_fetch, args=(wanted, counter), daemon=True)
+    worker.start()
+    try:
+        while worker.is_alive():
+            worker.join(LOOK_SECONDS)
+            yield counter.bytes
+    finally:
+        counter.is_cancelled = True
+    if isinstance(counter.failure, GatedRepoError):
+        raise _gated(wanted.name)
+    if counter.failure is not None:
+        raise _out_of_reach(wanted.name, counter.failure)
+
+
+class _Counter:
+    """What the fetching thread and its reader share."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self.is_cancelled = False
+        self.failure: Exception | None = None
+
+
+class _CancelledError(Exception):
+    """Ends the fetching thread."""
+
+
+def _fetch(wanted: Wanted, counter: _Counter) -> None:
+    class Bar(tqdm):
+        """Counts instead of drawing; the hub's functions call it from their threads."""
+
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **{**named, "disable": True})
+            counter.bytes += int(named.get("initial") or 0)
+
+        def update(self, n: float | None = 1) -> bool | None:
+            """Count; end the fetch once its reader has left."""
+            if counter.is_cancelled:
+                raise _CancelledError
+            counter.bytes += int(n or 0)
+            return None
+
+    try:
+        for file, _ in wanted.files:
+            if counter.is_cancelled:
+                return
+            hf_hub_download(wanted.name, file, revision=wanted.revision, tqdm_class=Bar)
+    except _CancelledError:
+        pass
+    except Exception as error:  # all: it is raised again in the thread that reads
+        counter.failure = error
+
+
+def _weights(name: str, files: list[str], pickled: bool) -> list[str]:
+    for pattern, may_be in ((SAFE, True), (PICKLED, pickled)):
+        found = [file for file in files if fnmatchcase(file, pattern)]
+        if found and may_be:
+            return found
+    raise _only_pickles(name)
+
+
+def _on_this_machine(name: str, folder: Path, pickled: bool) -> Wanted:
+    if has_only_pickles(folder) and not pickled:
+        raise _only_pickles(name)
+    weights = weights_of(folder)
+    return Wanted(name, [], None, None if weights is None else weights.parameters)
+
+
+def _only_pickles(name: str) -> PairError:
+    return PairError(
+        f"{name!r} has no weights as safetensors; a pickle can run code, so it is not read; load the model where you "
+        f"trust it and write it again with save_pretrained(folder)"
+    )
+
+
+def _gated(name: str) -> PairError:
+    return PairError(
+        f"{name!r} is gated: accept its licence on the model's page of the hub, and start this page with HF_TOKEN set "
+        f"to a token of the account that did"
+    )
+
+
+def _out_of_reach(name: str, error: Exception) -> PairError:
+    return PairError(
+        f"{name!r} is not on this machine and cannot be fetched ({first_line(error)}); check the network, or give "
+        f"a folder"
+    )
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.exists() else _existing(folder.parent)
