@@ -174,6 +174,11 @@ def _gated(name: str) -> PairError:
 
 
 def _out_of_reach(name: str, error: Exception) -> PairError:
+    if isinstance(error, OfflineModeIsEnabled):
+        return PairError(
+            f"{name!r} is not on this machine, and HF_HUB_OFFLINE keeps this page from fetching it; start the page "
+            f"without that setting, or give a folder"
+        )
     return PairError(
         f"{name!r} is not on this machine and cannot be fetched ({first_line(error)}); check the network, or give "
         f"a folder"

@@ -15,7 +15,7 @@ import gradio as gr
 from dsbd.errors import DsbdError, PairError
 from dsbd.models.memory import free_bytes, in_gigabytes
 from dsbd.models.pair import Pair
-from dsbd.models.presets import PRESETS
+from dsbd.models.presets import PRESETS, Preset
 
 from .decode import KEEP, alert, sentence
 from .engine import Engine
@@ -47,9 +47,14 @@ def look(engine: Engine, target: Any, draft: Any) -> Frame:
     """Say what the pair would take; nothing is fetched."""
     try:
         name = _name_of(engine, target, draft)
-        models = _wanted(name)
     except DsbdError as error:
         return _ready(alert(sentence(error)))
+    try:
+        models = _wanted(name)
+    except DsbdError as error:
+        preset = _preset_of([name.target, name.draft or ""])
+        known = _note(f"{_computed(preset)} {_terms(preset)}") if preset else ""
+        return _ready(alert(sentence(error)) + known)
     return _ready(_told(engine, models))._replace(load=gr.update(visible=True))
 
 
@@ -147,11 +152,23 @@ def _told(engine: Engine, models: list[Wanted]) -> str:
     free = free_bytes(engine.pair.device)
     if free is not None:
         words.append(f"Free on {engine.pair.device}: {in_gigabytes(free)}.")
-    for preset in PRESETS:
-        if [model.id for model in preset.models] == [model.name for model in models]:
-            gated = "" if preset.gated == "no" else f" Gated: {preset.gated}."
-            words.append(f"Licence: {preset.licences}.{gated} Vocabulary: {preset.vocabulary}.")
-    return _note(" ".join(words))
+    preset = _preset_of([model.name for model in models])
+    return _note(" ".join([*words, *([_terms(preset)] if preset else [])]))
+
+
+def _preset_of(names: list[str]) -> Preset | None:
+    return next((one for one in PRESETS if [model.id for model in one.models] == names), None)
+
+
+def _terms(preset: Preset) -> str:
+    gated = "" if preset.gated == "no" else f" Gated: {preset.gated}."
+    return f"Licence: {preset.licences}.{gated} Vocabulary: {preset.vocabulary}."
+
+
+def _computed(preset: Preset) -> str:
+    """What a known pair takes, where the hub cannot be asked."""
+    sizes = [in_gigabytes(size) for size in (preset.download_bytes, preset.memory_bytes(2), preset.memory_bytes(4))]
+    return f"Computed: about {sizes[0]} to fetch; weights in memory {sizes[1]} in bfloat16, {sizes[2]} in float32."
 
 
 def _so_far(model: Wanted, size: int) -> str:

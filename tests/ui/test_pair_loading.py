@@ -124,6 +124,21 @@ def test_what_a_pair_takes_is_told_before_anything_is_fetched(hub):
     assert hub.fetched == []
 
 
+def test_a_known_pair_is_told_where_the_hub_cannot_be_asked(hub):
+    """Catches a table of sizes, licences and gates that nobody sees without a network."""
+    hub.error = OfflineModeIsEnabled("offline")
+    llama = PRESETS[3]
+    said = pair_loading.look(engine_of(), llama.target.id, llama.draft.id).said
+    for words in (
+        "about 18.5 GB to fetch",
+        "18.5 GB in bfloat16",
+        "37.1 GB in float32",
+        "Gated: both",
+        "128,256, both",
+    ):
+        assert words in said
+
+
 def test_only_files_that_are_read_are_fetched_and_the_bytes_are_counted(hub):
     found = fetch.wanted(TARGET)
     assert {file for file, _ in found.files} == {"config.json", "tokenizer.json", "model.safetensors"}
@@ -180,7 +195,7 @@ def test_cancelling_between_two_steps_of_loading(hub):
             {"error": hub_error(RepositoryNotFoundError)},
             "has no model 'some/target', or it is private; check the spelling",
         ),
-        ({"error": OfflineModeIsEnabled("offline")}, "cannot be fetched (offline); check the network"),
+        ({"error": OfflineModeIsEnabled("offline")}, "HF_HUB_OFFLINE keeps this page from fetching it"),
         ({"error": httpx.ConnectError("no route")}, "cannot be fetched (no route); check the network"),
         ({"gated": True, "refusal": hub_error(GatedRepoError)}, "is gated: accept its licence"),
         ({"files": {"config.json": 1, "pytorch_model.bin": 9}}, "no weights as safetensors; a pickle can run code"),

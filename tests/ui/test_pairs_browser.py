@@ -1,0 +1,54 @@
+"""Choosing another pair in a browser: prompt, examples and recordings follow, and the next run takes it."""
+
+import re
+
+import pytest
+
+import dsbd
+from tests.toy_pair import toy_model
+from tests.ui.visit import Visit
+from ui import Engine, build_page, launch_options
+from ui.allowed_models import AllowedModels
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def bundled_address():
+    engine = Engine(dsbd.load_pair(device="cpu", engine="eager"), allowed=AllowedModels("*"))
+    page = build_page(engine)
+    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
+    yield address
+    page.close()
+
+
+def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_address, toy_folders, tmp_path):
+    """Catches a choice that changes the form and not the run, and a failure that takes the page's pair away."""
+    visit = Visit(browser, bundled_address)
+    page = visit.page
+    page.locator(".drawer-switch").first.click()
+    page.click("#models > button")
+    page.get_by_label("Questions to SQL (bundled)").check()
+    page.wait_for_function("document.querySelector('#prompt textarea').value.startsWith('Q:')")
+    assert page.get_by_role("button", name="Cities").count() == 1
+    toy_model(1, 1).float().save_pretrained(tmp_path)  # without a tokenizer
+    for target, words in (
+        (str(tmp_path), "tokenizer.*goes on with the pair it had"),
+        (toy_folders["target"], "Loaded"),
+    ):
+        page.locator("#own-target textarea, #own-target input").fill(target)
+        page.locator("#own-draft textarea, #own-draft input").fill(toy_folders["draft"])
+        page.click("#look")
+        page.click("#load")
+        visit.wait_for("#models-said", words)
+        if words != "Loaded":
+            assert page.get_by_label("Questions to SQL (bundled)").is_checked()
+    page.get_by_label("Questions to SQL (bundled)").check()
+    page.wait_for_function("document.querySelector('#prompt textarea').value.startsWith('Q:')")
+    page.locator("#drawer button[aria-label], #drawer .drawer-close").first.click()
+    page.click("#run")
+    visit.wait_for("#note", "Decoded in|passes|tokens")
+    page.wait_for_function("/SELECT/.test(document.querySelector('.running-line').innerText)")
+    assert re.search(r"SQL:\s*SELECT", page.inner_text(".running-line"))
+    visit.context.close()
+    assert visit.errors == []
