@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -16,10 +17,11 @@ import dsbd
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import PlanProgress
 from dsbd.errors import PromptError, StoppedError
+from dsbd.measure.bench.contenders import Contender
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair_on
 from tests.ui.lender import Lender
-from ui import decode, zerogpu
+from ui import decode, evaluate, zerogpu
 from ui.engine import MEASURING_SECONDS, Engine
 from ui.form import FIELDS, shown_value
 from ui.limits import Limits
@@ -68,6 +70,22 @@ def test_the_loan_follows_the_work(lent, lender):
 def test_a_decode_crosses_processes(lent):
     assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
     assert known_plans(lent.pair) == {}
+
+
+def test_a_race_and_an_evaluation_cross_processes(lent, lender):
+    """Catches a call that uses the models in the page's own process, which has no GPU."""
+    forwards = []
+    lent.pair.target.model.register_forward_pre_hook(lambda *_: forwards.append(1))
+    contenders = [Contender(method, method, replace(SHORT, method=method)) for method in ("greedy", "sampling")]
+    with lent.visitors.run("me", 100) as stop:
+        *_, last = lent.race(["Once"], contenders, 1, stop)
+    examples = [{"prompt": "Once", "references": ["x"]}]
+    scores = evaluate.evaluate(lent, "me", "jsonl", ["sampling"], 1, 1, None, {"max_new_tokens": 3}, examples)
+    assert last.runs is not None
+    assert scores["complete"]
+    assert forwards == []
+    assert all(0 < seconds <= Limits().evaluate_seconds for seconds in lender.asked)
+    assert len(lender.asked) == 2
 
 
 def test_a_process_of_its_own_needs_no_threads_of_the_page(lent):
