@@ -36,8 +36,8 @@ def chart_list(value: str, elem_id: str) -> gr.HTML:
 
 
 def race_stage(value: str) -> gr.HTML:
-    """A race: lanes, texts and table. Value: markup of ``race_markup.py``; the script plays it."""
-    return _scripted(value, "${value}", "race.js", "race-stage")
+    """A race: lanes, texts and table. Value: markup of ``race_markup.py``, escaped there; the script plays it."""
+    return _scripted(value, '<div class="race-mount"></div>', "race.js", "race-stage")
 
 
 def problem_line(elem_id: str) -> gr.HTML:

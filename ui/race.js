@@ -73,15 +73,19 @@ function mount(race) {
   });
   show(1);
   if ("plays" in race.dataset) start();
+  race.dataset.mounted = "";
 }
 
-function mountAll() {
-  for (const race of element.querySelectorAll(".race:not([data-mounted])")) {
-    race.dataset.mounted = "";
-    mount(race);
-  }
-}
+/* Each race has elements of its own: the page would patch those of the last one, and keep what it hid. */
+const holder = element.querySelector(".race-mount");
+let shown = "";
 
-/* New markup is there a moment after the value has changed. */
-new MutationObserver(mountAll).observe(element, {childList: true, subtree: true});
-mountAll();
+function take() {
+  if (props.value === shown) return;
+  shown = props.value;
+  holder.innerHTML = shown;
+  const race = holder.querySelector(".race");
+  if (race) mount(race);
+}
+watch("value", take);
+take();
