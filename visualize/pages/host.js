@@ -59,6 +59,7 @@ globalThis.DsbdHost = (() => {
     const onchange = (place) => listeners.forEach((hear) => hear(place));
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
+    if (bare) document.documentElement.classList.add("framed");
     const options = {hash: "address" in dataset, exact: "exact" in dataset, bare, onchange};
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
     const where = () => (iterations ? handle.where() : {it: 0, step: 0});

@@ -152,7 +152,8 @@ def test_the_verdict_is_hidden_until_answered(browser, lesson):
         says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read each time
         assert says() == steps[verdict - 1].sentence
         assert not page.is_visible(".answer")
-        assert not page.is_visible(".dsbd-more")  # a table would show the verdict
+        for told in (".dsbd-more", ".dsbd-whole", ".dsbd-legend"):
+            assert not page.is_visible(told)  # a table, the whole decode and the marks to come would show the verdict
         page.focus(".dsbd")
         for key in ("ArrowRight", "End", "PageDown"):
             page.keyboard.press(key)

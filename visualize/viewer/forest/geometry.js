@@ -6,15 +6,17 @@ import {clamp} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};
 
 export const HEAD = 80; // above columns: title, width, bars
-const NARROW = 560; // room below which every node has a row
-const PITCH = [112, 236]; // pixels per column, least and most
+const NARROW = [420, 560]; // below the first every node has a row; below the second where columns do not fit
+const PITCH = [106, 236]; // pixels per column, least and most
 const ROW = [21, 36];
 const TALL = 290; // pixels of height that rows share out
 const INDENT = 30; // pixels per layer where every node has a row
 const LINE = 27; // pixels per node there
 
 export function measure(iteration, room) {
-  return room < NARROW ? outline(iteration, room) : columns(iteration, room);
+  const [always, perhaps] = NARROW;
+  const fits = columns(iteration, room).width <= room;
+  return room < always || (room < perhaps && !fits) ? outline(iteration, room) : columns(iteration, room);
 }
 
 function columns(iteration, room) {
