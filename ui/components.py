@@ -35,6 +35,11 @@ def chart_list(value: str, elem_id: str) -> gr.HTML:
     return _scripted(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
 
 
+def plotly_figures(elem_id: str) -> gr.HTML:
+    """Figures with Plotly's tools and frames. Value: ``messages.live_figures``."""
+    return _scripted("", '<div class="plotly-mount"></div>', "plotly_view.js", elem_id)
+
+
 def race_stage(value: str) -> gr.HTML:
     """A race: lanes, texts and table. Value: markup of ``race_markup.py``, escaped there; the script plays it."""
     return _scripted(value, '<div class="race-mount"></div>', "race.js", "race-stage")

@@ -59,6 +59,7 @@ follow(props, watch, (message, bulk) => {
   if (message.kind === "whole") {
     const isFollowed = message.live && (message.first || atEnd());
     scene = bulk;
+    document.dispatchEvent(new Event("dsbd-scene"));
     const open = message.live ? (message.first || !isFollowed ? undefined : "best") : "start";
     draw({follow: isFollowed, open});
   } else if (scene && message.since <= scene.iterations.length) {
@@ -67,4 +68,13 @@ follow(props, watch, (message, bulk) => {
     scene = {...scene, ...bulk, iterations};
     draw({follow: atEnd()});
   }
+});
+
+/* Another drawing of this decode asks for a pass, or for a node in it. */
+document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
+  const it = scene?.iterations.findIndex((entry) => entry.index === iteration) ?? -1;
+  if (!viewer || it < 0) return;
+  viewer.pause();
+  viewer.goto(node === null ? {it, step: 0} : {it, step: Infinity, node});
+  element.scrollIntoView({block: "start", behavior: "smooth"});
 });

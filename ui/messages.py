@@ -50,5 +50,10 @@ def figures(drawn: Sequence[tuple[go.Figure, go.Figure]]) -> str:
     return _message(packed=packed_json(plain))
 
 
+def live_figures(drawn: Sequence[go.Figure]) -> str:
+    """Figures with their frames, drawn for one theme."""
+    return _message(packed=packed_json([json.loads(figure.to_json()) for figure in drawn]))
+
+
 def _message(**content: Any) -> str:
     return json.dumps({"number": next(_NUMBERS), **content}, separators=(",", ":"))

@@ -19,6 +19,7 @@ from .form import check_prompt, settings_of
 from .link import query_of, read_query
 from .pair_shelf import PAGE
 from .play_form import Form, TraceTools, build_form, updates
+from .plotly_view import plotly_view
 from .python_lines import python_lines
 from .recording import Recording
 from .serving import read
@@ -68,6 +69,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
         form, tools = build_form(engine, opening)
         stage = _stage(opening)
         after = _after()
+        plotly_view(recording, opening)
     outputs = _outputs(form, stage, recording)
     remember = _remembering(engine, form, kept, tools, outputs)
     _wire_run(engine, form, after, tools, outputs, remember)
