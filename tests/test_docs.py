@@ -22,6 +22,7 @@ PICTURE_BYTES = {
     "page.webp": 300_000,
     "verification.svg": 1_500_000,
     "forest.svg": 100_000,
+    "decode.svg": 100_000,
     "page-memory.svg": 20_000,
     "mark.svg": 5_000,
 }
@@ -74,6 +75,12 @@ def test_the_animation_is_the_recorded_forest():
     last = visualize.forest_svg(ROOT / "assets/traces/1-dynamic-width.json.gz", 0).splitlines()
     drawn = (DOCS / "images" / "verification.svg").read_text(encoding="utf-8")
     assert [line for line in last[4:-2] if line not in drawn] == []
+
+
+def test_the_picture_of_the_whole_decode_is_the_recorded_one():
+    """Catches a picture that was not made again after the drawing changed."""
+    drawn = (DOCS / "images" / "decode.svg").read_text(encoding="utf-8")
+    assert drawn == visualize.decode_svg(ROOT / "assets/traces/1-dynamic-width.json.gz")
 
 
 def test_the_table_of_methods_is_what_they_read():

@@ -5,6 +5,7 @@ from typing import Any
 import gradio as gr
 
 from visualize import decode_figure, forest_figure
+from visualize.look.states import Theme
 
 from . import messages
 from .components import plotly_figures
@@ -37,5 +38,6 @@ def view_of(recording: Recording | None, dark: bool) -> str:
     """The value of the figures: the whole decode as one tree, and every forest as a frame; empty without iterations."""
     if not recording:
         return ""
-    scene, theme = recording.scene(), "dark" if dark else "light"
+    scene = recording.scene()
+    theme: Theme = "dark" if dark else "light"
     return messages.live_figures([decode_figure(scene, theme=theme), forest_figure(scene, "all", theme=theme)])

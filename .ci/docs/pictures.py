@@ -2,6 +2,7 @@
 
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in headless Chromium (needs playwright and ``chromium``).
 - ``docs/images/forest.svg``: a verified forest of a recorded decode.
+- ``docs/images/decode.svg``: the whole of that decode as one tree.
 - ``docs/images/verification.svg``: the same forest, step by step.
 """
 
@@ -33,10 +34,11 @@ SECONDS = {"draft": 1.0, "score": 1.6, "width": 1.4, "trial": 0.5, "draw": 0.5, 
 
 
 def main() -> None:
-    """Write all three pictures."""
+    """Write all pictures."""
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "verification.svg").write_text(verification(), encoding="utf-8")
     visualize.export_svg(TRACE, IMAGES / "forest.svg")
+    visualize.export_decode_svg(TRACE, IMAGES / "decode.svg")
     (IMAGES / "page.webp").write_bytes(page())
 
 
