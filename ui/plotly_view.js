@@ -29,12 +29,10 @@ follow(props, watch, async (message, figures) => {
   }
 });
 
-/* Another decode, or another theme: what stands here is old. Nothing is drawn anew while the place is closed. */
+/* Another decode, or another theme: what stands here is old. The place closes; opening it draws anew. */
 function renew() {
-  if (!holder.children.length) return;
-  const isOpen = holder.clientWidth > 0;
   clear();
-  if (isOpen) document.querySelector("#plotly-again")?.click();
+  if (holder.clientWidth > 0) document.querySelector("#plotly > button").click();
 }
 document.addEventListener("dsbd-scene", renew);
 let isDark = document.body.classList.contains("dark");

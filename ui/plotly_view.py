@@ -28,10 +28,8 @@ def plotly_view(recording: gr.State, opening: Recording | None) -> None:
 
     with gr.Accordion("Plotly: zoom, pan, select, save", open=False, elem_classes="fold", elem_id="plotly") as place:
         figures = plotly_figures("plotly-figures")
-        again = gr.Button("Draw again", visible="hidden", elem_id="plotly-again")
     dark = gr.Checkbox(False, visible="hidden", elem_id="plotly-dark")  # a State keeps to the server what a script says
-    for event in (place.expand, again.click):
-        event(drawn, [recording, dark], figures, js=IS_DARK, **PRIVATE)
+    place.expand(drawn, [recording, dark], figures, js=IS_DARK, **PRIVATE)
 
 
 def view_of(recording: Recording | None, dark: bool) -> str:

@@ -48,6 +48,8 @@ def test_the_place_draws_when_it_is_opened_and_a_click_opens_a_pass(visit):
     assert page.locator("#plotly .modebar-btn[data-val=lasso]").count() >= 1
     visit.run("once upon a time")
     visit.wait_for("#note", "Decoded")
+    page.wait_for_function("() => !document.querySelector('#plotly .plotly-mount')?.clientWidth")
+    page.click("#plotly > button")
     page.wait_for_function("""() => document.querySelector("#plotly .gtitle")?.textContent
         === document.querySelector("#forest .dsbd-strip-head b").textContent""")
     assert visit.errors == []
