@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import signal
 import socket
 import threading
 import time
@@ -25,7 +23,6 @@ from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
 from ui import Engine, build_page, launch_options, run_log
 from ui.health import GRACE_SECONDS
-from ui.host import Host
 from ui.serving import FOLDER
 
 PATH = "/below/here"
@@ -147,27 +144,6 @@ def test_every_address_of_the_page_works_below_a_path(below):
     assert out == ["/manifest.json"], "Gradio names this one, for pages that can be installed, which this one is not"
     assert httpx.get(f"{below}health").json()["status"] == "ok"
     assert httpx.get(f"{below}config").json()["root"] == below.rstrip("/")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("node") is None, reason="runs wherever Node is")
-def test_behind_node_the_page_s_own_files_are_found(engine, recorded):
-    """Catches an address that Gradio's Node server answers itself."""
-    page, handlers = build_page(engine), {sign: signal.getsignal(sign) for sign in (signal.SIGTERM, signal.SIGINT)}
-    options = launch_options(engine, Host(ssr=True))
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)
-    try:
-        if not page._node_is_proxy:
-            pytest.skip("Gradio could not start this Node")
-        for name in ("page.js", "plotly.min.js"):
-            assert httpx.get(f"{address}{FOLDER}/{name}").headers["content-type"].startswith("text/javascript")
-        assert httpx.get(f"{address}{FOLDER}/health").json()["status"] == "ok"
-    finally:
-        for sign, handler in handlers.items():
-            signal.signal(sign, handler)
-        if page._node_is_proxy:
-            page.node_process.terminate()
-        page.close()
 
 
 def test_programs_call_below_a_path_and_waiting_is_logged(below, capsys):
