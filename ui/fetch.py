@@ -94,8 +94,10 @@ def fetched(wanted: Wanted) -> Generator[int, None, None]:
     worker = threading.Thread(target=_fetch, args=(wanted, counter), daemon=True)
     worker.start()
     try:
-        while worker.is_alive():
+        is_at_work = True
+        while is_at_work:
             worker.join(LOOK_SECONDS)
+            is_at_work = worker.is_alive()
             yield counter.bytes
     finally:
         counter.is_cancelled = True
