@@ -158,7 +158,7 @@ def contenders_of(methods: Any, grid: Any, values: Any, shared: Mapping[str, Any
             raise SettingsError(f"methods names {str(method)[:60]!r}; choose from {', '.join(known)}")
     given = {name: [value] for name, value in shared.items()}
     if grid:
-        if grid not in PRESETS:
+        if not isinstance(grid, str) or grid not in PRESETS:
             raise SettingsError(f"grid is {str(grid)[:60]!r}; choose from {', '.join((*PRESETS, GRID))}")
         is_real = isinstance(getattr(DecodingSettings, grid), float)
         given[grid] = [float(value) if is_real else value for value in values_of(values)]

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Callable
-from pathlib import PurePath
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from dsbd.version import __version__
 
+from .about_models import model_name
 from .engine import Engine
 
 GRACE_SECONDS = 60.0
@@ -33,7 +33,7 @@ def health(engine: Engine) -> Callable[[Request], Response]:
             problem = "a run is past its time limit and does not end"
         body = {
             "status": "ok" if problem is None else "failing",
-            "pair": [_named(model.id) for model in (engine.pair.target, engine.pair.draft) if model is not None],
+            "pair": [model_name(model.id) for model in (engine.pair.target, engine.pair.draft) if model is not None],
             "version": __version__,
             "running": running,
             "waiting": len(queue),
@@ -41,8 +41,3 @@ def health(engine: Engine) -> Callable[[Request], Response]:
         return JSONResponse(body | ({"problem": problem} if problem else {}), 503 if problem else 200, NEVER_KEPT)
 
     return answer
-
-
-def _named(model: str) -> str:
-    """A model's name; of a folder on this machine, only the last part."""
-    return PurePath(model).name if PurePath(model).is_absolute() else model

@@ -6,9 +6,10 @@ from typing import Any
 
 import gradio as gr
 
-from .components import markup
+from .about_tab import build_about_tab
 from .engine import Engine
 from .evaluate_tab import build_evaluate_tab
+from .learn_tab import build_learn_tab
 from .play_tab import build_play_tab
 from .programs import offer_to_programs
 from .race_tab import build_race_tab
@@ -62,8 +63,10 @@ def build_page(engine: Engine) -> gr.Blocks:
                 build_race_tab(engine, form)
             with gr.Tab("Evaluate", id="evaluate"):
                 build_evaluate_tab(engine, form.pair)
+            with gr.Tab("Learn", id="learn"):
+                build_learn_tab()
             with gr.Tab("About", id="about"):
-                markup(read("about.html"), elem_id="about")
+                build_about_tab(engine)
         offer_to_programs(engine)
     # Without api_open=False, POST /gradio_api/run/decode would pass by the queue and its one run at a time.
     return page.queue(max_size=engine.limits.max_waiting, api_open=False)

@@ -20,6 +20,7 @@ from .engine import Engine
 from .gate import Gate
 from .health import health
 from .host import Host
+from .learn_site import learn_page
 from .programs import MCP_TOOLS
 from .theme import page_theme
 
@@ -88,6 +89,7 @@ def _routes(engine: Engine) -> list[Route]:
     return [
         Route(f"/{FOLDER}/page.js", _page_script),
         Route(f"/{FOLDER}/plotly.min.js", _plotly),
+        Route(f"/{FOLDER}/learn/{{path:path}}", learn_page),
         Route("/health", health(engine)),
         Route(f"/{FOLDER}/health", health(engine)),  # behind Node
     ]

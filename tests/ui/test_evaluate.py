@@ -128,7 +128,7 @@ def test_a_stop_before_the_first_decode_shows_no_table(quick):
         ({"methods": ["hf_sampling"]}, "Methods names 'hf_sampling'"),
         ({"methods": [{}]}, "Methods names"),
         ({"grid": "seed"}, "Grid is 'seed'"),
-        ({"grid": {}, "values": "1"}, "Done"),
+        ({"grid": {"seed": 1}, "values": "1"}, "Grid is"),
         ({"grid": "draft_width", "values": "2, x"}, "Values of the grid hold 'x'"),
         ({"grid": "draft_width", "values": "inf"}, "Values of the grid hold 'inf'"),
         ({"grid": "draft_width", "values": ""}, "Values of the grid hold ''"),

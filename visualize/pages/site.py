@@ -86,7 +86,7 @@ def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
     for file in files:
         lesson = read_lesson(file)
         yield (
-            f"{LESSONS}/{_free(_plain(file.stem), taken)}.html",
+            f"{LESSONS}/{_free(page_name(file.stem), taken)}.html",
             lesson,
             lesson_page(lesson, kit, back="../index.html"),
         )
@@ -134,11 +134,11 @@ def _entries(folder: Path) -> Iterable[Entry]:
         except TraceError as error:
             raise TraceError(f"{file.name}: {error}") from None
         stem = file.name.removesuffix(".gz").removesuffix(".json")
-        name = _free(_plain(stem), taken)
+        name = _free(page_name(stem), taken)
         yield Entry(file, name, _titled(stem), trace)
 
 
-def _plain(stem: str) -> str:
+def page_name(stem: str) -> str:
     """Return a name that is safe in every address and file system."""
     return re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")[:80] or "trace"
 

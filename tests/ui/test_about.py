@@ -1,0 +1,61 @@
+"""The About tab: marks, models, limits, citation; a card's text never becomes markup."""
+
+import re
+from pathlib import Path
+
+from ui import about, about_models
+from ui.limits import Limits
+from visualize.look.states import styles
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_mark_of_the_drawings_is_defined():
+    """Catches a state that is drawn and never explained."""
+    assert set(about.MARKS) == set(styles()) - {"input", "drafted"}
+    assert about.marks().count("<svg") == len(about.MARKS)
+
+
+def test_the_picture_is_our_own_drawing(engine, recorded):
+    markup = about.algorithm(engine)
+    assert markup.count("<svg") == 2
+    assert "dsbd" not in markup.split("<svg")[0] or "Guess" in markup
+    assert "<script" not in markup
+
+
+def test_the_limits_are_those_of_this_page(engine):
+    table = about.limits(engine)
+    assert table.count("<tr>") == len(Limits.model_fields) + 1
+    assert "DSBD_MAX_NODES" in table
+    assert "512" in table
+
+
+def test_the_models_are_named(engine):
+    markup = about_models.models(engine.pairs)
+    assert "toy/target" in markup
+    assert "toy/draft" in markup
+    assert "float64" in markup
+    assert "/tmp" not in markup
+    assert about_models.model_name("/home/me/models/large") == "large"
+
+
+def test_a_hostile_card_stays_text():
+    card = (
+        "---\nlicense: x\n---\n# Title\n<script>alert(1)</script>\n[a](javascript:alert(1)) [b](../../x) "
+        '[c](https://example.org/"onmouseover=x)\n\n<img src=x onerror=alert(1)>\n'
+    )
+    markup = about_models.card_markup(card)
+    assert "license" not in markup
+    assert "<h3>Title</h3>" in markup
+    assert "<script" not in markup
+    assert "<img" not in markup
+    assert set(re.findall('href="([^"]*)"', markup)) == {"https://example.org/%22onmouseover=x"}
+    assert "<pre>" in about_models.card_markup("![x](https://evil.test/x.png)\n<b>")
+
+
+def test_the_citation_is_that_of_the_repository():
+    """Catches a citation that says something else than CITATION.cff."""
+    bib = (ROOT / "ui" / "citation.bib").read_text(encoding="utf-8").replace("{", "").replace("}", "")
+    paper = (ROOT / "CITATION.cff").read_text(encoding="utf-8").split("preferred-citation:")[1]
+    for value in re.findall(r'(?:title|family-names|given-names|collection-title|year|notes): "?([^"\n]+)"?', paper):
+        assert value in bib

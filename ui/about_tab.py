@@ -1,0 +1,26 @@
+"""The About tab: what this is, on one screen; the rest folded."""
+
+import gradio as gr
+
+from . import about
+from .about_models import models
+from .components import markup
+from .engine import Engine
+from .serving import read
+
+
+def build_about_tab(engine: Engine) -> None:
+    """The whole tab."""
+    with gr.Column(elem_classes="about"):
+        markup(about.algorithm(engine))
+        markup(f'<section class="about-part"><h2>The marks</h2><dl class="about-marks">{about.marks()}</dl></section>')
+        markup(
+            f'<section class="about-part"><h2>What runs here</h2>{models(engine.pairs)}'
+            f'<dl class="about-facts">{about.facts()}</dl>'
+            f"<details><summary>Limits of this page</summary>{about.limits(engine)}</details></section>"
+        )
+        markup(read("about.html"))
+        gr.Textbox(
+            read("citation.bib").strip(), label="Please cite the paper", buttons=["copy"], interactive=False, lines=7,
+            elem_id="citation",
+        )  # fmt: skip

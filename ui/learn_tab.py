@@ -1,0 +1,55 @@
+"""The Learn tab: lessons and recordings, in the page and to take away. It needs no model."""
+
+from typing import Any
+
+import gradio as gr
+
+from . import learn as handlers
+from .components import markup
+from .wiring import PRIVATE
+
+EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
+
+
+def build_learn_tab() -> None:
+    """The whole tab."""
+    lessons, recordings = handlers.choices(lessons=True), handlers.choices(lessons=False)
+    start = next((address for _, address in [*lessons, *recordings]), "")
+    with gr.Row(elem_classes="workbench", equal_height=False):
+        with gr.Column(elem_classes="sidebar learn-list", scale=0, min_width=280):
+            lesson = gr.Radio(lessons, value=start, label="Lessons", visible=bool(lessons), elem_id="learn-lessons")
+            recording = gr.Radio(
+                recordings, value=None, label="Recorded decodes", visible=bool(recordings), elem_id="learn-recordings"
+            )
+        with gr.Column(elem_classes="main", scale=1, min_width=320):
+            stage = markup(handlers.stage(start), elem_id="learn-stage")
+            with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
+                markup(f'<p class="said">{EMBED}</p>')
+                kind = gr.Dropdown(
+                    handlers.kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind"
+                )
+                text = gr.Textbox(
+                    label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
+                    elem_id="learn-snippet",
+                )  # fmt: skip
+    shown = gr.State(start)
+
+    def snippet(request: gr.Request, page: str, kind: str) -> str:
+        return handlers.snippet(page, kind, request.headers.get("referer"))
+
+    outputs = [stage, shown, lesson, recording]
+    for given in (lesson, recording):
+        chosen = given.input(_shown_by(given is lesson), given, outputs, queue=False, **PRIVATE)
+        chosen.then(snippet, [shown, kind], text, queue=False, **PRIVATE)
+    for event in (kind.input, embed.expand):
+        event(snippet, [shown, kind], text, queue=False, **PRIVATE)
+
+
+def _shown_by(is_lesson: bool) -> Any:
+    """What a choice shows; the other list forgets its own."""
+
+    def shown(page: str) -> list[Any]:
+        forgotten = [gr.skip(), gr.update(value=None)] if is_lesson else [gr.update(value=None), gr.skip()]
+        return [handlers.stage(page), page, *forgotten]
+
+    return shown
