@@ -58,7 +58,7 @@ def stage(page: Any) -> str:
     )
 
 
-def snippet(page: Any, kind: Any, address: str | None) -> str:
+def snippet(page: Any, kind: Kind, address: str | None) -> str:
     """Text that shows a lesson or recording elsewhere.
 
     Args:
@@ -67,7 +67,7 @@ def snippet(page: Any, kind: Any, address: str | None) -> str:
         address: of this page, as the visitor's browser says it.
     """
     place = _place(page)
-    if place is None or not isinstance(kind, str) or kind not in KINDS:
+    if place is None or kind not in get_args(Kind):
         return ""
     height = DECK_HEIGHT if kind == "reveal" else HEIGHT
     return embed_snippet(f"{_base(address)}{SITE}{place.page}", kind, title=place.title, height=height)
