@@ -1,4 +1,5 @@
-"""Command line: ``python -m dsbd decode|compare|bench|eval|verify-trace|sign-trace|export|lesson|site|page|doctor``.
+"""Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, sign-trace,
+export, lesson, site, page, doctor and plan.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench or
 an evaluation was stopped; its results so far are kept and printed).
@@ -9,13 +10,26 @@ import os
 import sys
 from collections.abc import Sequence
 
-from dsbd.commands import bench, compare, decode, doctor, eval, export, lesson, page, sign_trace, site, verify_trace
+from dsbd.commands import (
+    bench,
+    compare,
+    decode,
+    doctor,
+    eval,
+    export,
+    lesson,
+    page,
+    plan,
+    sign_trace,
+    site,
+    verify_trace,
+)
 from dsbd.commands.output import BAD_INPUT, CHECK_FAILED, OK
 from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, compare, bench, eval, verify_trace, sign_trace, export, lesson, site, page, doctor)
+COMMANDS = (decode, compare, bench, eval, verify_trace, sign_trace, export, lesson, site, page, doctor, plan)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

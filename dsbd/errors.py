@@ -3,6 +3,7 @@
     DsbdError
     ├── SettingsError (also a ValueError)   a setting is out of range or contradicts another
     ├── PromptError   (also a ValueError)   the prompt does not fit the models
+    ├── PlanError     (also a ValueError)   a plan is asked for a device or with figures that cannot be
     ├── PairError                           models cannot be loaded, or cannot work together
     ├── ModelError                          a model fails while it decodes: NaN logits, or no memory left
     ├── StoppedError                        the host stopped the decode before its end
@@ -26,6 +27,10 @@ class SettingsError(DsbdError, ValueError):
 
 class PromptError(DsbdError, ValueError):
     """The prompt does not fit the models."""
+
+
+class PlanError(DsbdError, ValueError):
+    """A plan is asked for a device that is unknown, or with figures that cannot be."""
 
 
 class PairError(DsbdError):

@@ -21,10 +21,17 @@ from dsbd.models.rows import Row, new_row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored
+from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check
 
 LONG = 1024
 """The cache starts with room for at most this many new tokens; a longer decode makes more room later."""
+
+
+def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
+    """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
+    forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
+    return prompt_tokens + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
 
 def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
@@ -85,14 +92,9 @@ class Session:
         return Drafter(self._new_row(model, check), settings, ends, generator)
 
     def _new_row(self, model: LanguageModel, check: Check) -> Row:
-        start, row = self._start, new_row(model, self._slots_expected(), check)
+        start = self._start
+        row = new_row(model, slots_expected(len(start.prompt_ids), self.settings), check)
         return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
-
-    def _slots_expected(self) -> int:
-        """Return prompt + one sequence of new tokens + the largest forest + some room for beams that differ."""
-        settings = self.settings
-        forest = sum(settings.layer_slots) + settings.draft_depth * settings.cover_width + settings.max_width
-        return len(self._start.prompt_ids) + min(settings.max_new_tokens, LONG) + forest + GROWTH_SLOTS
 
     @property
     def _rows(self) -> list[Row]:

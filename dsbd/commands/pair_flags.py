@@ -12,27 +12,37 @@ if TYPE_CHECKING:
     from dsbd.models.pair import Pair
 
 
-def add_pair_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of ``load_pair``."""
+def add_source_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name the models."""
     parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair, instead of models ({BUNDLED_PAIRS[0]})")
     parser.add_argument("--target", type=model_name, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
     parser.add_argument("--draft", type=model_name, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
+
+
+def add_pair_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of ``load_pair``."""
+    add_source_flags(parser)
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
 
 
-def pair_of(parsed: argparse.Namespace) -> "Pair":
-    """Load the pair that the flags name; fallbacks are printed on stderr."""
-    from dsbd.models.loading import load_pair
-
-    target = parsed.target
+def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None]:
+    """Return target and draft that the flags name. Raises: PairError: they name two pairs."""
+    target, draft = parsed.target, parsed.draft
     if parsed.pair is not None:
         if target is not None:
             raise PairError(f"--pair {parsed.pair} and --target {target} name two pairs; give one of them")
         target = f"bundled:{parsed.pair}"
-    pair = load_pair(target, parsed.draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
+    return target, draft
+
+
+def pair_of(parsed: argparse.Namespace) -> "Pair":
+    """Load the pair that the flags name; fallbacks are printed on stderr."""
+    from dsbd.models.loading import load_pair
+
+    pair = load_pair(*sources_of_flags(parsed), parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
     for line in pair.fallbacks:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair

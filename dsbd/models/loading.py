@@ -81,12 +81,7 @@ def loading(
     load_kwargs: Mapping[str, Any] | None = None,
 ) -> Generator[str, None, Pair]:
     """Load a pair as :func:`load_pair` does; yield what is done next, in words. Closing the generator cancels."""
-    if target is None and draft is not None:
-        raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
-    if target is None:
-        target = f"{BUNDLED}:{BUNDLED_PAIRS[0]}"
-    if isinstance(target, str) and target.partition(":")[0] == BUNDLED:
-        target, draft = _bundled_pair(target, draft)
+    target, draft = sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
     engine = resolve_engine(engine, place)
@@ -94,14 +89,29 @@ def loading(
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
     more = _checked_arguments(load_kwargs)
     limit_threads()
-    yield f"loading {_display_name(target)}"
+    yield f"loading {display_name(target)}"
     target_model, tokenizer = _load(target, place, dtype, device_map, more), _load_tokenizer(target)
     draft_model, draft_tokenizer = None, None
     if draft is not None:
-        yield f"loading {_display_name(draft)}"
+        yield f"loading {display_name(draft)}"
         draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more), _load_tokenizer(draft)
     yield "checking"
     return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
+
+
+def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str | Path, str | Path | None]:
+    """Return the folders or hub ids of both models; those of a bundled pair where one is named, or nothing is.
+
+    Raises:
+        PairError: a draft is given without a target or beside a bundled pair, or there is no such bundled pair.
+    """
+    if target is None and draft is not None:
+        raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
+    if target is None:
+        target = f"{BUNDLED}:{BUNDLED_PAIRS[0]}"
+    if isinstance(target, str) and target.partition(":")[0] == BUNDLED:
+        return _bundled_pair(target, draft)
+    return target, draft
 
 
 def _checked_arguments(given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -159,7 +169,7 @@ def _load(
         if is_out_of_memory(error):
             remedy = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
         raise PairError(f"cannot load {name!r}: {first_line(error)}; {remedy}") from None
-    return LanguageModel(model, _display_name(source), revision_of(model))
+    return LanguageModel(model, display_name(source), revision_of(model))
 
 
 def _require_memory(name: str, device: torch.device, dtype: torch.dtype) -> None:
@@ -225,7 +235,8 @@ def _load_tokenizer(source: str | Path) -> Any:
         ) from None
 
 
-def _display_name(source: str | Path) -> str:
+def display_name(source: str | Path) -> str:
+    """Return the name that a model is shown by: its folder's, its hub id, or the bundled pair's."""
     path = Path(source)
     if path.is_dir() and path.parent.parent == asset_path("models"):
         pair = path.parent.name

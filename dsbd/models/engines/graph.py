@@ -31,6 +31,12 @@ Forward = Callable[[], torch.Tensor]
 Capture = Callable[[Callable[..., torch.Tensor], tuple[Any, ...]], Forward]
 
 
+def buffer_slots(context_size: int | None) -> int:
+    """Return the slots of the buffers of a model that was made for so many positions; None: it does not say."""
+    context = min(context_size or LARGEST, LARGEST)
+    return next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
+
+
 class GraphRunner:
     """The buffers of one model and the forwards captured on them.
 
@@ -45,8 +51,7 @@ class GraphRunner:
         self._capture = capture or cuda_graph
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
-        context = min(model.context_size or LARGEST, LARGEST)
-        self.capacity = next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
+        self.capacity = buffer_slots(model.context_size)
         self._cache = model.new_cache(self.capacity)
         for buffer in self.buffers:
             buffer.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
@@ -73,7 +78,7 @@ class GraphRunner:
         """Return logits [n, vocabulary] of tokens [n], written from ``first_slot`` on; masks are [1, 1, n, slots]."""
         count = tokens.numel()
         end = first_slot + count
-        shape = _bucket(TOKEN_BUCKETS, count), _bucket(SLOT_BUCKETS, end)
+        shape = bucket_of(TOKEN_BUCKETS, count), bucket_of(SLOT_BUCKETS, end)
         if shape not in self._forwards:
             inputs = _Inputs(*shape, trash=self.capacity - 1, kinds=list(masks), device=self._device, dtype=self._dtype)
             inputs.fill(tokens, positions, masks, first_slot)
@@ -125,7 +130,8 @@ class _Inputs:
             self.masks[kind][:, :, :count, : mask.shape[3]] = mask
 
 
-def _bucket(sizes: tuple[int, ...], count: int) -> int:
+def bucket_of(sizes: tuple[int, ...], count: int) -> int:
+    """Return the smallest bucket that holds ``count``."""
     return next(size for size in sizes if size >= count)
 
 

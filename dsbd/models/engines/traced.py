@@ -27,9 +27,14 @@ from dsbd.models.language_model import LanguageModel
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
 
+def experts_of(config: Any) -> int:
+    """Return how many experts a router chooses from; 0 if the configuration names none."""
+    return max(getattr(config, name, None) or 0 for name in _EXPERTS)
+
+
 def routes(config: Any) -> bool:
     """Return True if a model's configuration names experts: then its way depends on the tokens."""
-    return any((getattr(config, name, None) or 0) > 1 for name in _EXPERTS)
+    return experts_of(config) > 1
 
 
 class _OnBuffers(torch.nn.Module):
@@ -77,7 +82,7 @@ class TracedForward:
         forward = _OnBuffers(self._module, kinds, cache.layout)
         if inputs[0].numel() == 1:
             return forward
-        with _quiet():
+        with quiet():
             self._forward = torch.jit.trace(forward, inputs, check_trace=False)
         return self._forward
 
@@ -93,7 +98,7 @@ def traced_forward_of(model: LanguageModel) -> TracedForward:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Hide warnings: tracing warns of sizes that look like constants (the check at load compares), and it reads every
     property of the model, and some of them warn too."""
     verbosity = transformers_logging.get_verbosity()
