@@ -12,7 +12,8 @@ from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.settings import DecodingSettings
 
 if TYPE_CHECKING:
-    from dsbd.measure.planner import DepthForecast, Forecast
+    from dsbd.measure.forest_speed import DepthForecast
+    from dsbd.measure.planner import Forecast
 
 READ = ("num_beams", "forest", "draft_depth", "draft_width", "cover_width", "max_new_tokens", "continuation")
 GIGA, TERA = 1e9, 1e12

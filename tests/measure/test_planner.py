@@ -16,9 +16,10 @@ from dsbd.measure.bench.limits import forward_of
 from dsbd.measure.bench.records import bench_summary
 from dsbd.measure.devices import SHEETS, Device, device_for
 from dsbd.measure.hardware import slot_bytes, weight_bytes
+from dsbd.measure.iteration_time import floor_of, iteration_milliseconds, milliseconds_per_token
 from dsbd.measure.memory_needs import RESERVED, largest_context, memory_needs
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
-from dsbd.measure.planner import floor_of, forecast, iteration_milliseconds, milliseconds_per_token
+from dsbd.measure.planner import forecast
 from dsbd.methods import resolve
 from tests.models.tiny import CONFIGS, VOCABULARY, tiny_model
 from tests.toy_pair import toy_pair
