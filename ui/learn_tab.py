@@ -4,6 +4,8 @@ from typing import Any
 
 import gradio as gr
 
+from visualize.embed.snippets import Kind
+
 from . import learn as handlers
 from .components import markup
 from .wiring import PRIVATE
@@ -18,9 +20,10 @@ def build_learn_tab() -> None:
     with gr.Row(elem_classes="workbench", equal_height=False):
         with gr.Column(elem_classes="sidebar learn-list", scale=0, min_width=280):
             lesson = gr.Radio(lessons, value=start, label="Lessons", visible=bool(lessons), elem_id="learn-lessons")
-            recording = gr.Radio(
-                recordings, value=None, label="Recorded decodes", visible=bool(recordings), elem_id="learn-recordings"
-            )
+            recording = gr.Dropdown(
+                recordings, value=None, label="Recorded decodes", filterable=False, visible=bool(recordings),
+                elem_id="learn-recordings",
+            )  # fmt: skip
         with gr.Column(elem_classes="main", scale=1, min_width=320):
             stage = markup(handlers.stage(start), elem_id="learn-stage")
             with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
@@ -34,7 +37,7 @@ def build_learn_tab() -> None:
                 )  # fmt: skip
     shown = gr.State(start)
 
-    def snippet(request: gr.Request, page: str, kind: str) -> str:
+    def snippet(request: gr.Request, page: str, kind: Kind) -> str:
         return handlers.snippet(page, kind, request.headers.get("referer"))
 
     outputs = [stage, shown, lesson, recording]
