@@ -1,0 +1,63 @@
+/* Decides a chain under block verification again: docs/algorithm.md, *Block verification*. */
+
+import {TOLERANCE, close} from "./tolerance.js";
+
+export class Block {
+  constructor(iteration) {
+    this.iteration = iteration;
+    this.beginnings = iteration.beginnings;
+    this.longest = this.beginnings.findLastIndex(({uniform, acceptance}) => uniform !== null && uniform < acceptance);
+  }
+
+  /* One decision per beginning, as [layer, place of its last draft, follows]; one more where the chain is not whole. */
+  *decisions() {
+    const chain = this.iteration.nodes.flatMap((node, at) => (node.kind === "drafted" ? [at] : []));
+    for (const [at, one] of this.beginnings.entries()) {
+      yield [at + 1, one.node, one.node === chain[at] && this.chance(at, one) && this.uniform(at, one)];
+    }
+    const last = this.beginnings[this.beginnings.length - 1];
+    if (this.beginnings.length < chain.length) {
+      yield [1, chain[0], last?.target_prob === 0];
+    }
+  }
+
+  chance(at, {node, target_prob: target, probability, rest, acceptance}) {
+    const {target_prob: known, draft_prob: draft} = this.iteration.nodes[node];
+    if (known !== null && !close(target, known)) return false;
+    const before = at ? this.beginnings[at - 1].probability : 1;
+    if (!close(probability, draft > 0 ? Math.min(1, (before * target) / draft) : 0)) return false;
+    if (at === this.beginnings.length - 1) return rest === null && close(acceptance, probability);
+    if (rest === null || !this.bounded(at, probability, rest)) return false;
+    return close(acceptance, rest > 0 ? rest / (rest + 1 - probability) : 0);
+  }
+
+  /* s lies between p P − Q of the next draft and what the chain of its layer leaves of it. */
+  bounded(at, probability, rest) {
+    const following = this.iteration.layer(at + 2);
+    const known = following?.kind === "draft";
+    const most = known ? probability * following.chain_S[1] : probability;
+    const next = this.beginnings[at + 1];
+    const least = probability * next.target_prob - (this.iteration.nodes[next.node].draft_prob ?? 0);
+    if (known && probability === 1 && !close(rest, most)) return false;
+    return rest >= -TOLERANCE && rest <= most + TOLERANCE && least <= rest + TOLERANCE;
+  }
+
+  /* The longest beginning that is accepted is the last one that is tested. */
+  uniform(at, {uniform}) {
+    return at < this.longest ? uniform === null : uniform !== null && uniform >= 0 && uniform < 1;
+  }
+
+  verdict({layer, residual_prob, c, S, acceptance, uniform}) {
+    const bare = [residual_prob, c, S, acceptance, uniform].every((number) => number === null);
+    return bare ? (layer <= this.longest + 1 ? "accepted" : "rejected") : null;
+  }
+
+  /* c and S of max(P − Q / p, 0) after the accepted beginning. */
+  residual() {
+    const [p, s] =
+      this.longest < 0
+        ? [1, this.iteration.layers[0].chain_S[1]]
+        : [this.beginnings[this.longest].probability, this.beginnings[this.longest].rest];
+    return s > 0 ? [1 / p, s / p] : [0, 1];
+  }
+}
