@@ -1,0 +1,122 @@
+"""The Play tab in a browser: the forest on the first screen, the form that follows, links, the keyboard, axe-core."""
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from tests.ui.visit import Visit
+
+pytestmark = pytest.mark.slow
+
+axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
+SIZES = ((1280, 800), (1440, 900), (390, 844))
+
+
+@pytest.fixture
+def shots(tmp_path) -> Path:
+    """Where screenshots go: a folder of the tester's choice, else one of pytest's."""
+    folder = Path(os.environ.get("DSBD_SCREENSHOTS") or tmp_path)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def visit(browser, address):
+    visit = Visit(browser, address)
+    yield visit
+    visit.context.close()
+    assert visit.errors == []
+
+
+def form_of(visit: Visit) -> tuple[str, str, str]:
+    """Prompt, method and seed, as the form shows them."""
+    where = ("#prompt textarea", "#method input", "#field-seed input")
+    return tuple(visit.page.input_value(one) for one in where)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(browser, address, shots, scheme):
+    """Catches a forest below the fold, a page that scrolls sideways, and a drawer that hides what it opens from."""
+    visit = Visit(browser, address, color_scheme=scheme)
+    for width, height in SIZES:
+        visit.page.set_viewport_size({"width": width, "height": height})
+        visit.page.wait_for_timeout(400)
+        visit.page.screenshot(path=shots / f"play-{width}x{height}-{scheme}.png")
+        assert visit.page.locator("svg.dsbd-forest").bounding_box()["y"] < height - 120
+        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        for is_open in (False, True):
+            if is_open:
+                visit.open_drawer()
+                visit.page.screenshot(path=shots / f"drawer-{width}x{height}-{scheme}.png")
+            found = axe.Axe().run(visit.page).response["violations"]
+            said = [f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']][:4])}" for one in found]
+            assert said == [], (width, is_open)
+        visit.close_drawer()
+    visit.context.close()
+    assert visit.errors == []
+
+
+def test_by_keyboard_alone(visit):
+    """Catches a drawer or a run that only a mouse can reach."""
+    visit.page.focus("#prompt textarea")
+    visit.page.keyboard.press("Control+A")
+    visit.page.keyboard.type("Once upon")
+    visit.page.focus(".drawer-switch")
+    visit.page.keyboard.press("Enter")
+    assert visit.page.get_attribute(".drawer-switch", "aria-expanded") == "true"
+    assert visit.page.evaluate("document.activeElement.className") == "drawer-close"
+    visit.page.keyboard.press("Escape")
+    assert not visit.page.is_visible("#drawer")
+    assert "drawer-switch" in visit.page.evaluate("document.activeElement.className")
+    visit.page.focus("#prompt textarea")
+    visit.page.keyboard.press("Enter")
+    visit.wait_for("#note", "Decoded in")
+
+
+def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_path):
+    """Catches a form that says other settings than the decode above it, and a bad file or link that changes it."""
+    opening = form_of(visit)
+    visit.choose("method", "Sampling")
+    visit.set_field("max_new_tokens", "12")
+    visit.page.fill("#field-seed input", "5")
+    visit.run("Once <b>upon</b> & more")
+    visit.wait_for("#note", "Decoded in")
+    visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
+    mine = form_of(visit)
+    assert mine == ("Once <b>upon</b> & more", "Sampling", "5")
+    visit.page.click("#share")
+    visit.page.wait_for_function("location.search.includes('seed=5')")
+    link = visit.page.url
+    assert dict(parse_qsl(urlsplit(link).query))["prompt"] == mine[0]
+    assert visit.page.input_value("#link textarea, #link input") == link
+    run = visit.page.input_value("#shown input")
+    visit.choose("shown", "Toy story")
+    visit.wait_for("#note", "A recorded decode")
+    assert form_of(visit) == opening
+    visit.choose("shown", run)
+    visit.wait_for("#note", "A run of this visit")
+    assert form_of(visit) == mine
+    bad = tmp_path / "bad.json"
+    bad.write_text("{}")
+    visit.page.locator("input[type=file]").first.set_input_files(bad)
+    visit.wait_for("#problem", "Not a trace")
+    assert form_of(visit) == mine
+    visit.close_drawer()
+    visit.page.click("#python button")
+    visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=5')")
+    visit.page.click("#go-on")
+    visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 2')")
+    assert form_of(visit)[0].startswith(mine[0])
+    assert form_of(visit)[1:] == ("Sampling", "6")
+
+    restored = Visit(browser, link)
+    restored.wait_for("#note", "The link filled in the form")
+    assert form_of(restored) == mine
+    restored.page.goto(link.replace("seed=5", "seed=-5"))
+    restored.wait_for("#problem", "Seed is -5; allowed are")
+    assert form_of(restored) == opening
+    restored.context.close()
+    assert restored.errors == []
