@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 SIZES = ((1280, 800), (1440, 900), (390, 844))
 THEMES = ("light", "dark")
-FOREST = ".first-picture svg, svg.dsbd-forest"
+FOREST = "#first-paint svg, svg.dsbd-forest"
 SHIFTS = """
 globalThis.shifted = 0;
 new PerformanceObserver((list) => {

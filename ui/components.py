@@ -9,13 +9,9 @@ import gradio as gr
 from .serving import read, script_tags
 
 
-def forest_viewer(value: str, first_picture: str) -> gr.HTML:
-    """The forest, step by step. Value: ``whole_scene`` or ``more_scene``.
-
-    Args:
-        first_picture: markup that stands there until the viewer does.
-    """
-    return _scripted(value, f'<div class="forest-mount">{first_picture}</div>', "forest.js", "forest")
+def forest_viewer(value: str) -> gr.HTML:
+    """The forest, step by step. Value: ``whole_scene`` or ``more_scene``."""
+    return _scripted(value, '<div class="forest-mount"></div>', "forest.js", "forest")
 
 
 def drawer_switch() -> gr.HTML:

@@ -1,5 +1,5 @@
-/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The picture that the
-   server drew stands there until the first scene does. */
+/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The first paint, which
+   the server drew, goes when the first scene stands there. */
 const {follow, plotly} = globalThis.DsbdPage;
 const place = element.querySelector(".forest-mount");
 let viewer = null;
@@ -31,6 +31,7 @@ function show() {
   waiting = null;
   if (viewer) viewer.setScene(scene, {follow});
   else viewer = globalThis.DsbdViewer.mount(place, scene, options);
+  document.querySelector("#first-paint")?.remove();
   shown = scene.iterations.length;
   if (open === "start") begin();
   else if (open === "best") openAtVerdicts(richest());

@@ -14,7 +14,6 @@ from . import history, messages, shown, traces
 from .components import forest_viewer, markup, problem_line, running_line
 from .engine import Engine
 from .examples import examples_for
-from .first_picture import first_picture
 from .form import check_prompt, settings_of
 from .link import query_of, read_query
 from .pair_shelf import PAGE
@@ -82,7 +81,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
 def _stage(opening: Recording | None) -> Stage:
     note = markup(OPENING if opening else EMPTY, elem_id="note")
     problem = problem_line("problem")
-    forest = forest_viewer(messages.whole_scene(opening) if opening else "", first_picture(opening))
+    forest = forest_viewer(messages.whole_scene(opening) if opening else "")
     text = running_line(messages.text(opening) if opening else "")
     markup(read("marks.html"))
     with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):

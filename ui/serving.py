@@ -17,12 +17,14 @@ from visualize import viewer_assets
 from visualize.pages import page_file
 
 from .engine import Engine
+from .first_paint import FirstPaint, first_paint
 from .gate import Gate
 from .health import health
 from .host import Host
 from .learn_site import learn_page
 from .programs import MCP_TOOLS
 from .theme import page_theme
+from .traces import opening_recording
 
 FOLDER = "gradio_api/dsbd"
 """Addresses of the page's own files. Gradio's Node server passes what begins with ``/gradio_api`` on to the page."""
@@ -56,10 +58,9 @@ def _plotly_address() -> str:
 
 
 def head() -> str:
-    """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and the script, early."""
-    early = f'<link rel="preload" as="script" href="{_script_address()}">'
+    """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and Plotly's address."""
     where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
-    return f"{early}{where}<style>{viewer_assets()['css']}{read('page.css')}{read('race.css')}</style>"
+    return f"{where}<style>{viewer_assets()['css']}{read('page.css')}{read('race.css')}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
@@ -71,10 +72,12 @@ def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
     """
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
+    opening = opening_recording(engine.pair.target.id)
+    painted = Middleware(FirstPaint, markup=first_paint(opening, read("first_paint.css"), _script_address()))
     return {
         "theme": page_theme(),
         "head": head(),
-        "app_kwargs": {"routes": _routes(engine), "middleware": [gate], "lifespan": _only_our_tools},
+        "app_kwargs": {"routes": _routes(engine), "middleware": [gate, painted], "lifespan": _only_our_tools},
         "mcp_server": host.mcp,
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,

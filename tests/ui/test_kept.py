@@ -1,4 +1,4 @@
-"""What is kept and shared: the decodes of a visit, links, lines of Python, and the first picture."""
+"""What is kept and shared: the decodes of a visit, links, and lines of Python."""
 
 from dataclasses import replace
 from urllib.parse import parse_qsl
@@ -8,12 +8,9 @@ import pytest
 
 import dsbd
 from dsbd.errors import DsbdError
-from dsbd.tracing.records import Prompt
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from tests.visualize.toy import toy_trace
 from ui import history, shown
-from ui.first_picture import first_picture
 from ui.form import FIELDS, settings_of, shown_value, values_of
 from ui.limits import Limits
 from ui.link import query_of, read_query
@@ -175,18 +172,6 @@ def test_the_lines_of_python_repeat_the_decode(ran, monkeypatch, tmp_path, capsy
 def test_a_bundled_pair_is_loaded_by_its_name(ran, target, arguments):
     models = replace(ran.trace.models, target=replace(ran.trace.models.target, id=target))
     assert f"dsbd.load_pair({arguments})" in python_lines(replace(ran.trace, models=models))
-
-
-def test_the_first_picture_is_nothing_that_a_template_reads():
-    """Catches a token that Gradio would run as a part of its template, and a picture for one theme only."""
-    plain = toy_trace()
-    nodes = [replace(node, bytes=b"${alert(1)}{{value}}`@children".hex()) for node in plain.iterations[0].nodes]
-    hostile = replace(plain.iterations[0], nodes=nodes)
-    picture = first_picture(Recording(replace(plain, prompt=Prompt("${x}", []), iterations=[hostile], result=None)))
-    assert picture.count("<svg") == 2
-    assert "alert(1)" in picture
-    assert not set(picture) & set("${}`@")
-    assert first_picture(None) == ""
 
 
 def test_what_the_form_starts_with_is_the_default():

@@ -1,0 +1,43 @@
+"""The first paint: a picture in the page itself, of escaped text, and every other answer as it was."""
+
+from dataclasses import replace
+
+import httpx
+
+from dsbd.tracing.records import Prompt
+from tests.visualize.toy import toy_trace
+from ui.first_paint import first_paint
+from ui.recording import Recording
+
+
+def test_the_page_holds_a_forest_before_any_script(address):
+    """Catches a page that is empty until its scripts have run, and a length that is not the body's."""
+    answer = httpx.get(address)
+    before, _, after = answer.text.partition("<gradio-app")
+    painted = before.partition('id="first-paint"')[2]
+    assert painted.count("<svg") == 2
+    assert "once upon a" in painted
+    assert "</html>" in after
+    assert int(answer.headers["content-length"]) == len(answer.content)
+
+
+def test_other_answers_pass_as_they_are(address):
+    assert httpx.get(f"{address}config").json()["title"]
+    assert "first-paint" not in httpx.get(f"{address}gradio_api/info").text
+
+
+def test_text_of_a_recording_is_escaped():
+    plain = toy_trace()
+    hostile = "<img src=x onerror=alert(1)></style>"
+    nodes = [replace(node, bytes=hostile.encode().hex()) for node in plain.iterations[0].nodes]
+    iterations = [replace(plain.iterations[0], nodes=nodes)]
+    recording = Recording(replace(plain, prompt=Prompt(hostile, []), iterations=iterations, result=None))
+    markup = first_paint(recording, "", 'page.js?"')
+    assert "onerror" in markup
+    assert "<img" not in markup
+    assert markup.count("</style>") == 1
+    assert '?"' not in markup
+
+
+def test_without_a_recording_there_is_no_picture():
+    assert "first-paint" not in first_paint(None, "", "page.js")
