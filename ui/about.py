@@ -9,7 +9,7 @@ from visualize import forest_svg
 from visualize.look.states import styles
 
 from .engine import Engine
-from .first_picture import THEMES
+from .first_paint import THEMES
 from .limits import setting
 from .traces import opening_recording
 
