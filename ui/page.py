@@ -23,15 +23,22 @@ EVENTS_KEPT = "100"
 class Page(gr.Blocks):
     """Blocks that say in a sentence which values they cannot take. Gradio itself would answer ``{"error": null}``."""
 
-    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *given: Any, **named: Any) -> Any:
-        """The values of a call, as its handler takes them. Raises: gr.Error."""
+    async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
+        """The values of a call, as its handler takes them; a program may leave out the last ones. Raises: gr.Error."""
         wanted, is_offered = len(block_fn.inputs), block_fn.api_visibility == "public"
-        if len(inputs) < wanted or (is_offered and len(inputs) > wanted):
-            names = f" ({', '.join(_parameters(block_fn.fn))})" if is_offered else ""
-            words = f"The call has {len(inputs)} values and needs {wanted}{names}."
-            raise gr.Error(words, print_exception=False)
+        given = len(inputs)
+        if is_offered:
+            defaults = _defaults(block_fn.fn)
+            inputs = [*inputs, *list(defaults.values())[given:]]
+            least = sum(value is inspect.Parameter.empty for value in defaults.values())
+            if not least <= given <= wanted:
+                needed = f"{least} to {wanted}" if least < wanted else str(wanted)
+                words = f"The call has {given} values and needs {needed} ({', '.join(defaults)})."
+                raise gr.Error(words, print_exception=False)
+        elif given < wanted:
+            raise gr.Error(f"The call has {given} values and needs {wanted}.", print_exception=False)
         try:
-            return await super().preprocess_data(block_fn, inputs, *given, **named)
+            return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:
             error.print_exception = False
             raise
@@ -40,8 +47,10 @@ class Page(gr.Blocks):
             raise gr.Error(words, print_exception=False) from None
 
 
-def _parameters(handler: Any) -> list[str]:
-    return [name for name in inspect.signature(handler).parameters if name != "request"]
+def _defaults(handler: Any) -> dict[str, Any]:
+    """The parameters of an endpoint's handler, each with its default."""
+    parameters = inspect.signature(handler).parameters
+    return {name: parameter.default for name, parameter in parameters.items() if name != "request"}
 
 
 def build_page(engine: Engine) -> gr.Blocks:

@@ -16,6 +16,7 @@ from transformers.utils import logging as transformers_logging
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError, first_line
+from dsbd.models.attention import pack_groups
 from dsbd.models.choices import resolve_device, resolve_dtype, resolve_engine
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
@@ -169,6 +170,7 @@ def _load(
         if is_out_of_memory(error):
             remedy = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
         raise PairError(f"cannot load {name!r}: {first_line(error)}; {remedy}") from None
+    pack_groups(model)
     return LanguageModel(model, display_name(source), revision_of(model))
 
 

@@ -168,10 +168,9 @@ def test_both_endpoints_have_the_same_limits(address, site, settings, named):
         ("compare", ["Once", ["dsbd"], 99, {}], "runs: 99 asked for"),
         ("compare", ["Once", ["dsbd"], "x", {}], "runs is 'x'"),
         ("decode", ["Once", {"continuation": 10**400}], "continuation is 1000"),
-        ("decode", [], "0 values and needs 2 (prompt, settings)"),
-        ("decode", ["Once"], "1 values and needs 2"),
-        ("decode", ["Once", {}, 1], "3 values and needs 2"),
-        ("compare", ["Once"], "1 values and needs 4 (prompt, methods, runs, settings)"),
+        ("decode", [], "0 values and needs 1 to 3 (prompt, settings, pair)"),
+        ("decode", ["Once", {}, "page", 1], "4 values and needs 1 to 3"),
+        ("compare", ["Once"], "1 values and needs 2 to 5 (prompt, methods, runs, settings, pair)"),
         ("decode", [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, {}], "a value of the call"),
     ],
 )
@@ -246,7 +245,7 @@ def test_news_of_nobody_come_to_their_end(address):
 def test_the_handlers_of_the_page_say_what_is_wrong_with_a_value(address, site):
     """Catches ``{"error": null}`` where a stranger calls a handler by its number."""
     for number, handler in site[2].fns.items():
-        if handler.fn is None or not handler.inputs:
+        if handler.fn is None or not handler.inputs or handler.api_visibility == "public":
             continue
         given = {"data": [{"x": 1}] * (len(handler.inputs) - 1), "fn_index": number, "session_hash": f"page{number}"}
         assert posted(address, "queue/join", given).status_code == 200

@@ -13,7 +13,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import make_pair
 from dsbd.models.rows import ForestRow, TracedRow, new_row
 from tests.models.driver import CLOSE, Driver, wandered
-from tests.models.tiny import FORESTS, VOCABULARY, tiny_model
+from tests.models.tiny import FORESTS, tiny_model
 from tests.toy_pair import toy_beams, toy_pair, toy_pair_on
 
 
@@ -79,7 +79,7 @@ def test_routed_models_run_eagerly() -> None:
     """Catches a trace that always takes the experts of the tokens it was traced with."""
     torch.manual_seed(0)
     config = MixtralConfig(
-        vocab_size=VOCABULARY, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
+        vocab_size=260, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
         num_key_value_heads=2, num_local_experts=4, max_position_embeddings=64, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
     model = LanguageModel(AutoModelForCausalLM.from_config(config).eval(), "routed")
