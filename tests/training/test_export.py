@@ -37,6 +37,7 @@ def test_a_large_member_is_cut_into_small_bfloat16_files(tiny_tokenizer, tmp_pat
     assert loaded.lm_head.weight is loaded.model.embed_tokens.weight
 
 
+@pytest.mark.slow
 def test_exporting_again_leaves_no_old_shard(tiny_tokenizer, tmp_path):
     export_member(new_model(model_config(6), seed=0), tiny_tokenizer, tmp_path)
     export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)

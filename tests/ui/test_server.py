@@ -242,6 +242,7 @@ def test_news_of_nobody_come_to_their_end(address):
         assert "404" in httpx.get(f"{address}/gradio_api/{path}", timeout=PATIENCE_SECONDS).text
 
 
+@pytest.mark.slow
 def test_the_handlers_of_the_page_say_what_is_wrong_with_a_value(address, site):
     """Catches ``{"error": null}`` where a stranger calls a handler by its number."""
     for number, handler in site[2].fns.items():

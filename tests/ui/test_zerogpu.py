@@ -107,6 +107,7 @@ def test_the_sentence_of_an_error_crosses_processes(lent):
     assert isinstance(events_of(lent, "Once", SHORT)[-1], Trace)
 
 
+@pytest.mark.slow
 def test_plans_are_kept_and_paid_for_once(lent, lender):
     """Catches trials that are made again at every loan, and a loan that has no room for them."""
     first, second = (events_of(lent, "Once", AUTO) for _ in range(2))

@@ -57,6 +57,7 @@ def test_hostile_tokens_stay_text_on_the_site(browser, site):
         seen.quiet()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sandbox", ["", 'sandbox="allow-scripts"'])
 def test_a_served_page_in_a_frame_is_the_viewer_alone(browser, site, sandbox):
     """Catches links and titles inside an embedded frame, and a policy that a sandboxed frame cannot meet."""

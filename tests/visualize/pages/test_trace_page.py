@@ -84,6 +84,7 @@ def test_a_scene_comes_from_a_trace_a_file_a_result_or_an_iteration(tmp_path):
     assert len(visualize.scene(TRACE.iterations[0]).iterations) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plotly", ["beside", "inline"])
 def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
     """Catches viewers that overwrite each other's place in the address, and hostile tokens that run."""
@@ -102,6 +103,7 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
         seen.quiet()
 
 
+@pytest.mark.slow
 def test_the_page_around_a_frame_steps_the_viewer(browser, tmp_path):
     """Catches a slide that cannot step or gets the wrong place, and messages that are taken from another sender."""
     visualize.export_html(TRACE, tmp_path / "viewer.html")

@@ -95,6 +95,7 @@ def test_the_tree_of_words_says_what_the_drawing_shows(opened):
     assert page.inner_text(".dsbd-sentence") == scene.steps[-1].sentence  # the arrow moved in the tree, not in time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("touch", "least"), [(True, 44), (False, 28)])
 def test_controls_are_large_and_named(browser, exported, touch, least):
     with viewer(browser, exported, has_touch=touch, is_mobile=touch) as opened:

@@ -67,6 +67,7 @@ def test_a_long_trace_is_small():
     assert len(packed) < 2_000_000
 
 
+@pytest.mark.slow
 def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
     """Catches a step that draws the whole forest again, which takes a tenth of a second and more."""
     path = tmp_path / "long.html"
@@ -78,6 +79,7 @@ def test_a_trial_touches_its_node_and_not_the_forest(browser, tmp_path):
     assert max(counts["touched"]) <= 8  # its mark, its edge, those of its children where its label grew, and the ring
 
 
+@pytest.mark.slow
 def test_the_titles_of_the_layers_stay_in_sight(browser, tmp_path):
     """In a tall forest the reader lost which column was which."""
     path = tmp_path / "tall.html"
