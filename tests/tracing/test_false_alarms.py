@@ -59,7 +59,7 @@ def test_no_settings_raise_a_false_alarm(prompt, fields):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
-@settings(max_examples=400, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @example(
     "", {"replacement": False, "top_p": 0.95, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8}
 )

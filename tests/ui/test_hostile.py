@@ -18,7 +18,7 @@ from ui.limits import Limits
 from ui.pair_shelf import PAGE
 
 QUICK = hypothesis_settings(
-    max_examples=300,
+    max_examples=150,
     deadline=None,
     suppress_health_check=list(HealthCheck),
     derandomize=True,
@@ -71,7 +71,9 @@ def test_many_visitors_get_their_own_answers(site):
     ]
 
     def visit(place):
-        return Client(address, verbose=False).predict(f"Visitor {place}", settings[place], api_name="/decode")
+        return Client(address, verbose=False, httpx_kwargs={"timeout": 60}).predict(
+            f"Visitor {place}", settings[place], api_name="/decode"
+        )
 
     with ThreadPoolExecutor(12) as pool:  # no more at once than may wait
         answers = list(pool.map(visit, range(CLIENTS)))

@@ -6,7 +6,7 @@ import pytest
 
 import dsbd
 from tests.toy_pair import toy_model
-from tests.ui.visit import Visit
+from tests.ui.visit import PATIENCE, Visit
 from ui import Engine, build_page, launch_options
 from ui.allowed_models import AllowedModels
 
@@ -24,12 +24,13 @@ def bundled_address():
 
 def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_address, toy_folders, tmp_path):
     """Catches a choice that changes the form and not the run, and a failure that takes the page's pair away."""
+    expect = pytest.importorskip("playwright.sync_api").expect
     visit = Visit(browser, bundled_address)
     page = visit.page
     page.locator(".drawer-switch").first.click()
     page.click("#models > button")
     page.get_by_label("Questions to SQL (bundled)").check()
-    page.wait_for_function("document.querySelector('#prompt textarea').value.startsWith('Q:')")
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
     assert page.get_by_role("button", name="Cities").count() == 1
     toy_model(1, 1).float().save_pretrained(tmp_path)  # without a tokenizer
     for target, words in (
@@ -44,10 +45,10 @@ def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_addr
         if words != "Loaded":
             assert page.get_by_label("Questions to SQL (bundled)").is_checked()
     page.get_by_label("Questions to SQL (bundled)").check()
-    page.wait_for_function("document.querySelector('#prompt textarea').value.startsWith('Q:')")
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
     page.click("#drawer .drawer-close")
     page.click("#run")
-    page.wait_for_function("/SELECT/.test(document.querySelector('.running-line').innerText)")
+    expect(page.locator(".running-line")).to_contain_text("SELECT", timeout=PATIENCE)
     assert re.search(r"SQL:\s*SELECT", page.inner_text(".running-line"))
     visit.context.close()
     assert visit.errors == []

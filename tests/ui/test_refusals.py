@@ -102,6 +102,7 @@ def test_a_full_queue_is_said_once(visits, engine):
 def test_a_prompt_that_is_too_long_is_said_and_not_cut(visits, tab, characters, words):
     """Catches a text box that takes a part of what was pasted, and a large call that is said to meet a full queue."""
     visit, prefix = visits(), "race-" if tab == "Race" else ""
+    visit.close_drawer()
     visit.page.get_by_role("tab", name=tab).click()
     visit.page.fill(f"#{prefix}prompt textarea", "x" * characters)
     assert len(visit.page.input_value(f"#{prefix}prompt textarea")) == characters

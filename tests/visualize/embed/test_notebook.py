@@ -46,6 +46,7 @@ def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
         assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
         assert frames[1].input_value("[aria-label=Iteration]") == "3"
         frames[0].focus(".dsbd")
+        seen.page.keyboard.press("Home")
         seen.page.keyboard.press("ArrowRight")
         assert frames[0].inner_text(".dsbd-sentence") == visualize.scene(TRACE).iterations[0].steps[1].sentence
         assert seen.page.evaluate("() => document.querySelectorAll('img').length") == 3  # below the frames

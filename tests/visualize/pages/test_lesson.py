@@ -240,7 +240,7 @@ def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
             continue
         right = card.question.options[card.question.right].lower()
         iteration, step = scene.iterations[card.position.it], step_of(scene, card.position)
-        verdicts = [fact.verdict for node in iteration.nodes for fact in node.facts if fact.step == step]
+        verdicts = [fact.state for node in iteration.nodes for fact in node.facts if fact.step == step]
         told = next((word for word in states if word in right), None)
         assert told is None or told in verdicts, (card.title, verdicts)
     assert any(card.question for card in lesson.cards)

@@ -63,10 +63,11 @@ def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page)
 
 def test_the_menu_of_views_turns_by_arrows_and_the_drawing_has_words(page):
     unfold(page)
+    before = page.url
     page.focus(".dsbd-view")
     page.keyboard.press("ArrowDown")
     assert page.is_visible(".dsbd-panel-whatif")
-    page.wait_for_url("**#iteration=2&step=9&layer=1")  # the arrow turned the view and not the step
+    assert page.url == before  # the arrow turned the view and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
     assert told.startswith("Forest of iteration 2: ")
     assert " guess" in told
