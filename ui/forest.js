@@ -1,4 +1,5 @@
-/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The first paint, which
+/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The
+ * first paint, which
    the server drew, goes when the first scene stands there. */
 const {follow, plotly} = globalThis.DsbdPage;
 const place = element.querySelector(".forest-mount");
