@@ -5,16 +5,27 @@ import re
 import pytest
 
 import dsbd
+from dsbd.assets import asset_path
 from tests.toy_pair import toy_model
 from tests.ui.visit import PATIENCE, Visit
-from ui import Engine, build_page, launch_options
+from ui import Engine, build_page, launch_options, traces
 from ui.allowed_models import AllowedModels
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def bundled_address():
+def real_recordings():
+    """The recorded decodes of this checkout, also after a test that put the toy's in their place."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(traces, "asset_path", asset_path)
+        traces.open_recorded.cache_clear()
+        yield
+    traces.open_recorded.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def bundled_address(real_recordings):
     engine = Engine(dsbd.load_pair(device="cpu", engine="eager"), allowed=AllowedModels("*"))
     page = build_page(engine)
     _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
