@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from dsbd.auto.measuring import measure_forests
 from dsbd.auto.plan import Plan, PlanProgress
@@ -18,13 +17,13 @@ from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
 from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.steps import value_of
 from dsbd.stopping import Check, Enough, Until, check_of, never_enough
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
 TRYING = "trying out forests"
-Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -139,7 +138,7 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[],
     Raises:
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
-    found = _return_value(planning(pair, prompt, settings, stop=stop))
+    found = value_of(planning(pair, prompt, settings, stop=stop))
     assert found is not None, "no field is auto"
     return found
 
@@ -197,15 +196,5 @@ def _check_processors(processors: Sequence[Processor], asked: DecodingSettings, 
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:
     if has_auto(asked):
         with memory_errors(TRYING):
-            asked = replace(asked, **_return_value(measure_forests(pair, prompt_ids, asked, check)).values)
+            asked = replace(asked, **value_of(measure_forests(pair, prompt_ids, asked, check)).values)
     return resolve(asked)
-
-
-def _return_value(steps: Generator[object, None, Value]) -> Value:
-    """Run a generator to its end; return what it returns."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            value: Value = end.value
-            return value

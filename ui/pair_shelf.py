@@ -18,6 +18,7 @@ from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
 from dsbd.models.loading import BUNDLED, loading
 from dsbd.models.pair import Pair
+from dsbd.steps import value_of
 
 PAGE = "page"
 """The key of the pair that the page was started with."""
@@ -114,7 +115,7 @@ class PairShelf:
                 self._others.move_to_end(key)
                 return self._others[key]
             self.make_room()
-            return self.put(key, _loaded(self.load(*PairName.of(key))))
+            return self.put(key, value_of(self.load(*PairName.of(key))))
 
     def put(self, key: str, pair: Pair) -> Pair:
         """Keep a loaded pair under this key, the plans of ``auto`` that were made for it before included."""
@@ -152,15 +153,6 @@ def bundled_key(pair: Pair) -> str | None:
 def name_of(pair: Pair) -> str:
     """The names of its models."""
     return f"{pair.target.id}{BETWEEN}{pair.draft.id}" if pair.draft is not None else pair.target.id
-
-
-def _loaded(steps: Generator[str, None, Pair]) -> Pair:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            pair: Pair = end.value
-            return pair
 
 
 def _give_memory_back() -> None:

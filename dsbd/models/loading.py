@@ -23,6 +23,7 @@ from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
 from dsbd.models.pair import Pair, make_pair, revision_of
 from dsbd.models.threads import limit_threads
 from dsbd.models.weights import is_packed, weights_of
+from dsbd.steps import value_of
 
 BUNDLED = "bundled"
 FLOAT32_BELOW = 4_000_000
@@ -63,13 +64,7 @@ def load_pair(
         PairError: a model cannot be found or loaded, is no causal language model, or would not fit the free memory, the
             vocabularies differ, device, dtype or engine is unknown, or the engine cannot work here.
     """
-    steps = loading(target, draft, device, dtype, engine, device_map, load_kwargs)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            pair: Pair = end.value
-            return pair
+    return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs))
 
 
 def loading(

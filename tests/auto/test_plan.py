@@ -20,6 +20,7 @@ from dsbd.auto.plan import (
 )
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, ResolvedSettings
+from dsbd.steps import value_of
 from tests.toy_pair import toy_pair
 
 ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, max_new_tokens=24)
@@ -85,7 +86,7 @@ def test_trimmed_iterations_do_not_lower_the_cost():
         deep = 0.010 + 0.002 * settings.draft_depth
         return MeasuredRun([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
-    plan = api._return_value(make_plan(ALL, run, room=100))
+    plan = value_of(make_plan(ALL, run, room=100))
     assert [one.seconds for one in plan.measured[1:]] == pytest.approx([0.022] * (len(plan.measured) - 1))
 
 
@@ -138,7 +139,7 @@ def test_only_the_best_are_tried_again_and_each_time_with_another_seed():
             [(settings.draft_depth, 0.01 + 0.001 * settings.draft_depth)] * 6, 20, 19 if good else 2, 1, 80
         )
 
-    plan = api._return_value(make_plan(ALL, run, room=100))
+    plan = value_of(make_plan(ALL, run, room=100))
     first, again = runs[1 : 1 + 9], runs[1 + 9 :]
     assert {one[-1] for one in first} == {0}
     assert {one[1:3] for one in again} == {(1, 0), (6, 0), (4, 8), (6, 8)}
@@ -162,7 +163,7 @@ def clockwork(continuation):
 def test_text_that_is_foreseen_is_drafted_deeper_than_the_first_measurements():
     """Catches a plan that never leaves the depth at which its measurements began."""
     runs, run = clockwork(0.96)
-    plan = api._return_value(make_plan(ALL, run, room=100))
+    plan = value_of(make_plan(ALL, run, room=100))
     assert plan.values["draft_depth"] > MEASURED_DEPTH
     assert len(plan.values["depth_costs"]) == plan.values["draft_depth"] + 1
     assert {one.draft_depth for one in runs[:10]} == {0, MEASURED_DEPTH}
@@ -177,7 +178,7 @@ def test_no_measurement_is_deeper_than_what_can_pay_or_was_given(continuation, c
     """Catches deep measurements of text that no draft foresees, and a given depth that is overridden."""
     runs, run = clockwork(continuation)
     asked = replace(ALL, **changes)
-    plan = api._return_value(make_plan(asked, run, room=100))
+    plan = value_of(make_plan(asked, run, room=100))
     assert max(one.draft_depth for one in runs) == changes.get("draft_depth", MEASURED_DEPTH)
     assert plan.values["draft_depth"] <= MEASURED_DEPTH
 
@@ -187,7 +188,7 @@ def test_the_largest_forests_are_known_before_they_are_tried(changes):
     """Catches a limit of the page that a measurement passes."""
     runs, run = clockwork(0.99)
     asked = replace(ALL, **changes)
-    api._return_value(make_plan(asked, run, room=100))
+    value_of(make_plan(asked, run, room=100))
     bounds = {(one.forest, one.draft_width, one.cover_width): one.draft_depth for one in largest_tried(asked)}
     for one in runs:
         if one.draft_depth:
