@@ -1,11 +1,15 @@
 """``generate`` of transformers with the decoders of this package: what is mapped, and what is refused by name."""
 
+import gc
+import weakref
+
 import pytest
 import torch
 from transformers import StoppingCriteria, set_seed
 
 import dsbd
-from tests.toy_pair import EOS, toy_pair
+from dsbd import custom_generate
+from tests.toy_pair import EOS, toy_model, toy_pair
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
 MASK = torch.tensor([[1, 1, 1], [0, 1, 1]])
@@ -49,6 +53,20 @@ def test_the_settings_reach_the_law():
     greedy = generated(do_sample=False).tolist()
     assert generated(do_sample=True, top_k=1).tolist() == greedy
     assert generated(do_sample=True, temperature=1e-6).tolist() == greedy
+
+
+def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
+    """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
+    made = []
+    monkeypatch.setattr(custom_generate, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
+    model, draft = toy_model(1, 2), toy_model(2, 1)
+    for _ in range(2):
+        model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)
+    assert len(made) == 1
+    alive = weakref.ref(model)
+    del model
+    gc.collect()
+    assert alive() is None
 
 
 class EndsWith(StoppingCriteria):

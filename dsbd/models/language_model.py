@@ -1,7 +1,7 @@
 """An unmodified Hugging Face causal language model, behind the one call that the decoder makes to it."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +24,8 @@ class LanguageModel:
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and replayed."""
+    runners: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What an engine keeps with this model, by the engine's name; a changed copy of the model begins without."""
 
     @cached_property
     def device(self) -> torch.device:

@@ -18,12 +18,12 @@ from visualize.scenes.records import (
     Scene,
     Statistics,
     TokenScene,
-    WholeScene,
 )
 from visualize.scenes.steps import Look, StepList
 from visualize.scenes.to_json import SceneWithToDict
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.scenes.whole import whole_scene
+from visualize.scenes.whole_records import WholeScene
 from visualize.words.words import Words
 
 PATH_CHARACTERS = 48

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsbd.tracing.records import ROOT
-from visualize.scenes.records import Band, BeamScene, IterationScene, ResultBeam, TreeNode, WholeScene
+from visualize.scenes.records import BeamScene, IterationScene, ResultBeam
+from visualize.scenes.whole_records import Band, TreeNode, WholeScene
 
 
 @dataclass

@@ -12,7 +12,6 @@ The buffers serve one decode at a time. A second decode at the same time, and on
 
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 
@@ -41,7 +40,7 @@ class GraphRunner:
     """The buffers of one model and the forwards captured on them.
 
     Args:
-        model: takes ``position_ids`` and one mask per attention window; no reference is kept, so that it can be freed.
+        model: takes ``position_ids`` and one mask per attention window.
         capture: makes a forward that can be repeated; None records a CUDA graph.
     """
 
@@ -90,14 +89,12 @@ class GraphRunner:
         return forward()[0, :count, : self._vocabulary_limit].clone()  # the next replay overwrites it
 
 
-_runners: WeakKeyDictionary[LanguageModel, GraphRunner] = WeakKeyDictionary()
-
-
 def runner_of(model: LanguageModel) -> GraphRunner:
     """Return the captured forwards of a model, made at the first call and freed with the model."""
-    if model not in _runners:
-        _runners[model] = GraphRunner(model)
-    return _runners[model]
+    if "graph" not in model.runners:
+        model.runners["graph"] = GraphRunner(model)
+    runner: GraphRunner = model.runners["graph"]
+    return runner
 
 
 class _Inputs:

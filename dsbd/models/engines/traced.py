@@ -15,7 +15,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import torch
 from transformers.utils import logging as transformers_logging
@@ -87,14 +86,12 @@ class TracedForward:
         return self._forward
 
 
-_forwards: WeakKeyDictionary[LanguageModel, TracedForward] = WeakKeyDictionary()
-
-
 def traced_forward_of(model: LanguageModel) -> TracedForward:
     """Return the traced forward of a model, made at the first call and freed with the model."""
-    if model not in _forwards:
-        _forwards[model] = TracedForward(model)
-    return _forwards[model]
+    if "traced" not in model.runners:
+        model.runners["traced"] = TracedForward(model)
+    forward: TracedForward = model.runners["traced"]
+    return forward
 
 
 @contextmanager

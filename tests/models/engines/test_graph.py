@@ -86,7 +86,7 @@ def test_buckets_are_reused(monkeypatch: pytest.MonkeyPatch) -> None:
         return plain(function, arguments)
 
     pair = toy_pair_on("graph")
-    monkeypatch.setitem(graph._runners, pair.target, GraphRunner(pair.target, counting))
+    monkeypatch.setitem(pair.target.runners, "graph", GraphRunner(pair.target, counting))
     for seed in range(3):
         dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", seed=seed, max_new_tokens=16))
     assert 1 <= len(captured) == len(set(captured)) <= 3
@@ -98,7 +98,7 @@ def test_check_sees_a_wrong_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check_engine(model).passed
     wrong = graphed("llama", torch.float32)
     doctored = GraphRunner(wrong, lambda function, arguments: lambda: 0.7 * function(*arguments))
-    monkeypatch.setitem(graph._runners, wrong, doctored)
+    monkeypatch.setitem(wrong.runners, "graph", doctored)
     assert not check_engine(wrong).passed
 
 

@@ -1,0 +1,187 @@
+"""What was asked of ``generate`` of transformers, as settings, processors, stops and prompts of this package.
+
+What these decoders cannot honour is refused by name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import (
+    EosTokenCriteria,
+    GenerationConfig,
+    LogitNormalization,
+    MaxLengthCriteria,
+    MaxTimeCriteria,
+    PrefixConstrainedLogitsProcessor,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from dsbd.errors import SettingsError
+from dsbd.models.processed import Processor
+from dsbd.settings import DecodingSettings
+
+IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, LogitNormalization)
+"""Processors that are left out: the joint law is warped once over all beams, as the settings say."""
+NOT_OF_ONE_SEQUENCE = frozenset(
+    {
+        "EpsilonLogitsWarper",
+        "EtaLogitsWarper",
+        "MinPLogitsWarper",
+        "SynthIDTextWatermarkLogitsProcessor",
+        "TopHLogitsWarper",
+        "TypicalLogitsWarper",
+        "UnbatchedClassifierFreeGuidanceLogitsProcessor",
+        "WatermarkLogitsProcessor",
+    }
+)
+"""Processors that are refused: they follow the temperature, keep a state, or call the model themselves."""
+REFUSED = {
+    "constraints": None,
+    "diversity_penalty": 0.0,
+    "force_words_ids": None,
+    "guidance_scale": 1,
+    "num_beam_groups": 1,
+    "output_attentions": False,
+    "output_hidden_states": False,
+    "output_logits": False,
+    "output_scores": False,
+    "penalty_alpha": 0.0,
+    "prompt_lookup_num_tokens": None,
+    "token_healing": False,
+}
+"""Fields of a GenerationConfig that cannot be honoured, with the value that asks for nothing."""
+KNOWN_INPUTS = frozenset(
+    {"attention_mask", "cache_position", "logits_to_keep", "past_key_values", "position_ids", "use_cache"}
+)
+"""What ``generate`` prepares for a forward of its own; all but the mask is made anew here."""
+
+
+def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
+    """Raise SettingsError for the first thing that was asked and cannot be honoured."""
+    for name, nothing in REFUSED.items():
+        value = getattr(config, name, None)
+        if value is not None and value != nothing:
+            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out")
+    for name, value in inputs.items():
+        if value is not None and name not in KNOWN_INPUTS:
+            raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
+
+
+def settings_of(
+    config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
+) -> DecodingSettings:
+    """Return the method and the settings that have the law of what was asked."""
+    beams, samples = config.num_beams or 1, bool(config.do_sample)
+    methods = {
+        (True, True, True): "dsbd",
+        (True, True, False): "speculative_beam_search",
+        (True, False, True): "speculative",
+        (True, False, False): "speculative",
+        (False, True, True): "beam_sampling",
+        (False, True, False): "beam_search",
+        (False, False, True): "sampling",
+        (False, False, False): "greedy",
+    }
+    several = beams > 1
+    given: dict[str, Any] = {"draft_depth": draft_depth, "draft_width": draft_width or (beams + 2 if several else 1)}
+    given |= {"temperature": 0.0, "top_k": 0, "top_p": 1.0}
+    if samples:
+        temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
+        given |= {"temperature": 1.0 if temperature is None else temperature}
+        given |= {"top_k": top_k or 0, "top_p": 1.0 if top_p is None else top_p}
+    if several:
+        given |= {"num_beams": beams, "min_width": beams, "max_width": beams, "replacement": False}
+    else:
+        given |= {"num_beams": 1}
+    penalty = 1.0 if config.length_penalty is None else config.length_penalty
+    method = methods[draft_model is not None, several, samples]
+    return DecodingSettings(method=method, length_penalty=penalty, **given)
+
+
+def eos_ids(config: GenerationConfig) -> frozenset[int]:
+    """Return the ids that end a text."""
+    named = config.eos_token_id
+    return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
+
+
+def processors_of(given: Sequence[Processor]) -> tuple[Processor, ...]:
+    """Return the processors that the joint law is made behind. Raises: SettingsError: one of no single sequence."""
+    kept = list[Processor]()
+    for one in given:
+        name = type(one).__name__
+        if name in NOT_OF_ONE_SEQUENCE:
+            raise SettingsError(f"{name} cannot be honoured: it is no function of one sequence; leave it out")
+        if isinstance(one, PrefixConstrainedLogitsProcessor):
+            kept.append(_one_by_one(one))
+        elif not isinstance(one, IN_SETTINGS):
+            kept.append(one)
+    return tuple(kept)
+
+
+def _one_by_one(constraint: PrefixConstrainedLogitsProcessor) -> Processor:
+    """Return the constraint as a function of any number of sequences of one prompt."""
+    allowed = constraint._prefix_allowed_tokens_fn
+    return PrefixConstrainedLogitsProcessor(lambda batch_id, ids: allowed(0, ids), 1)
+
+
+def behind_padding(padding: torch.Tensor, processors: Sequence[Processor]) -> tuple[Processor, ...]:
+    """Return the processors of a padded prompt: they see its padding, as in ``generate``, where it counts as length."""
+
+    def seen_padded(one: Processor) -> Processor:
+        return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
+
+    return tuple(seen_padded(one) for one in processors) if padding.numel() else tuple(processors)
+
+
+@dataclass(frozen=True)
+class Stops:
+    """When a decode ends besides EOS and its length."""
+
+    deadline: float | None
+    """Seconds since the epoch."""
+    criteria: tuple[Any, ...]
+    """Asked about every beginning of the one sequence."""
+
+    def first(self, ids: list[int], prompt: list[int], device: torch.device) -> int | None:
+        """Return the length of the shortest beginning, at least one new token, at which a criterion holds."""
+        for length in range(1, len(ids) + 1) if self.criteria else ():
+            sequence = torch.tensor([prompt + ids[:length]], device=device)
+            if any(bool(torch.as_tensor(criterion(sequence, None)).all()) for criterion in self.criteria):
+                return length
+        return None
+
+
+def stops_of(given: Sequence[Any], num_beams: int) -> Stops:
+    """Return when to end. Raises: SettingsError: a criterion of one sequence is given with several beams."""
+    deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
+    others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))
+    if others and num_beams > 1:
+        raise SettingsError(
+            f"{type(others[0]).__name__} is given with {num_beams} beams; with several beams the stopping criteria are "
+            f"max_length, max_time and EOS"
+        )
+    return Stops(min(deadlines, default=None), others)
+
+
+def room_for(config: GenerationConfig, criteria: Sequence[Any], prompt: int) -> int:
+    """Return how many tokens may follow a prompt; ``generate`` has turned max_new_tokens into a length."""
+    if config.max_new_tokens is not None:
+        return int(config.max_new_tokens)
+    lengths = [one.max_length for one in criteria if isinstance(one, MaxLengthCriteria)]
+    longest = min(lengths, default=config.max_length)
+    if longest is None or longest <= prompt:
+        raise SettingsError(f"max_length is {longest} and the prompt has {prompt} tokens; give max_new_tokens")
+    return int(longest) - prompt
+
+
+def prompts_of(ids: torch.Tensor, mask: torch.Tensor | None, copies: int) -> list[tuple[torch.Tensor, list[int]]]:
+    """Return each prompt once: its padding, and its ids behind it."""
+    found = []
+    for row in range(0, ids.shape[0], copies):
+        seen = torch.ones_like(ids[row], dtype=torch.bool) if mask is None else mask[row].bool()
+        found.append((ids[row][~seen], ids[row][seen].tolist()))
+    return found
