@@ -1,14 +1,11 @@
-"""Makes the pictures of the README and the documentation site: ``python .ci/docs/pictures.py``, from the root.
+"""Makes the drawings of the README and the documentation site: ``python .ci/docs/pictures.py``, from the root.
 
-- ``docs/images/page.webp``: the page as ``app.py`` serves it, in headless Chromium (needs playwright and ``chromium``).
 - ``docs/images/forest.svg``: a verified forest of a recorded decode.
 - ``docs/images/decode.svg``: the whole of that decode as one tree.
 - ``docs/images/verification.svg``: the same forest, step by step.
 """
 
-import io
 import re
-import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -21,10 +18,6 @@ import visualize  # noqa: E402 - the package of this clone
 
 TRACE = ROOT / "assets" / "traces" / "1-dynamic-width.json.gz"
 IMAGES = ROOT / "docs" / "images"
-WIDTH, HEIGHT, SCALE = 1600, 1000, 0.8
-"""The window of the screenshot; the picture has 1280 times 800 pixels."""
-SCROLLED = 150
-"""CSS pixels that the page is scrolled down, so that the forest is seen instead of the masthead."""
 SENTENCE_ROOM = 44
 """Height below the forest for the step's sentence, in SVG units."""
 LETTERS = 135
@@ -34,12 +27,11 @@ SECONDS = {"draft": 1.0, "score": 1.6, "width": 1.4, "trial": 0.5, "draw": 0.5, 
 
 
 def main() -> None:
-    """Write all pictures."""
+    """Write all drawings."""
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "verification.svg").write_text(verification(), encoding="utf-8")
     visualize.export_svg(TRACE, IMAGES / "forest.svg")
     visualize.export_decode_svg(TRACE, IMAGES / "decode.svg")
-    (IMAGES / "page.webp").write_bytes(page())
 
 
 def verification() -> str:
@@ -131,28 +123,6 @@ def _sentence(sentence: str, height: int) -> str:
         for row, line in enumerate(textwrap.wrap(sentence, LETTERS))
     )
     return f'<text font-size="14" fill="#22272e">{lines}</text>'
-
-
-def page() -> bytes:
-    """Take a picture of the page in the middle of a recorded iteration, as WebP."""
-    from PIL import Image
-    from playwright.sync_api import sync_playwright
-
-    sys.path.insert(0, str(ROOT / ".ci"))
-    from smoke_page import served
-
-    with served() as address, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        seen = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, device_scale_factor=SCALE)
-        seen.goto(address)
-        seen.wait_for_selector(".dsbd-node:not([hidden])")
-        seen.evaluate("top => window.scrollTo(0, top)", SCROLLED)
-        seen.wait_for_timeout(1500)
-        shot = seen.screenshot()
-        browser.close()
-    picture = io.BytesIO()
-    Image.open(io.BytesIO(shot)).convert("RGB").save(picture, "WEBP", quality=88, method=6)
-    return picture.getvalue()
 
 
 if __name__ == "__main__":
