@@ -43,7 +43,6 @@ def results_of(
     """
     runs = [run for run in exam.runs if any(one.prediction.task == run.name for one in scored)]
     by_task = {run.name: [one for one in scored if one.prediction.task == run.name] for run in runs}
-    target, seed = head["conditions"]["models"]["target"], contender.settings.seed
     seconds = sum(one.prediction.seconds for one in scored)
     name, template = model_name(contender, head), head["chat_template"]
     own = {PREFIX + run.name: run for run in runs}
@@ -57,25 +56,7 @@ def results_of(
         "n-samples": {
             task: {"original": run.available, "effective": _questions(by_task[run.name])} for task, run in own.items()
         },
-        "config": {
-            "model": "dsbd",
-            "model_args": _model_args(head),
-            "model_num_parameters": target["parameters"],
-            "model_dtype": target["dtype"],
-            "model_revision": target["revision"] or "",
-            "model_sha": target["digest"],
-            "batch_size": 1,
-            "batch_sizes": [],
-            "device": head["conditions"]["machine"]["device"],
-            "use_cache": None,
-            "limit": exam.limit,
-            "bootstrap_iters": 0,
-            "gen_kwargs": gen_kwargs(contender),
-            "random_seed": seed,
-            "numpy_seed": seed,
-            "torch_seed": seed,
-            "fewshot_seed": seed,
-        },
+        "config": _run_config(contender, exam, head),
         "git_hash": None,
         "date": head["date"],
         "pretty_env_info": json.dumps(head["conditions"]["machine"] | head["conditions"]["versions"]),
@@ -102,6 +83,30 @@ def results_of(
             "conditions": head["conditions"],
             "tasks": {task: _own_figures(by_task[run.name], tables[run.name]) for task, run in own.items()},
         },
+    }
+
+
+def _run_config(contender: Contender, exam: Exam, head: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the harness says about a model and a run of it."""
+    target, seed = head["conditions"]["models"]["target"], contender.settings.seed
+    return {
+        "model": "dsbd",
+        "model_args": _model_args(head),
+        "model_num_parameters": target["parameters"],
+        "model_dtype": target["dtype"],
+        "model_revision": target["revision"] or "",
+        "model_sha": target["digest"],
+        "batch_size": 1,
+        "batch_sizes": [],
+        "device": head["conditions"]["machine"]["device"],
+        "use_cache": None,
+        "limit": exam.limit,
+        "bootstrap_iters": 0,
+        "gen_kwargs": gen_kwargs(contender),
+        "random_seed": seed,
+        "numpy_seed": seed,
+        "torch_seed": seed,
+        "fewshot_seed": seed,
     }
 
 
