@@ -15,11 +15,11 @@ import dsbd
 from dsbd.commands.bench_flags import prompts_of
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.evaluation.acceptance import AcceptanceTable, Bin, acceptance_table
+from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender, contenders
 from dsbd.measure.bench.plain import to_plain
 from dsbd.measure.bench.tables import cell, table
 from dsbd.measure.layer_watch import LayerWatch
-from dsbd.measure.machine import conditions
 
 POINTS = ("defaults", "same-law")
 PANELS = ("by_layer", "by_position", "by_entropy")

@@ -27,8 +27,8 @@ from dsbd.evaluation.exams import make_exam
 from dsbd.evaluation.markdown import report_markdown
 from dsbd.evaluation.scoring import score_all, table_of
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
+from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.machine import conditions
 
 DYNAMIC = "dynamic"
 

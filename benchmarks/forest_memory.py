@@ -26,8 +26,8 @@ from transformers import DynamicCache
 
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.law.beams import Node
+from dsbd.machine import conditions
 from dsbd.measure.bench.tables import table
-from dsbd.measure.machine import conditions
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import PathRows, Row, new_row
 

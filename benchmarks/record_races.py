@@ -9,8 +9,8 @@ from pathlib import Path
 import dsbd
 from dsbd.evaluation.race import make_race, race
 from dsbd.evaluation.races import Race
+from dsbd.machine import machine, versions
 from dsbd.measure.bench.contenders import contenders
-from dsbd.measure.machine import machine, versions
 from dsbd.tasks.registry import load_task
 
 FOLDER = Path(__file__).parents[1] / "assets" / "races"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dsbd
+from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender, Contest
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.results_file import ResultsFile
@@ -22,7 +23,6 @@ from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import known
 from dsbd.measure.bench.tables import cell, table
 from dsbd.measure.hardware import forward_milliseconds
-from dsbd.measure.machine import conditions
 
 AXES = ("prompt_tokens", "num_beams", "draft_depth", "max_new_tokens")
 PROMPT_TOKENS = (16, 64, 256, 512, 1024, 1536)

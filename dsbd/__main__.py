@@ -1,5 +1,5 @@
 """Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, sign-trace,
-export, lesson, site, page, doctor and plan.
+export, lesson, site, page, doctor, plan and plans.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench or
 an evaluation was stopped; its results so far are kept and printed).
@@ -20,6 +20,7 @@ from dsbd.commands import (
     lesson,
     page,
     plan,
+    plans,
     sign_trace,
     site,
     verify_trace,
@@ -29,7 +30,7 @@ from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, compare, bench, eval, verify_trace, sign_trace, export, lesson, site, page, doctor, plan)
+COMMANDS = (decode, compare, bench, eval, verify_trace, sign_trace, export, lesson, site, page, doctor, plan, plans)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

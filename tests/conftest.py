@@ -1,10 +1,11 @@
 """Fixtures for tests of every folder: one browser (two of Playwright's synchronous sessions cannot share a process),
-the toy pair as folders, one thread.
+the toy pair as folders, one thread, a cache folder for each test.
 
 Models this small are slower on two threads than on one, and much slower if two test processes share two cores. So
 torch gets one thread, unless OMP_NUM_THREADS says otherwise.
 """
 
+import itertools
 import os
 import shutil
 
@@ -26,6 +27,25 @@ def pytest_collection_modifyitems(items) -> None:
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def caches(tmp_path_factory):
+    """Return the names of cache folders, one after the other: no test writes where its user keeps plans of ``auto``.
+
+    What fixtures for several tests keep goes into a folder of their own.
+    """
+    folder = tmp_path_factory.mktemp("caches")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DSBD_CACHE", str(folder / "shared"))
+        yield (folder / str(number) for number in itertools.count())
+
+
+@pytest.fixture(autouse=True)
+def cache(caches, monkeypatch):
+    """Return the cache folder of one test; it does not exist yet."""
+    monkeypatch.setenv("DSBD_CACHE", str(folder := next(caches)))
+    return folder
 
 
 @pytest.fixture(scope="session")

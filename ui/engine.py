@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.measuring import known_plans
+from dsbd.auto.measuring import known_plan, known_plans
 from dsbd.auto.plan import Plan, PlanProgress, plan_key
 from dsbd.errors import DsbdError
 from dsbd.evaluation.evaluation import Evaluation, Step
@@ -173,7 +173,7 @@ class Engine:
             raise failed
 
     def _known(self, settings: DecodingSettings, pair: str) -> Plan | None:
-        return known_plans(self.pairs.open(pair)).get(plan_key(settings)) if has_auto(settings) else None
+        return known_plan(self.pairs.open(pair), settings) if has_auto(settings) else None
 
     def _remember(self, made: MadePlan, pair: str) -> None:
         known_plans(self.pairs.open(pair))[plan_key(made.settings)] = made.plan

@@ -19,6 +19,8 @@ OF_THE_PAIR = {
     "allowed_models": "hub ids and folders that visitors may load, with commas between them; * stands for any text",
 }
 """Settings that :mod:`.start` reads as defaults of its flags."""
+OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, unpacked databases"}
+"""Settings that count wherever the decoder runs."""
 
 
 class Host(EnvironmentSettings):
@@ -33,7 +35,7 @@ class Host(EnvironmentSettings):
 
 def setting_names() -> list[str]:
     """Every setting of the page."""
-    return [setting(name) for name in (*OF_THE_PAIR, *Host.model_fields, *Limits.model_fields)]
+    return [setting(name) for name in (*OF_THE_PAIR, *OF_THE_DECODER, *Host.model_fields, *Limits.model_fields)]
 
 
 def check_names(environment: Mapping[str, str] = os.environ) -> None:

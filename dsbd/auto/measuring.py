@@ -1,11 +1,14 @@
-"""Makes the measuring decodes of ``auto``, and remembers the plans made from them for each pair."""
+"""Makes the measuring decodes of ``auto``, and remembers the plans made from them for each pair, on disk too."""
 
 from collections.abc import Generator
+from typing import Any
 from weakref import WeakKeyDictionary
 
+from dsbd.auto.kept import load_plan, save_plan
 from dsbd.auto.plan import MEASURED_TOKENS, MeasuredRun, Plan, PlanKey, PlanProgress, make_plan, plan_key
 from dsbd.decoder import iterations
 from dsbd.law.beams import Node
+from dsbd.machine import conditions
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart
@@ -14,11 +17,41 @@ from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.stopping import Check, never_stop
 
 _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
+_conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
 
 
 def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
-    """Return the plans made for this pair so far; they are forgotten with the pair."""
+    """Return the plans that this process has of this pair so far; they are forgotten with the pair."""
     return _notebook.setdefault(pair, {})
+
+
+def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
+    """Return the plan for settings with a field ``auto``, made by this process or kept on disk; None if none is."""
+    known, key = known_plans(pair), plan_key(asked)
+    if key not in known and (here := _conditions_of(pair)) is not None:
+        found = load_plan(here, asked)
+        if found is not None:
+            known[key] = found
+    return known.get(key)
+
+
+def _remember(pair: Pair, asked: DecodingSettings, made: Plan) -> None:
+    known_plans(pair)[plan_key(asked)] = made
+    if (here := _conditions_of(pair)) is not None:
+        save_plan(here, asked, made)
+
+
+def _conditions_of(pair: Pair) -> dict[str, Any] | None:
+    """Return what measurements with this pair depend on, asked once: digests of large models take a while.
+
+    None where a device says nothing of itself, such as a GPU that is lent to other processes only.
+    """
+    if pair not in _conditions:
+        try:
+            _conditions[pair] = conditions(pair)
+        except RuntimeError:
+            return None
+    return _conditions[pair]
 
 
 def measure_forests(
@@ -32,12 +65,12 @@ def measure_forests(
         asked: settings of a drafting method.
         check: called before each forward of a model; what it raises ends the measuring.
     """
-    known, key, room = known_plans(pair), plan_key(asked), pair.room_after(len(prompt_ids))
-    if key in known:
-        return known[key]
+    known, room = known_plan(pair, asked), pair.room_after(len(prompt_ids))
+    if known is not None:
+        return known
     made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen), check), room)
     if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
-        known[key] = made
+        _remember(pair, asked, made)
     return made
 
 

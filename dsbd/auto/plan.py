@@ -98,8 +98,12 @@ PlanKey = tuple[object, ...]
 
 def plan_key(settings: DecodingSettings) -> PlanKey:
     """Return the key of the plan for these settings; settings that share a plan have equal keys."""
-    apart = {"seed": 0, "max_new_tokens": 1, "length_penalty": 1.0}
-    return tuple(vars(replace(settings, **apart)).values())  # type: ignore[arg-type]
+    return tuple(vars(shared(settings)).values())
+
+
+def shared(settings: DecodingSettings) -> DecodingSettings:
+    """Return the settings without what a plan does not depend on."""
+    return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
 
 
 def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[PlanProgress, None, Plan]:

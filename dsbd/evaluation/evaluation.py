@@ -20,13 +20,13 @@ from dsbd.evaluation.predict import predict
 from dsbd.evaluation.processes import Processes
 from dsbd.evaluation.records import Exam, Job
 from dsbd.evaluation.store import FORMAT, Store
+from dsbd.machine import conditions
 from dsbd.measure.bench.bench import meters_of
 from dsbd.measure.bench.contenders import Contender, Contest
 from dsbd.measure.bench.prepare import resolve_auto
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import WARM_UP_TOKENS
 from dsbd.measure.energy import Meter
-from dsbd.measure.machine import conditions
 from dsbd.models.pair import Pair
 
 AUTO = "auto"

@@ -8,7 +8,7 @@ import pytest
 import app
 from dsbd.errors import SettingsError
 from ui.environment import setting
-from ui.host import OF_THE_PAIR, Host, check_names, setting_names
+from ui.host import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
 from ui.limits import Limits
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +26,7 @@ def test_the_table_of_settings_is_the_code():
     """Catches a setting that nobody can find, one that is gone, and a default that has changed."""
     rows = ROW.findall((ROOT / "docs" / "hosting.md").read_text(encoding="utf-8"))
     fields = {**Host.model_fields, **Limits.model_fields}
-    expected = {setting(name): (what, "") for name, what in OF_THE_PAIR.items()}
+    expected = {setting(name): (what, "") for name, what in (OF_THE_PAIR | OF_THE_DECODER).items()}
     expected |= {setting(name): (field.description, written(field.default)) for name, field in fields.items()}
     assert {name: (what, default) for name, what, default in rows} == expected
     assert len(rows) == len(expected) == len(setting_names())

@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
+from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contest
 from dsbd.measure.bench.prepare import learn_acceptance, learn_forwards, require_runnable, resolve_auto
 from dsbd.measure.bench.records import BenchSummary
@@ -14,7 +15,6 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.energy import Meter, cpu_meter, gpu_meter
-from dsbd.measure.machine import conditions
 from dsbd.models.pair import Pair
 
 

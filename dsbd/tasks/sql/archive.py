@@ -1,7 +1,6 @@
 """Unpacks the SQLite files of an untrusted .tar.gz into a cache folder, once."""
 
 import hashlib
-import os
 import re
 import shutil
 import tarfile
@@ -10,6 +9,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from dsbd.cache_folder import cache_folder
 from dsbd.errors import TaskError
 
 MAX_BYTES = 2_000_000_000
@@ -21,16 +21,16 @@ def unpacked(archive: Path) -> Path:
     """Return a folder with NAME/NAME.sqlite for each such file of an archive, in whatever folder it is there.
 
     Paths, links, owners and modes in the archive are not used, so nothing is written outside the folder. The folder
-    is ``$XDG_CACHE_HOME/dsbd/databases/DIGEST``, below ``~/.cache`` if that is not set; the digest is the archive's.
+    is ``databases/DIGEST`` below :func:`dsbd.cache_folder.cache_folder`; the digest is the archive's.
 
     Raises:
         TaskError: the archive is damaged, too large, or holds no database; or the folder cannot be written.
     """
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache_folder() / "databases"
     try:
         with archive.open("rb") as file:
             digest = _digest(file)
-        folder = home / "dsbd" / "databases" / digest[:32]
+        folder = home / digest[:32]
         if folder.is_dir():
             return folder
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from dsbd.tasks.sql.archive import unpacked
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 

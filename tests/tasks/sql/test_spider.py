@@ -110,9 +110,8 @@ def test_an_answer_ends_at_a_semicolon(task):
     assert task.answer(" SELECT 1\nFROM books; SELECT 2") == "SELECT 1\nFROM books"
 
 
-def test_packed_files_give_the_same_questions(task, tmp_path, monkeypatch):
+def test_packed_files_give_the_same_questions(task, tmp_path):
     """Catches an archive whose databases are not those of the folder, and a figure that does not say what it is on."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     write_spider(tmp_path / "packed", packed=True)
     with tarfile.open(tmp_path / "packed" / "reconstructed.tar.gz", "w:gz") as tar:
         tar.add(tmp_path / "packed" / "database", "database")

@@ -14,7 +14,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.version import __version__
 
-PACKAGE = Path(__file__).resolve().parents[1]
+PACKAGE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 SAMPLED_WEIGHTS = 64
 BESIDE_THE_DECODER = ("measure", "evaluation", "tasks", "tracing", "commands", "__main__.py")
@@ -72,7 +72,7 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
     digest = hashlib.sha256(model.model.config.to_json_string(use_diff=False).encode())
     for name, weight in model.model.named_parameters():
         digest.update(f"{name} {tuple(weight.shape)}".encode())
-        digest.update(weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes())
+        digest.update(_sample(weight))
     return {
         "id": model.id,
         "revision": model.revision,
@@ -82,6 +82,14 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
         "parameters": sum(weight.numel() for weight in model.model.parameters()),
         "digest": digest.hexdigest()[:16],
     }
+
+
+def _sample(weight: torch.Tensor) -> bytes:
+    """Return the first numbers of a weight; nothing where they cannot be read: on disk, or packed by a quantisation."""
+    try:
+        return weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes()
+    except (RuntimeError, TypeError):
+        return b""
 
 
 def _processor() -> str:

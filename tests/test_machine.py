@@ -2,7 +2,7 @@
 
 import torch
 
-from dsbd.measure.machine import BESIDE_THE_DECODER, PACKAGE, conditions, machine, source_digest
+from dsbd.machine import BESIDE_THE_DECODER, PACKAGE, conditions, machine, source_digest
 from tests.toy_pair import toy_pair
 
 

@@ -1,0 +1,202 @@
+"""Plans of ``auto`` on disk: found again under the same conditions only, and nothing damaged or foreign is used."""
+
+import json
+import threading
+from dataclasses import replace
+
+import pytest
+
+import dsbd
+from dsbd.api import planning
+from dsbd.auto.kept import LARGEST_BYTES, forget_plans, kept_plans, load_plan, plans_folder, save_plan
+from dsbd.auto.measuring import known_plan, known_plans
+from dsbd.auto.plan import MeasuredForest, choose
+from dsbd.cache_folder import cache_folder
+from dsbd.machine import conditions
+from dsbd.settings import AUTO
+from tests.toy_pair import toy_pair
+
+ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)
+HERE = {
+    "machine": {"processor": "made up", "threads": 2},
+    "versions": {"dsbd": "1"},
+    "models": {"target": {"id": "t", "dtype": "float32", "digest": "a"}, "draft": {"id": "d", "digest": "b"}},
+}
+BASELINE = MeasuredForest("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
+GOOD = MeasuredForest("sampled", 6, 8, 6, 0.02, 0.8, 4.0)
+
+
+def made(asked=ALL, best=GOOD):
+    asked = replace(asked, max_width=asked.widest)
+    return choose(asked, [BASELINE, MeasuredForest("sampled", 6, 0, best.draft_depth, 0.03, 0.3, 4.0), best])
+
+
+def only_file():
+    (path,) = plans_folder().iterdir()
+    return path
+
+
+@pytest.mark.parametrize("kind", ["all", "fixed depth", "likely", "does not pay", "speculative"])
+def test_a_plan_comes_back_as_it_was(kind):
+    """Catches a value that a file changes: a tuple of costs, a depth that is given, a plan that drafts nothing."""
+    asked, best = {
+        "all": (ALL, GOOD),
+        "fixed depth": (replace(ALL, draft_depth=3), replace(GOOD, draft_depth=3)),
+        "likely": (replace(ALL, forest="likely"), MeasuredForest("likely", 24, 0, 9, 0.02, 0.9, 4.0)),
+        "does not pay": (ALL, replace(GOOD, seconds=9.0)),
+        "speculative": (replace(ALL, method="speculative"), MeasuredForest("sampled", 1, 0, 6, 0.012, 0.9, 4.0)),
+    }[kind]
+    plan = made(asked, best)
+    save_plan(HERE, asked, plan)
+    found = load_plan(HERE, asked)
+    assert found == plan
+    assert replace(asked, **found.values) == replace(asked, **plan.values)
+
+
+def test_a_plan_is_for_its_conditions_and_settings_alone():
+    """Catches a plan of another machine, version, model or law; seed and length are shared."""
+    save_plan(HERE, ALL, made())
+    for place, name, value in (
+        ("machine", "processor", "another"),
+        ("machine", "threads", 4),
+        ("versions", "dsbd", "2"),
+        ("models", "draft", {"id": "d", "digest": "c"}),
+    ):
+        assert load_plan(HERE | {place: HERE[place] | {name: value}}, ALL) is None, name
+    for changes in ({"temperature": 0.5}, {"num_beams": 5}, {"replacement": False}, {"draft_depth": 4}):
+        assert load_plan(HERE, replace(ALL, **changes)) is None, changes
+    assert load_plan(HERE, replace(ALL, seed=7, max_new_tokens=9, length_penalty=0.5)) == made()
+
+
+def changed(**values):
+    return lambda text: json.dumps(json.loads(text) | values, separators=(",", ":"))
+
+
+def with_values(**values):
+    return lambda text: changed(values=json.loads(text)["values"] | values)(text)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text[:-30],
+        lambda text: "",
+        lambda text: "[" * 5000,
+        lambda text: text + " ",
+        lambda text: text.replace('"layers_per_second":', '"layers_per_second":NaN,"x":'),
+        lambda text: text.replace("0.02", "Infinity"),
+        lambda text: text + " " * LARGEST_BYTES,
+        changed(format=2),
+        changed(more=1),
+        changed(sentence="\x1b[2J"),
+        changed(settings={}),
+        changed(settings={"temperature": "hot"}),
+        changed(conditions={}),
+        changed(conditions=HERE | {"machine": {"threads": 99}}),
+        with_values(draft_width=256),
+        with_values(draft_depth=32, depth_costs=[1.0] * 33),
+        with_values(depth_costs=[1.0]),
+        with_values(forest="auto"),
+        with_values(max_width=64),
+        with_values(continuation=2.0),
+        with_values(seed=3),
+    ],
+    ids=[
+        *("cut", "empty", "deep", "longer", "NaN", "infinite", "huge", "format", "more", "control", "no settings"),
+        *("bad settings", "no conditions", "other conditions", "wide", "deep draft", "costs", "auto", "beams"),
+        *("continuation", "seed"),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_as_if_it_were_not_there(damage):
+    """Catches a file that is believed: one cut off, one of another format, one with a forest that nobody tried."""
+    save_plan(HERE, ALL, made())
+    text = only_file().read_text()
+    assert changed()(text) == text, "a change is written as the program writes"
+    only_file().write_text(damage(text))
+    assert load_plan(HERE, ALL) is None
+    assert list(kept_plans()) == []
+    save_plan(HERE, ALL, made())
+    assert load_plan(HERE, ALL) == made(), "the next plan takes its place"
+
+
+def test_what_is_no_text_or_no_file_is_left_out():
+    save_plan(HERE, ALL, made())
+    path = only_file()
+    path.write_bytes(b"\xff\xfe")
+    assert load_plan(HERE, ALL) is None
+    path.unlink()
+    path.mkdir()
+    assert load_plan(HERE, ALL) is None
+    assert list(kept_plans()) == []
+
+
+def test_a_copy_under_another_name_does_not_count():
+    """Catches a plan that is taken for the name of its file."""
+    save_plan(HERE, ALL, made())
+    first = only_file()
+    other = replace(ALL, temperature=0.5)
+    save_plan(HERE, other, made(other))
+    (second,) = set(plans_folder().iterdir()) - {first}
+    second.write_text(first.read_text())
+    assert load_plan(HERE, other) is None
+    assert len(list(kept_plans())) == 1
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(monkeypatch, tmp_path, caplog):
+    """Catches an error, or a sentence at every decode, where a host is read-only."""
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path / "file"))
+    for _ in range(2):
+        save_plan(HERE, ALL, made())
+    assert load_plan(HERE, ALL) is None
+    (record,) = caplog.records
+    assert "measures again; set DSBD_CACHE to a folder" in record.message
+
+
+def test_writers_do_not_disturb_readers():
+    """Catches a file that is written in place: a reader then finds it empty or half."""
+    save_plan(HERE, ALL, made())
+    writers = [threading.Thread(target=lambda: [save_plan(HERE, ALL, made()) for _ in range(25)]) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    seen = []
+    while any(writer.is_alive() for writer in writers):
+        seen.append(load_plan(HERE, ALL))
+    for writer in writers:
+        writer.join()
+    assert [plan for plan in seen if plan != made()] == []
+    assert only_file().suffix == ".json"
+
+
+def test_plans_can_be_forgotten():
+    save_plan(HERE, ALL, made())
+    (plans_folder() / "left.part").write_text("by a process that was ended")
+    (plans_folder() / "notes.txt").write_text("not ours")
+    assert forget_plans() == 1
+    assert [path.name for path in plans_folder().iterdir()] == ["notes.txt"]
+    assert load_plan(HERE, ALL) is None
+    assert forget_plans() == 0
+
+
+def test_the_cache_folder(monkeypatch, tmp_path):
+    """Catches a setting that is not followed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path / "own"))
+    assert cache_folder() == tmp_path / "own"
+    monkeypatch.delenv("DSBD_CACHE")
+    assert cache_folder() == tmp_path / "xdg" / "dsbd"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert cache_folder() == tmp_path / "home" / ".cache" / "dsbd"
+
+
+def test_the_same_pair_loaded_again_needs_no_trials():
+    """Catches a plan that only its own process knows; another pair of the same names has none."""
+    pair, again, other = (replace(toy_pair()) for _ in range(3))
+    other = replace(other, draft=other.target)
+    save_plan(conditions(pair), ALL, made())
+    assert known_plan(again, ALL) == made()
+    assert list(known_plans(again).values()) == [made()]
+    assert known_plan(other, ALL) is None
+    assert list(planning(again, "Once upon", ALL)) == []
+    assert dsbd.decode(replace(pair), "Once", replace(ALL, max_new_tokens=3)).settings.cover_width == 8
