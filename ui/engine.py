@@ -159,6 +159,10 @@ class Engine:
         for settings in each:
             check_decode(self.limits, settings, chosen.target.vocabulary_size, prompt_tokens)
 
+    def known_plan(self, settings: DecodingSettings, pair: str = PAGE) -> Plan | None:
+        """The plan of these settings, if it was made before and the pair is in memory."""
+        return self._known(settings, pair) if self.pairs.is_loaded(pair) else None
+
     def _received(self, values: Iterator[Any], pair: str) -> Iterator[Any]:
         """What came over: plans are remembered, an error is raised at the end, the rest is passed on."""
         failed = None

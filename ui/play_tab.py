@@ -11,10 +11,11 @@ from dsbd.errors import DsbdError
 
 from . import decode as handlers
 from . import history, messages, shown, traces
+from .auto_default import SAID, with_auto
 from .components import forest_viewer, markup, problem_line, running_line
 from .engine import Engine
 from .examples import examples_for
-from .form import check_prompt, settings_of
+from .form import DEFAULTS, check_prompt, settings_of
 from .link import query_of, read_query
 from .pair_shelf import PAGE
 from .play_form import Form, TraceTools, build_form, updates
@@ -34,7 +35,8 @@ COPY_LINK = """(query) => {
   navigator.clipboard?.writeText(link).catch(() => {});
   return link;
 }"""
-OPENING = "A recorded decode; nothing has run yet. Step through it, or press Run."
+RECORDED = "A recorded decode; nothing has run yet."
+OPENING = f"{RECORDED} Step through it, or press Run."
 EMPTY = "Nothing is recorded yet. Write a prompt and press Run."
 
 
@@ -178,6 +180,15 @@ def _wire_traces(
     def choose(pair: str, runs: Any, name: Any) -> list[Any]:
         return followed(shown.choose(engine, pair, runs, name))
 
+    def arrive(pair: str, runs: Any, name: Any) -> list[Any]:
+        """The first recording of another pair; auto where its trials were made for the recording's settings."""
+        frame = shown.choose(engine, pair, runs, name)
+        new = frame.recording
+        asked = with_auto(engine, pair, new.trace.settings) if isinstance(new, Recording) else None
+        if asked is None:
+            return followed(frame)
+        return [*frame._replace(note=f"{RECORDED} {SAID}"), *updates(new.prompt, asked, engine.limits)]
+
     def bring(pair: str, path: str | None) -> list[Any]:
         return followed(shown.bring_file(engine, pair, path))
 
@@ -197,7 +208,7 @@ def _wire_traces(
     other = form.pair.change(changed, [form.pair, kept], [tools.shown, *form.chips], queue=False, **PRIVATE)
     for event, handler, given in (
         (tools.shown.input, choose, [form.pair, kept, tools.shown]),
-        (other.then, choose, [form.pair, kept, tools.shown]),
+        (other.then, arrive, [form.pair, kept, tools.shown]),
         (tools.upload.upload, bring, [form.pair, tools.upload]),
     ):
         done = event(handler, given, [*outputs, *form.filled], **PRIVATE)
@@ -224,6 +235,14 @@ def _wire_links(
         except DsbdError as error:
             return gr.update(value="", visible=False), handlers.alert(handlers.sentence(error))
 
+    def opened() -> list[Any]:
+        """The form as the page was built, but for auto, whose trials may have been made since."""
+        asked = with_auto(engine, PAGE, opening.trace.settings if opening else DEFAULTS)
+        if asked is None:
+            return [handlers.KEEP] * (len(form.filled) + 2)
+        words = f"{OPENING if opening else EMPTY} {SAID}"
+        return [handlers.KEEP, *updates("", asked, engine.limits)[1:], words, handlers.KEEP]
+
     def restore(request: gr.Request) -> list[Any]:
         nothing = [handlers.KEEP] * len(form.filled)
         try:
@@ -231,7 +250,7 @@ def _wire_links(
         except DsbdError as error:
             return [*nothing, handlers.KEEP, handlers.alert(handlers.sentence(error))]
         if found is None:
-            return [*nothing, handlers.KEEP, handlers.KEEP]
+            return opened()
         prompt, settings = found
         filled = updates(prompt or "", settings, engine.limits)
         if prompt is None:

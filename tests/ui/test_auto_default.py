@@ -1,0 +1,78 @@
+"""The page begins with ``auto`` where its trials were made before, and nowhere else."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from dsbd.auto.kept import save_plan
+from dsbd.machine import conditions
+from dsbd.settings import AUTO, DecodingSettings
+from tests.auto.test_kept import GOOD, made
+from tests.toy_pair import toy_pair
+from ui import build_page, decode, traces
+from ui.auto_default import SAID, with_auto
+from ui.engine import Engine
+from ui.form import FIELDS, settings_of, values_of
+from ui.pair_shelf import PAGE
+
+OPENING = DecodingSettings(temperature=0.8, max_width=5)
+ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)
+
+
+@pytest.fixture
+def engine():
+    return Engine(replace(toy_pair()))
+
+
+def keep(engine, asked=ASKED, best=GOOD):
+    save_plan(conditions(engine.pair), asked, made(asked, best))
+
+
+def test_a_page_whose_host_never_measured_begins_as_it_did(engine):
+    """Catches trials of half a minute that nobody asked for."""
+    assert with_auto(engine, PAGE, OPENING) is None
+    keep(engine, replace(ASKED, temperature=0.5))
+    assert with_auto(engine, PAGE, OPENING) is None, "the plan is for other settings"
+
+
+def test_auto_is_the_default_once_its_plan_is_there(engine):
+    keep(engine)
+    assert with_auto(engine, PAGE, OPENING) == ASKED
+    assert with_auto(engine, PAGE, replace(OPENING, seed=9, max_new_tokens=7)).seed == 9
+    assert with_auto(engine, PAGE, replace(OPENING, method="speculative")) is None, "it has no field for it"
+    assert with_auto(engine, "bundled:sql", OPENING) is None, "nothing is loaded for a default"
+
+
+def test_a_plan_that_drafts_nothing_is_no_default(engine):
+    """Catches a page without a forest to look at."""
+    keep(engine, best=replace(GOOD, seconds=9.0))
+    assert with_auto(engine, PAGE, OPENING) is None
+
+
+def test_what_a_program_leaves_out_keeps_its_documented_default(engine):
+    """Catches an endpoint whose results change because somebody used the page."""
+    default = DecodingSettings()
+    keep(engine, replace(default, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO))
+    found = decode.decode(engine, "me", "Once", {"max_new_tokens": 3})["settings"]
+    assert [found[name] for name in ("forest", "draft_depth", "draft_width", "cover_width")] == ["sampled", 4, 6, 0]
+
+
+@pytest.mark.usefixtures("recorded")
+def test_the_page_says_so_and_the_form_shows_it(engine):
+    """Catches a form that is left as it was, a sentence without its form, and an address that is not followed."""
+    (load,) = [one for one in build_page(engine).fns.values() if one.name == "restore"]
+
+    def opened(**query):
+        return load.fn(SimpleNamespace(query_params=query))
+
+    assert opened() == [decode.KEEP] * len(load.outputs)
+    opening = DecodingSettings.from_dict(vars(traces.opening_recording(engine.pair.target.id).trace.settings))
+    keep(engine, settings_of("dsbd", values_of(replace(opening, forest=AUTO))))
+    prompt, method, *fields, note, problem = opened()
+    shown = {field.name: update["value"] for field, update in zip(FIELDS, fields, strict=True)}
+    assert (method, shown["forest"], shown["seed"]) == ("dsbd", AUTO, opening.seed)
+    assert note.endswith(SAID)
+    assert prompt == problem == decode.KEEP
+    *_, note, _ = opened(prompt="Once")
+    assert SAID not in note
