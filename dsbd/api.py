@@ -13,6 +13,7 @@ from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.models.processed import Processor
+from dsbd.models.ranks import InStep
 from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
@@ -98,12 +99,14 @@ def stream(
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
         SettingsError: ``mjgd`` would have too many blocks to search.
+        SettingsError: a model is spread over processes, with a field ``auto`` or ``mjgd``.
+        ModelError: the processes that a model is spread over are asked different things, or come out of step.
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
     asked = settings or DecodingSettings()
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
-    check = check_of(stop)
+    check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
     _check_processors(processors, asked, record)
     resolved = _resolved(pair, prompt_ids, asked, check)
     start = RunStart(pair, prompt, prompt_ids, resolved, Node(None, -1, 0), tuple(processors))
@@ -146,8 +149,10 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[],
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough
 ) -> Iterator[Update]:
-    """Yield the decoder's snapshots, with the recorder among the observers."""
-    watching = observers if recorder is None else [*observers, recorder]
+    """Yield the decoder's snapshots, with the recorder among the observers, and what keeps processes in step."""
+    watching = [*observers, *([] if recorder is None else [recorder])]
+    if start.pair.ranks is not None:
+        watching.append(InStep(start.pair.ranks))
     with memory_errors("decoding"):
         for snapshot in iterations(start, watching, check, enough):
             result = snapshot.result
@@ -164,6 +169,11 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
         )
     if settings.method == "mjgd":
         require_few_blocks(pair.target.vocabulary_size, settings.block)
+    if pair.ranks is not None and (has_auto(settings) or settings.method == "mjgd"):
+        reason = "mjgd searches without them" if settings.method == "mjgd" else "auto would measure on each by itself"
+        raise SettingsError(
+            f"a model is spread over {pair.ranks.count} processes, and {reason}; give numbers and another method"
+        )
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids

@@ -17,6 +17,7 @@ from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.processed import ProcessedRow
+from dsbd.models.ranks import RankedRow
 from dsbd.models.rows import Row, new_row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
@@ -94,6 +95,8 @@ class Session:
     def _new_row(self, model: LanguageModel, check: Check) -> Row:
         start = self._start
         row = new_row(model, slots_expected(len(start.prompt_ids), self.settings), check)
+        if start.pair.ranks is not None:
+            row = RankedRow(row, start.pair.ranks)
         return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row
 
     @property

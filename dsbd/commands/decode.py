@@ -23,6 +23,9 @@ def add(commands: Any) -> None:
     parser.add_argument("--prompt", required=True, help="text to continue")
     parser.add_argument("--trace", type=output_file, metavar="FILE", help="record a trace (.json or .json.gz)")
     parser.add_argument("--chat", action="store_true", help="apply the model's chat template")
+    parser.add_argument(
+        "--tensor-parallel", action="store_true", help="spread the models over the processes of torchrun"
+    )
     add_pair_flags(parser)
     add_settings_flags(parser)
 
@@ -32,15 +35,17 @@ def run(parsed: argparse.Namespace) -> int:
     settings = settings_of_flags(parsed)
     from dsbd.api import stream
 
-    pair = pair_of(parsed)
+    pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
     _plan(pair, parsed, settings)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
-        if not parsed.json:
+        if pair.reports and not parsed.json:
             print(update.settled_text[len(shown) :], end="", flush=True)
             shown = update.settled_text
         result = update.result
     assert result is not None
+    if not pair.reports:
+        return OK
     if result.trace is not None:
         result.trace.save(parsed.trace)
     if parsed.json:

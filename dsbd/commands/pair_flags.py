@@ -2,7 +2,8 @@
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from dsbd.assets import BUNDLED_PAIRS
 from dsbd.commands.paths import model_name
@@ -38,11 +39,12 @@ def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None
     return target, draft
 
 
-def pair_of(parsed: argparse.Namespace) -> "Pair":
-    """Load the pair that the flags name; fallbacks are printed on stderr."""
+def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = None) -> "Pair":
+    """Load the pair that the flags name, with further arguments; fallbacks are printed on stderr."""
     from dsbd.models.loading import load_pair
 
-    pair = load_pair(*sources_of_flags(parsed), parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
-    for line in pair.fallbacks:
+    target, draft = sources_of_flags(parsed)
+    pair = load_pair(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, load_kwargs)
+    for line in pair.fallbacks if pair.reports else []:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair

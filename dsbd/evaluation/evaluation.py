@@ -57,6 +57,7 @@ class Evaluation:
     """
 
     def __init__(self, pair: Pair, exam: Exam, folder: str | Path, processes: Processes | None = None) -> None:
+        pair.require_whole("an evaluation")
         self._processes = processes or Processes()
         shared = self._processes.count > 1
         self._pair, self._exam = pair, exam

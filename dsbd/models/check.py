@@ -48,6 +48,8 @@ def check_engine(model: LanguageModel) -> ForestCheck:
     """Run the same forests through the forwards that ``model.engine`` names and eagerly, and compare."""
     if model.is_hooked:
         return ForestCheck(False, float("inf"), "hooks move its layers between devices, which only its own Python does")
+    if model.processes > 1:
+        return ForestCheck(False, float("inf"), "processes join its parts, which only its own Python does")
     if model.engine == "traced" and routes(model.config):
         return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows one way only")
     return _compare(model, new_row, ForestRow, f"{model.engine} and eager forwards")

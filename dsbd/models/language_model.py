@@ -40,6 +40,11 @@ class LanguageModel:
         return any(hasattr(module, "_hf_hook") for module in self.model.modules())
 
     @property
+    def processes(self) -> int:
+        """Return over how many processes transformers spread the weights (tensor parallelism); 1 if they are whole."""
+        return int(getattr(self.model, "tp_size", None) or 1)
+
+    @property
     def dtype(self) -> torch.dtype:
         """Return the dtype of the weights."""
         dtype: torch.dtype = self.model.dtype

@@ -1,6 +1,7 @@
 """Loads a pair by name: bundled, from folders, or by hub ids. Code that comes with a model is never run."""
 
 import logging
+import os
 import pickle
 import re
 from collections.abc import Generator, Mapping
@@ -12,6 +13,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers.distributed import DistributedConfig
 from transformers.utils import logging as transformers_logging
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
@@ -58,7 +60,8 @@ def load_pair(
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
-            ``offload_folder``. For different ones, load the models and call :func:`dsbd.make_pair`.
+            ``offload_folder``. ``{"tp_plan": "auto"}`` in each process that ``torchrun`` starts spreads the models
+            over the processes. For different ones, load the models and call :func:`dsbd.make_pair`.
 
     Raises:
         PairError: a model cannot be found or loaded, is no causal language model, or would not fit the free memory, the
@@ -119,6 +122,13 @@ def _checked_arguments(given: Mapping[str, Any] | None) -> dict[str, Any]:
                 f"load_kwargs has {name!r}, which is not taken; dtype and device_map are arguments of load_pair, "
                 f"code of a model is never run, and a model loaded in another way is for make_pair"
             )
+    if "tp_plan" in arguments:
+        if "WORLD_SIZE" not in os.environ:
+            raise PairError(
+                "load_kwargs has 'tp_plan', which spreads a model over processes, and there is only this one; start "
+                "the program with torchrun --nproc-per-node N"
+            )
+        arguments["distributed_config"] = DistributedConfig(tp_plan=arguments.pop("tp_plan"))
     return arguments
 
 
@@ -153,7 +163,8 @@ def _load(
         model = _from_pretrained(name, number, attention, more)
         if dtype == "auto" and device.type == "cpu" and not more and model.num_parameters() < FLOAT32_BELOW:
             model = _from_pretrained(name, torch.float32, attention, more)
-        if device_map is None and not getattr(model, "is_quantized", False):
+        placed = device_map is not None or "distributed_config" in more or getattr(model, "is_quantized", False)
+        if not placed:
             model = model.to(device)
     except (pickle.UnpicklingError, EOFError, IndexError):
         raise PairError(

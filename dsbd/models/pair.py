@@ -15,6 +15,7 @@ from dsbd.models.check import ForestCheck, check_engine, check_forest
 from dsbd.models.choices import resolve_engine
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
+from dsbd.models.ranks import Ranks, ranks_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,13 @@ class Pair:
     eos: frozenset[int]
     checks: dict[str, ForestCheck] = field(default_factory=dict)
     """The outcome of the forest check for each role."""
+    ranks: Ranks | None = None
+    """The processes that a model is spread over (tensor parallelism); None where both models are whole in this one."""
+
+    @property
+    def reports(self) -> bool:
+        """Return True in the process that reports: of several that decode together, the first."""
+        return self.ranks is None or self.ranks.number == 0
 
     @property
     def device(self) -> torch.device:
@@ -83,6 +91,14 @@ class Pair:
         limits = [model.context_size for model in (self.target, self.draft) if model is not None]
         return min((limit for limit in limits if limit is not None), default=sys.maxsize) - prompt_size
 
+    def require_whole(self, doing: str) -> None:
+        """Check that both models are whole in this process. Raises: PairError: one is spread over several."""
+        if self.ranks is not None:
+            raise PairError(
+                f"a model is spread over {self.ranks.count} processes, and {doing} runs in one; load the models "
+                f"without tp_plan, with a device_map where one device is too small"
+            )
+
     def require_room(self, prompt_size: int, max_new_tokens: int) -> None:
         """Check the length. Raises: PromptError if prompt and new tokens exceed a model's context."""
         for model in (self.target, self.draft):
@@ -104,7 +120,8 @@ def make_pair(
     """Make a pair of loaded models; a model on which the forest check fails falls back to one row per path.
 
     The models stay as they were loaded: on one device or several, offloaded, quantised, each with its own dtype and
-    device. They are set to evaluation mode. A model whose layers hooks move between devices runs eagerly.
+    device. They are set to evaluation mode. A model whose layers hooks move between devices runs eagerly. So does one
+    that transformers spread over the processes of ``torchrun``; all of them make the pair and decode together.
 
     Args:
         target: a causal language model.
@@ -131,6 +148,7 @@ def make_pair(
             f"the tokenizer has {len(tokenizer)} tokens and {' or '.join(model.id for model in models.values())} has "
             f"{limit}; give the tokenizer that was saved beside the target model"
         )
+    ranks = ranks_of(models.values())
     checks = dict[str, ForestCheck]()
     for role, given in models.items():
         model = given if given.vocabulary_size == limit else replace(given, vocabulary_limit=limit)
@@ -140,7 +158,7 @@ def make_pair(
             checks[f"{role} {model.engine}"] = check_engine(models[role])
             if not checks[f"{role} {model.engine}"].passed:
                 models[role] = replace(models[role], engine="eager")
-    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks)
+    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks, ranks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:

@@ -12,13 +12,14 @@ import torch
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
 from dsbd.models.rows import Row
+from dsbd.models.wrapped_row import WrappedRow
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes ids [n, length] of whole sequences, prompt included, and logits [n, vocabulary]; returns new logits. Like
 ``transformers.LogitsProcessor``. What it does to a sequence may depend on nothing but that sequence."""
 
 
-class ProcessedRow:
+class ProcessedRow(WrappedRow):
     """A :class:`Row` whose logits are processed. A decode without processors has none of it.
 
     Args:
@@ -28,38 +29,22 @@ class ProcessedRow:
     """
 
     def __init__(self, row: Row, processors: Sequence[Processor], eos: Collection[int]) -> None:
-        self._row = row
+        super().__init__(row)
         self._processors = tuple(processors)
         self._eos = frozenset(eos)
 
-    @property
-    def forwards(self) -> int:
-        return self._row.forwards
-
-    @property
-    def peak_slots(self) -> int:
-        return self._row.peak_slots
-
-    @property
-    def slots(self) -> int:
-        return self._row.slots
-
-    @property
-    def peak_bytes(self) -> int:
-        return self._row.peak_bytes
-
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
         self._prompt = list(prompt)
-        self._row.prefill(prompt, root)
+        super().prefill(prompt, root)
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]
         self._answers = list[torch.Tensor]()  # [vocabulary] each, in the order of the paths
-        self._row.open(beams, room)
+        super().open(beams, room)
 
     @torch.inference_mode()
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        logits = self._row.feed(tokens, parents, sizes)
+        logits = super().feed(tokens, parents, sizes)
         logits = logits if logits.dtype == torch.float64 else logits.float()
         fed = zip(tokens.tolist(), parents.tolist(), strict=True)
         done, before = 0, len(self._answers)
@@ -70,12 +55,6 @@ class ProcessedRow:
             self._paths += paths
             done += self._process(logits[done : done + size], paths)
         return torch.stack(self._answers[before:]) if done else logits
-
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        self._row.register(nodes)
-
-    def commit(self, beams: Sequence[Node]) -> list[Node]:
-        return self._row.commit(beams)
 
     def _below(self, parent: int, token: int) -> list[int] | None:
         """Return the sequence of a fed token; None for one that no beam can hold, so that no processor sees it."""

@@ -31,6 +31,7 @@ class Bench:
     """
 
     def __init__(self, pair: Pair, contest: Contest, output: str | Path | None = None) -> None:
+        pair.require_whole("a bench")
         require_runnable(pair, contest)
         self._pair, self._contest = pair, contest
         self._results = ResultsFile(output, conditions(pair))

@@ -1,0 +1,116 @@
+"""A model in two processes (tensor parallelism) decodes as it does in one."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import dsbd
+from dsbd.errors import PairError
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.ranks import ranks_of
+from tests.toy_pair import toy_model, toy_tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPT = "One day"
+SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
+MODES = {
+    "defaults": {},
+    "likely": {"forest": "likely", "replacement": False},
+    "beam_sampling": {"method": "beam_sampling"},
+    "speculative": {"method": "speculative"},
+}
+
+
+def outcome(result) -> list:
+    """Return what two decodes must share: the ids of all beams, and their log-weights."""
+    return [[beam.token_ids, round(beam.log_weight, 9)] for beam in result.beams]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> list[str]:
+    made = [tmp_path_factory.mktemp("ranks") / role for role in ("target", "draft")]
+    for folder, model in zip(made, (toy_model(1, 2), toy_model(1, 1)), strict=True):
+        model.save_pretrained(folder)
+        toy_tokenizer().save_pretrained(folder)
+    return [str(folder) for folder in made]
+
+
+@pytest.fixture(scope="module")
+def found(folders, tmp_path_factory) -> dict:
+    """Return what the first of two processes reported."""
+    program = [str(ROOT / "tests/models/in_ranks.py"), *folders, str(tmp_path_factory.mktemp("eval"))]
+    launch = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    ended = subprocess.run([*launch, *program], capture_output=True, text=True, env=environment, timeout=600)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    lines = ended.stdout.splitlines()
+    assert len(lines) == 1, lines
+    return json.loads(lines[0])
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_ids_of_one(found, folders):
+    """Catches logits that are joined wrongly, processes that draw on their own, and a report from each of them."""
+    pair = dsbd.load_pair(*folders, device="cpu", dtype="float64", engine="eager")
+    assert pair.ranks is None
+    assert pair.reports
+    for mode, changes in MODES.items():
+        alone = outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **changes)))
+        assert found["decoded"][mode] == alone, mode
+    assert found["mixed"] == found["decoded"]["defaults"]
+    assert found["command line"] == found["mixed"][0][0]
+    assert found["recorded"]
+
+
+@pytest.mark.slow
+def test_the_weights_are_shared_and_run_eagerly(found):
+    """Catches a model that every process loads whole, and an engine that leaves the messages out."""
+    assert found["heads"] == [1]  # of two
+    assert found["engines"] == ["eager", "eager", "traced"]
+    assert len(found["fallbacks"]) == 2
+    assert all("processes join its parts" in line for line in found["fallbacks"])
+
+
+@pytest.mark.slow
+def test_the_first_process_decides(found):
+    """Catches logits or an answer to ``stop`` that another process keeps for itself."""
+    assert found["of first"] == [[0.0] * 3] * 2
+    assert "stop() returned True" in found["stopped"]
+
+
+@pytest.mark.slow
+def test_processes_that_differ_end_with_an_error(found):
+    """Catches processes that go on with different beams, and what would measure in each by itself."""
+    assert "differ in prompt or settings" in found["other seeds"]
+    assert "differ in the beams" in found["beams"]
+    assert "2 processes, and auto would measure" in found["auto"]
+    assert "a bench runs in one" in found["bench"]
+    assert "an evaluation runs in one" in found["eval"]
+
+
+class Spread:
+    """Stands for a model that transformers spread over two processes."""
+
+    def __init__(self, heads: int, processes: int) -> None:
+        self.config = toy_model(1, 1).config
+        self.config.num_key_value_heads = heads
+        self.tp_size = processes
+
+
+def test_what_the_processes_cannot_share_is_refused(monkeypatch, folders):
+    """Catches a view of the wrong size deep in a model, and a wait for processes that nobody started."""
+    monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 4)
+    with pytest.raises(PairError, match="2 key-value heads, which 4 processes cannot share"):
+        ranks_of([LanguageModel(Spread(2, 4), "toy")])
+    with pytest.raises(PairError, match=r"over 2 of 4 processes; .* leave tp_size out"):
+        ranks_of([LanguageModel(Spread(4, 2), "toy")])
+    assert ranks_of([LanguageModel(toy_model(1, 1), "toy")]) is None
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    with pytest.raises(PairError, match="start the program with torchrun"):
+        dsbd.load_pair(folders[0], load_kwargs={"tp_plan": "auto"})
