@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from accelerate import cpu_offload, disk_offload
-from transformers import AutoModelForCausalLM, LlamaModel
+from transformers import AutoModelForCausalLM, LlamaModel, TorchAoConfig
 
 import dsbd
 from dsbd.errors import PairError
@@ -88,11 +88,18 @@ def test_target_and_draft_may_differ_in_dtype(toy_folders):
     assert ids(pair, greedy) == ids(pair, dsbd.DecodingSettings(method="greedy", max_new_tokens=10))
 
 
-def test_a_quantised_target_decodes(toy_folders):
+@pytest.mark.parametrize("way", ["quantised in place", "quantised while loading"])
+def test_a_quantised_target_decodes(toy_folders, way):
     """Catches a mask in the dtype of packed weights, and an engine that fails on them."""
     torchao = pytest.importorskip("torchao.quantization", reason="runs wherever torchao is installed")
-    target = loaded(toy_folders["target"])
-    torchao.quantize_(target, torchao.Int8WeightOnlyConfig())
+    if way == "quantised in place":
+        target = loaded(toy_folders["target"])
+        torchao.quantize_(target, torchao.Int8WeightOnlyConfig())
+    else:
+        how = {"quantization_config": TorchAoConfig(torchao.Int8WeightOnlyConfig())}
+        target = dsbd.load_pair(toy_folders["target"], dtype="float32", device="cpu", load_kwargs=how).target.model
+    kinds = {type(weight.data).__name__ for weight in target.model.layers.parameters()}
+    assert any("Int8" in kind or "Affine" in kind for kind in kinds), kinds
     pair = dsbd.make_pair(target, loaded(toy_folders["draft"]), toy_tokenizer())
     assert pair.target.attention == "forest"
     greedy = replace(SETTINGS, temperature=0.0, num_beams=1, max_width=1, min_width=1)
