@@ -16,7 +16,7 @@ import gc
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -43,22 +43,18 @@ STATUS, RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 def main(arguments: list[str] | None = None) -> None:
     asked = flags().parse_args(arguments)
     if asked.child:
-        print(json.dumps(child(asked, json.loads(asked.child))))
+        print(json.dumps(one_point(pair_of(asked).target, json.loads(asked.child))))
         return
     pair = pair_of(asked)
     room = (pair.target.context_size or 10**9) - asked.depth - 1
     report: dict[str, Any] = {"format": "dsbd-forest-memory/1", "conditions": conditions(pair), "depth": asked.depth}
-    points = [
-        {"context": context, "width": width, "depth": asked.depth, "way": way}
-        for context, width, way in product(numbers(asked.contexts), numbers(asked.widths), WAYS)
-        if context <= room
-    ]
+    points = points_of([one for one in numbers(asked.contexts) if one <= room], numbers(asked.widths), asked.depth)
     del pair
     report["rows"] = []
     for point in points:
-        report["rows"].append(point | {"nodes": point["width"] * point["depth"], **in_a_process(asked, point)})
+        report["rows"].append(point | in_a_process(asked, point))
         print(json.dumps(report["rows"][-1]), file=sys.stderr, flush=True)
-    show(report["rows"])
+    print(table_of(report["rows"]))
     if asked.output:
         asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if asked.report:
@@ -77,6 +73,14 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--report", type=Path)
     parser.add_argument("--child", help=argparse.SUPPRESS)
     return parser
+
+
+def points_of(contexts: Sequence[int], widths: Sequence[int], depth: int) -> list[dict[str, Any]]:
+    """Return what is measured: every way at every context and width."""
+    return [
+        {"context": context, "width": width, "depth": depth, "way": way, "nodes": width * depth}
+        for context, width, way in product(contexts, widths, WAYS)
+    ]
 
 
 def numbers(text: str) -> list[int]:
@@ -98,9 +102,8 @@ def in_a_process(asked: argparse.Namespace, point: dict[str, Any]) -> dict[str, 
 
 
 @torch.inference_mode()
-def child(asked: argparse.Namespace, point: dict[str, Any]) -> dict[str, Any]:
+def one_point(target: LanguageModel, point: dict[str, Any]) -> dict[str, Any]:
     """Run one point in this process; returns its bytes, None where they cannot be measured."""
-    target = pair_of(asked).target
     target.forward(torch.full((1, 8), TOKEN, device=target.device))
     gc.collect()
     before = begin(target.device)
@@ -171,13 +174,13 @@ def peak(device: torch.device) -> int | None:
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """Print a Markdown table."""
+def table_of(rows: list[dict[str, Any]]) -> str:
+    """Return a Markdown table."""
     heads = ["context", "nodes", "how", "peak MB", "keys and values MB"]
-    print(table(heads, [
+    return table(heads, [
         [str(row["context"]), str(row["nodes"]), row["way"], mega(row["peak_bytes"]), mega(row["cache_bytes"])]
         for row in rows
-    ]))  # fmt: skip
+    ])  # fmt: skip
 
 
 def mega(size: int | None) -> str:

@@ -13,6 +13,7 @@ import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -26,6 +27,11 @@ from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
 VOCABULARIES = (4096, 32_000, 128_256)
+FORESTS: dict[str, dict[str, Any]] = {
+    "sampled": {},
+    "sampled, 8 cover nodes": {"cover_width": 8},
+    "likely, 24 nodes": {"forest": "likely", "draft_width": 24},
+}
 WARM_UPS = 5
 ROUNDS = 40
 NOISE = 0.7
@@ -52,11 +58,7 @@ def main() -> None:
     chosen = parser.parse_args()
     device, rows = resolve_device(chosen.device), []
     for vocabulary in VOCABULARIES:
-        for name, changes in {
-            "sampled": {},
-            "sampled, 8 cover nodes": {"cover_width": 8},
-            "likely, 24 nodes": {"forest": "likely", "draft_width": 24},
-        }.items():
+        for name, changes in FORESTS.items():
             settings = resolve(DecodingSettings(**changes))
             row = {"vocabulary": vocabulary, "forest": name, **measure(settings, vocabulary, device)}
             print(json.dumps(row), flush=True)

@@ -41,7 +41,7 @@ class Axis(NamedTuple):
     """The value at each place; the key is the name of its contender, or the prompt on the axis of prompts."""
 
 
-def main(arguments: list[str] | None = None) -> None:
+def flags() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="How the cost of a token grows")
     parser.add_argument("--target")
     parser.add_argument("--draft")
@@ -54,11 +54,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3, help="runs of each (3)")
     parser.add_argument("--output", type=Path)
     parser.add_argument("--report", type=Path)
-    asked = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> None:
+    asked = flags().parse_args(arguments)
     pair = dsbd.load_pair(asked.target, asked.draft, asked.device, asked.dtype, asked.engine)
     rows = [row for name in asked.axes.split(",") for row in measured(pair, axis_of(pair, name, asked))]
     report = {"format": "dsbd-scaling/1", "conditions": conditions(pair), "seeds": asked.seeds, "rows": rows}
-    show(rows)
+    print(table_of(rows))
     if asked.output:
         asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     if asked.report:
@@ -147,14 +151,14 @@ def row(pair: dsbd.Pair, axis: Axis, contender: Contender, runs: list[Run]) -> d
     }
 
 
-def show(rows: list[dict[str, Any]]) -> None:
-    """Print a Markdown table."""
+def table_of(rows: list[dict[str, Any]]) -> str:
+    """Return a Markdown table."""
     heads = ["axis", "value", "contender", "ms/token", "prefill ms", "layers/iteration", "limit ms/token",
              "measured / limit"]  # fmt: skip
     names = ("milliseconds_per_token", "prefill_milliseconds", "layers_per_iteration", "limit_milliseconds_per_token",
              "measured_over_limit")  # fmt: skip
-    print(table(heads, [[one["axis"], str(one["value"]), one["contender"], *(cell(one[name]) for name in names)]
-                        for one in rows]))  # fmt: skip
+    return table(heads, [[one["axis"], str(one["value"]), one["contender"], *(cell(one[name]) for name in names)]
+                         for one in rows])  # fmt: skip
 
 
 if __name__ == "__main__":
