@@ -170,10 +170,9 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     if settings.method == "mjgd":
         require_few_blocks(pair.target.vocabulary_size, settings.block)
     if pair.ranks is not None and (has_auto(settings) or settings.method == "mjgd"):
-        reason = "mjgd searches without them" if settings.method == "mjgd" else "auto would measure on each by itself"
-        raise SettingsError(
-            f"a model is spread over {pair.ranks.count} processes, and {reason}; give numbers and another method"
-        )
+        auto = "auto would measure in each by itself; give numbers"
+        reason = "mjgd searches in one; choose another method" if settings.method == "mjgd" else auto
+        raise SettingsError(f"a model is spread over {pair.ranks.count} processes, and {reason}")
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids

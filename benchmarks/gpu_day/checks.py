@@ -12,10 +12,10 @@ from benchmarks.gpu_day.models import bundled
 from benchmarks.gpu_day.runner import Day, Outcome
 from dsbd import score as scoring
 from dsbd.assets import asset_path
+from dsbd.machine import conditions
 from dsbd.measure.bench.bench import meters_of
 from dsbd.measure.bench.tables import table
 from dsbd.measure.energy import NOT_MEASURED
-from dsbd.measure.machine import conditions
 
 MODES: dict[str, dict[str, Any]] = {
     "defaults": {},
