@@ -7,7 +7,7 @@ LEFT, WIDTH, ROW, TOP = 236, 560, 26, 52
 SPREAD, TICK = "#98a1ac", "#5b6470"
 MARKS = {
     "dsbd": ("DSBD", "#00704f", "#00704f", "M-5,0A5,5,0,1,1,5,0A5,5,0,1,1,-5,0Z"),
-    "accept_all": ("every draft accepted", "#a8430a", "none", "M-5,-5L5,5M-5,5L5,-5"),
+    "accept_all": ("every guess accepted", "#a8430a", "none", "M-5,-5L5,5M-5,5L5,-5"),
 }
 """The label, stroke, fill and shape of each decoder."""
 

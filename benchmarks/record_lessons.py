@@ -14,8 +14,8 @@ FOLDER = Path(__file__).parents[1] / "assets" / "lessons" / "traces"
 PROMPT = "Once upon a time, there was a little fox who"
 PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
 SETTINGS = {
-    "1-beam-sampling": {"method": "beam_sampling", "num_beams": 3, "max_new_tokens": 8, "seed": 2},
-    "2-speculative-decoding": {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6},
+    "1-speculative-decoding": {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6},
+    "2-beam-sampling": {"method": "beam_sampling", "num_beams": 3, "max_new_tokens": 8, "seed": 2},
     "3-one-iteration": {**PAPER, "draft_depth": 2, "draft_width": 3, "min_width": 2, "max_new_tokens": 9, "seed": 57},
     "4-dynamic-width": {**PAPER, "draft_depth": 3, "draft_width": 5, "max_new_tokens": 24, "seed": 9},
 }

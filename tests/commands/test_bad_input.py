@@ -10,7 +10,7 @@ from tests.command_line import refused
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACE = str(ROOT / "assets" / "traces" / "5-speculative-sampling.json.gz")
-LESSON = str(ROOT / "assets" / "lessons" / "1-beam-sampling.md")
+LESSON = str(ROOT / "assets" / "lessons" / "1-speculative-decoding.md")
 LONG = "a" * 5000
 NOT_PATHS = ["", "  ", "x\x00y", LONG, "/dev/zero"]
 

@@ -26,6 +26,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LESSON = "page.lesson."
 """The keys of the words of a lesson page start with this."""
 _ICONS = {"previous": "←", "next": "→"}
+Step = tuple[int, int]
+"""An iteration and a step of it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
     words = Words(lesson.language)
     stops = stops_of(lesson, scene)
     cards = [_introduction(lesson, words)] if lesson.introduction else []
-    cards += [_card(lesson, place, stops[place], scene, words) for place in range(len(lesson.cards))]
+    printed = printed_steps(lesson, stops)
+    cards += [_card(lesson, place, stops[place], printed[place], scene, words) for place in range(len(lesson.cards))]
     data = [vars(stop) | {"asks": card.question is not None} for stop, card in zip(stops, lesson.cards, strict=True)]
     if lesson.introduction:
         data.insert(0, vars(Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step)) | {"asks": False})
@@ -148,22 +151,45 @@ def _introduction(lesson: Lesson, words: Words) -> str:
     return f'<article tabindex="-1"><div class="text">{text}</div></article>'
 
 
-def _card(lesson: Lesson, place: int, stop: Stop, scene: Scene, words: Words) -> str:
+def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
+    """Return the step that each card's picture shows in the hand-out: none that a question of its iteration asks about.
+
+    All cards of a hand-out can be seen at once, so a picture stays before the first verdict that is asked for. None:
+    the card names no place, or an earlier card has this picture.
+    """
+    first: dict[int, int] = {}
+    for card, stop in zip(lesson.cards, stops, strict=True):
+        if card.question and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
+            first[stop.answer_it] = min(first.get(stop.answer_it, stop.answer_step), stop.answer_step)
+    steps: list[Step | None] = []
+    for card, stop in zip(lesson.cards, stops, strict=True):
+        end = first.get(stop.it, stop.step + 1)
+        step = (stop.it, min(stop.step, end - 1))
+        steps.append(None if card.position is None or step[1] < 0 or step in steps else step)
+    return steps
+
+
+def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words) -> str:
     card = lesson.cards[place]
-    told = scene.iterations[stop.it].steps[stop.step].sentence if scene.iterations else ""
-    picture = _picture(scene, stop, told) if card.position else ""
+    told = (stop.answer_it, stop.answer_step) if card.position else None
+    pictures = [_picture(scene, told, "told both" if told == printed else "told")] if told else []
+    if printed and printed != told:
+        pictures.append(_picture(scene, printed, ""))
     asked = _asked(lesson, card, card.question, words) if card.question else ""
     text = _text(lesson, card.text, card.line)
     return (
         f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
-        f'<div class="text">{text}</div>{picture}{asked}</article>'
+        f'<div class="text">{text}</div>{"".join(pictures)}{asked}</article>'
     )
 
 
-def _picture(scene: Scene, stop: Stop, told: str) -> str:
-    """Draw the forest at a place, for print and for pages without scripts."""
-    drawn = base64.b64encode(forest_svg(scene, stop.it, step=stop.step).encode("utf-8")).decode("ascii")
-    return f'<img class="still" alt="{html.escape(told)}" src="data:image/svg+xml;base64,{drawn}">'
+def _picture(scene: Scene, place: Step, kind: str) -> str:
+    """Draw the forest at a place, for print and for pages without scripts; ``told``: for the teacher."""
+    it, step = place
+    sentence = scene.iterations[it].steps[step].sentence if scene.iterations else ""
+    drawn = base64.b64encode(forest_svg(scene, it, step=step).encode("utf-8")).decode("ascii")
+    name = f"still {kind}".strip()
+    return f'<img class="{name}" alt="{html.escape(sentence)}" src="data:image/svg+xml;base64,{drawn}">'
 
 
 def _asked(lesson: Lesson, card: LessonCard, question: Question, words: Words) -> str:
