@@ -18,7 +18,7 @@ MOST = 10
 MOST_BYTES = 4 * 1024 * 1024
 """Of one visitor, packed."""
 SHOWN_CHARACTERS = 28
-RUN, FILE = "Your run", "Your trace"
+RUN, FILE, LESSON = "Your run", "Your trace", "From Learn"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def keep(
 
     Args:
         kept: those so far, oldest first.
-        news: what it is, :data:`RUN` or :data:`FILE`, and the decode; None where nothing new is shown.
+        news: what it is, :data:`RUN`, :data:`FILE` or :data:`LESSON`, and the decode; None where nothing new is shown.
         target: the name of the target model whose recordings the list offers.
 
     Returns:

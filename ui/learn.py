@@ -4,12 +4,19 @@ from html import escape
 from typing import Any, get_args
 from urllib.parse import urlsplit, urlunsplit
 
+from dsbd.errors import DsbdError, TraceError
+from dsbd.tracing.trace import Trace
 from visualize import embed_snippet
 from visualize.embed.notebook import HEIGHT
 from visualize.embed.snippets import Kind
 
+from .decode import Frame, failed, shown
+from .engine import Engine
+from .history import LESSON
 from .learn_site import Place, places
+from .recording import Recording
 from .serving import FOLDER
+from .shown import said_of
 
 SITE = f"{FOLDER}/learn/"
 """Address of the site below the page."""
@@ -71,6 +78,19 @@ def snippet(page: Any, kind: Kind, address: str | None) -> str:
         return ""
     height = DECK_HEIGHT if kind == "reveal" else HEIGHT
     return embed_snippet(f"{_base(address)}{SITE}{place.page}", kind, title=place.title, height=height)
+
+
+def open_in_play(engine: Engine, pair: str, page: Any) -> Frame:
+    """What Play shows of a lesson or recording: its decode. ``pair``: the key of the visitor's pair."""
+    try:
+        place = _place(page)
+        if place is None:
+            raise TraceError("there is no such lesson or recording; choose one of the list")
+        recording = Recording(Trace.load(place.trace))
+        words = f"{escape(place.title)}. {said_of(engine, pair, recording)}"
+        return shown(recording, words)._replace(news=(LESSON, recording))
+    except DsbdError as error:
+        return failed(error)
 
 
 def _place(page: Any) -> Place | None:

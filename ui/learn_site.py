@@ -35,6 +35,9 @@ class Place(NamedTuple):
     page: str
     """Address below the site."""
     source: Path
+    """The lesson's file, or the recording itself."""
+    trace: Path
+    """The recorded decode."""
 
     @property
     def is_lesson(self) -> bool:
@@ -53,10 +56,10 @@ def places() -> tuple[Place, ...]:
     found = []
     for path in sorted(asset_path("lessons").glob("*.md")):
         lesson = read_lesson(path)
-        found.append(Place(lesson.title, lesson.summary, f"{LESSONS}/{page_name(path.stem)}.html", path))
+        found.append(Place(lesson.title, lesson.summary, f"{LESSONS}/{page_name(path.stem)}.html", path, lesson.trace))
     for title, name in recorded_traces():
         path = asset_path("traces") / f"{name}.json.gz"
-        found.append(Place(title, "", f"{FORESTS}/{page_name(name)}.html", path))
+        found.append(Place(title, "", f"{FORESTS}/{page_name(name)}.html", path, path))
     return tuple(found)
 
 

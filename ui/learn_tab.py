@@ -1,5 +1,6 @@
 """The Learn tab: lessons and recordings, in the page and to take away. It needs no model."""
 
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -8,13 +9,17 @@ from visualize.embed.snippets import Kind
 
 from . import learn as handlers
 from .components import markup
+from .engine import Engine
+from .play_tab import Play
 from .wiring import PRIVATE
 
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
 
+TO_TOP = "() => scrollTo(0, 0)"
 
-def build_learn_tab() -> None:
-    """The whole tab."""
+
+def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
+    """The whole tab; what it shows can be opened in Play, one of these tabs."""
     lessons, recordings = handlers.choices(lessons=True), handlers.choices(lessons=False)
     start = next((address for _, address in [*lessons, *recordings]), "")
     with gr.Row(elem_classes="workbench", equal_height=False):
@@ -24,6 +29,7 @@ def build_learn_tab() -> None:
                 recordings, value=None, label="Recorded decodes", filterable=False, visible=bool(recordings),
                 elem_id="learn-recordings",
             )  # fmt: skip
+            step_through = gr.Button("Open in Play", visible=bool(start), elem_id="learn-play")
         with gr.Column(elem_classes="main", scale=1, min_width=320):
             stage = markup(handlers.stage(start), elem_id="learn-stage")
             with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
@@ -40,12 +46,19 @@ def build_learn_tab() -> None:
     def snippet(request: gr.Request, page: str, kind: Kind) -> str:
         return handlers.snippet(page, kind, request.headers.get("referer"))
 
+    opened = step_through.click(_play, outputs=tabs, queue=False, **PRIVATE)
+    play.show(opened.then, partial(handlers.open_in_play, engine), [play.form.pair, shown])
+    opened.then(None, js=TO_TOP, **PRIVATE)
     outputs = [stage, shown, lesson, recording]
     for given in (lesson, recording):
         chosen = given.input(_shown_by(given is lesson), given, outputs, queue=False, **PRIVATE)
         chosen.then(snippet, [shown, kind], text, queue=False, **PRIVATE)
     for event in (kind.input, embed.expand):
         event(snippet, [shown, kind], text, queue=False, **PRIVATE)
+
+
+def _play() -> Any:
+    return gr.Tabs(selected="play")
 
 
 def _shown_by(is_lesson: bool) -> Any:

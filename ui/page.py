@@ -65,15 +65,15 @@ def build_page(engine: Engine) -> gr.Blocks:
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
         gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")
-        with gr.Tabs(elem_id="tabs"):
+        with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
-                form = build_play_tab(engine, page)
+                play = build_play_tab(engine, page)
             with gr.Tab("Race", id="race"):
-                build_race_tab(engine, form)
+                build_race_tab(engine, play.form)
             with gr.Tab("Evaluate", id="evaluate"):
-                build_evaluate_tab(engine, form.pair)
+                build_evaluate_tab(engine, play.form.pair)
             with gr.Tab("Learn", id="learn"):
-                build_learn_tab()
+                build_learn_tab(engine, play, tabs)
             with gr.Tab("About", id="about"):
                 build_about_tab(engine)
         offer_to_programs(engine)

@@ -62,8 +62,17 @@ class After:
     python: gr.Accordion
 
 
-def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
-    """The whole tab of this page; returns the form, whose settings the Race tab shares."""
+@dataclass(frozen=True)
+class Play:
+    """What other tabs share with this one."""
+
+    form: Form
+    show: Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]
+    """``show(event, handler, inputs)``: the tab then shows the frame of the handler, and the form follows it."""
+
+
+def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
+    """The whole tab of this page."""
     recording, kept = gr.State(None), gr.State(())
     opening = traces.opening_recording(engine.pair.target.id)
     with gr.Column(elem_classes="workbench main play"):
@@ -74,10 +83,10 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Form:
     outputs = _outputs(form, stage, recording)
     remember = _remembering(engine, form, kept, tools, outputs)
     _wire_run(engine, form, after, tools, outputs, remember)
-    _wire_traces(engine, form, tools, kept, opening, outputs, remember)
+    show = _wire_traces(engine, form, tools, kept, opening, outputs, remember)
     _wire_links(engine, page, form, after, opening, outputs)
     _offer(engine)
-    return form
+    return Play(form, show)
 
 
 def _stage(opening: Recording | None) -> Stage:
@@ -167,7 +176,7 @@ def _wire_traces(
     opening: Recording | None,
     outputs: list[Any],
     remember: Callable[[Any], None],
-) -> None:
+) -> Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]:
     recording = outputs[-3]
     unchanged = [handlers.KEEP] * len(form.filled)
 
@@ -176,9 +185,6 @@ def _wire_traces(
         new = frame.recording
         filled = updates(new.prompt, new.trace.settings, engine.limits) if isinstance(new, Recording) else unchanged
         return [*frame, *filled]
-
-    def choose(pair: str, runs: Any, name: Any) -> list[Any]:
-        return followed(shown.choose(engine, pair, runs, name))
 
     def arrive(pair: str, runs: Any, name: Any) -> list[Any]:
         """The first recording of another pair; auto where its trials were made for the recording's settings."""
@@ -189,8 +195,13 @@ def _wire_traces(
             return followed(frame)
         return [*frame._replace(note=f"{RECORDED} {SAID}"), *updates(new.prompt, asked, engine.limits)]
 
-    def bring(pair: str, path: str | None) -> list[Any]:
-        return followed(shown.bring_file(engine, pair, path))
+    def change(event: Any, handler: Callable[..., list[Any]], given: list[Any]) -> None:
+        done = event(handler, given, [*outputs, *form.filled], **PRIVATE)
+        done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
+        remember(done)
+
+    def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
+        change(event, lambda *values: followed(handler(*values)), given)
 
     def changed(pair: str, runs: Any) -> list[Any]:
         """Examples and recordings belong to the pair."""
@@ -206,17 +217,13 @@ def _wire_traces(
     for place, chip in enumerate(form.chips):
         chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
     other = form.pair.change(changed, [form.pair, kept], [tools.shown, *form.chips], queue=False, **PRIVATE)
-    for event, handler, given in (
-        (tools.shown.input, choose, [form.pair, kept, tools.shown]),
-        (other.then, arrive, [form.pair, kept, tools.shown]),
-        (tools.upload.upload, bring, [form.pair, tools.upload]),
-    ):
-        done = event(handler, given, [*outputs, *form.filled], **PRIVATE)
-        done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
-        remember(done)
+    show(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
+    change(other.then, arrive, [form.pair, kept, tools.shown])
+    show(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
     for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
         taken = button.click(_of(save, opening), recording, [tools.file, tools.said], **PRIVATE)
         taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+    return show
 
 
 def _of(save: Callable[[Recording | None], Any], opening: Recording | None) -> Callable[[Recording | None], Any]:

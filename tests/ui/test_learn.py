@@ -1,16 +1,23 @@
 """The Learn tab: lessons and recordings as pages of this server, with no model, and the texts to embed them."""
 
 import re
+from contextlib import closing
 
 import httpx
 import pytest
 
+from dsbd.tracing.trace import Trace
+from tests.ui.visit import Visit
 from ui import learn, learn_site
+from ui.decode import KEEP
+from ui.history import LESSON
+from ui.pair_shelf import PAGE
 
 
 @pytest.fixture(autouse=True)
 def places(recorded, monkeypatch):
     """The bundled lessons and the toy's recording."""
+    monkeypatch.setattr(learn_site, "asset_path", lambda name="": _assets(recorded, name))
     learn_site.places.cache_clear()
     yield learn_site.places()
     learn_site.places.cache_clear()
@@ -20,13 +27,13 @@ def test_every_lesson_and_recording_can_be_chosen(places):
     lessons, recordings = learn.choices(lessons=True), learn.choices(lessons=False)
     assert len(lessons) == 5
     assert recordings == [("Toy story", "forests/toy-story.html")]
-    assert lessons[0] == ("1 Beam sampling", "lessons/1-beam-sampling.html")
+    assert lessons[0] == ("1 Guess and check", "lessons/1-speculative-decoding.html")
 
 
 def test_a_lesson_stands_in_a_frame_with_its_links():
-    shown = learn.stage("lessons/1-beam-sampling.html")
-    assert 'src="gradio_api/dsbd/learn/lessons/1-beam-sampling.html"' in shown
-    assert 'href="gradio_api/dsbd/learn/whole/1-beam-sampling.html" download' in shown
+    shown = learn.stage("lessons/1-speculative-decoding.html")
+    assert 'src="gradio_api/dsbd/learn/lessons/1-speculative-decoding.html"' in shown
+    assert 'href="gradio_api/dsbd/learn/whole/1-speculative-decoding.html" download' in shown
     assert "forest-toy-story.html" in learn.stage("forests/toy-story.html")
 
 
@@ -38,35 +45,63 @@ def test_what_is_no_lesson_is_never_shown(page):
 
 @pytest.mark.parametrize("kind", [kind for _, kind in learn.kinds()])
 def test_a_snippet_names_the_page_where_it_is(kind):
-    text = learn.snippet("lessons/1-beam-sampling.html", kind, "https://school.test/dsbd/?prompt=x#y")
-    assert "https://school.test/dsbd/gradio_api/dsbd/learn/lessons/1-beam-sampling.html" in text
+    text = learn.snippet("lessons/1-speculative-decoding.html", kind, "https://school.test/dsbd/?prompt=x#y")
+    assert "https://school.test/dsbd/gradio_api/dsbd/learn/lessons/1-speculative-decoding.html" in text
     assert "prompt=x" not in text
 
 
 @pytest.mark.parametrize("address", [None, "", "javascript:alert(1)", "http://[", "http://a b/", "file:///etc"])
 def test_an_address_that_is_none_is_replaced(address):
-    text = learn.snippet("lessons/1-beam-sampling.html", "iframe", address)
+    text = learn.snippet("lessons/1-speculative-decoding.html", "iframe", address)
     assert "https://example.org/gradio_api/dsbd/learn/" in text
 
 
 def test_an_unknown_kind_gives_nothing():
-    assert learn.snippet("lessons/1-beam-sampling.html", "pdf", None) == ""
-    assert learn.snippet("lessons/1-beam-sampling.html", {}, None) == ""
+    assert learn.snippet("lessons/1-speculative-decoding.html", "pdf", None) == ""
+    assert learn.snippet("lessons/1-speculative-decoding.html", {}, None) == ""
+
+
+@pytest.mark.parametrize("page", ["lessons/4-dynamic-width.html", "forests/toy-story.html"])
+def test_a_lesson_or_recording_is_shown_in_play(page, engine, places):
+    """Catches a button that shows another decode than the one that stands there."""
+    place = next(one for one in places if one.page == page)
+    frame = learn.open_in_play(engine, PAGE, page)
+    assert frame.recording.trace == Trace.load(place.trace)
+    assert frame.news == (LESSON, frame.recording)
+    assert place.title in frame.note
+
+
+@pytest.mark.parametrize("page", ["../../etc/passwd", None, 3])
+def test_what_is_no_lesson_changes_nothing_in_play(page, engine):
+    frame = learn.open_in_play(engine, PAGE, page)
+    assert "no such lesson" in frame.problem
+    assert frame.recording == KEEP
 
 
 @pytest.mark.slow
-def test_the_pages_are_served_in_the_headers_of_this_server(address, recorded, monkeypatch):
+def test_the_button_leads_to_the_decode(browser, address, places):
+    """Catches a tab that does not change, and a viewer that keeps what it showed."""
+    visit = Visit(browser, address)
+    with closing(visit.context):
+        visit.page.get_by_role("tab", name="Learn").click()
+        visit.page.click("#learn-play")
+        visit.wait_for("#note", "Guess and check")
+        visit.page.wait_for_selector("#forest .dsbd-node", state="visible")
+        assert visit.page.input_value("#prompt textarea").startswith("Once upon a time, there was a little fox")
+
+
+@pytest.mark.slow
+def test_the_pages_are_served_in_the_headers_of_this_server(address):
     """Catches a route that hands out other files, and a page that its own headers forbid."""
-    monkeypatch.setattr(learn_site, "asset_path", lambda name="": _assets(recorded, name))
     learn_site._home.cache_clear()
     with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/") as site:
-        lesson = site.get("lessons/1-beam-sampling.html")
+        lesson = site.get("lessons/1-speculative-decoding.html")
         assert lesson.status_code == 200
         assert "'self'" in re.search("frame-ancestors ([^;]*)", lesson.headers["content-security-policy"])[1]
         for file in ("../viewer/style.css", "../viewer/viewer.js", "../viewer/plotly.min.js"):
             assert file in lesson.text
             assert site.get(file.removeprefix("../")).status_code == 200
-        whole = site.get("whole/1-beam-sampling.html")
+        whole = site.get("whole/1-speculative-decoding.html")
         assert whole.headers["content-disposition"].startswith("attachment")
         assert 'src="http' not in whole.text
         assert site.get("forests/toy-story.json.gz").status_code == 200
