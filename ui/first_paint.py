@@ -1,4 +1,4 @@
-"""The first paint: the page's first line, its prompt and the forest of a recording, drawn on the server.
+"""The first paint: the page's first line, its prompt, and strip and forest of a recording, drawn on the server.
 
 Gradio's page is empty until its scripts have run. This markup stands in the page itself, so a browser paints it with
 the first bytes; ``forest.js`` takes it away when the viewer has drawn. Nothing in it can be used, and readers of the
@@ -13,6 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from visualize import forest_svg
 from visualize.look.states import Theme
 
+from .first_strip import first_strip
 from .recording import Recording
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
@@ -33,10 +34,12 @@ def first_paint(recording: Recording | None, styles: str, script: str) -> str:
         return early
     scene = recording.scene()
     drawn = "".join(f'<div class="first-{theme}">{forest_svg(scene, theme=theme)}</div>' for theme in THEMES)
+    told = escape(scene.iterations[0].steps[-1].sentence)
     return (
         f'{early}<style>{styles}</style><div id="first-paint" aria-hidden="true"><p class="first-name"><b>DSBD</b> '
         "<span>A small model guesses, a large model checks: several tokens per pass</span></p>"
-        f'<p class="first-prompt">{escape(recording.prompt)}</p>{drawn}</div>'
+        f'<p class="first-prompt">{escape(recording.prompt)}</p><div class="first-room">{first_strip(scene)}'
+        f'<p class="first-told">{told}</p></div>{drawn}</div>'
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import httpx
+import pytest
 
 from dsbd.tracing.records import Prompt
 from tests.visualize.toy import toy_trace
@@ -15,7 +16,8 @@ def test_the_page_holds_a_forest_before_any_script(address):
     answer = httpx.get(address)
     before, _, after = answer.text.partition("<gradio-app")
     painted = before.partition('id="first-paint"')[2]
-    assert painted.count("<svg") == 2
+    assert painted.count("<svg") == 3
+    assert 'class="first-strip"' in painted
     assert "once upon a" in painted
     assert "</html>" in after
     assert int(answer.headers["content-length"]) == len(answer.content)
@@ -41,3 +43,18 @@ def test_text_of_a_recording_is_escaped():
 
 def test_without_a_recording_there_is_no_picture():
     assert "first-paint" not in first_paint(None, "", "page.js")
+
+
+@pytest.mark.slow
+def test_the_forest_stays_where_its_picture_stood(browser, address):
+    """Catches a row or a strip that pushes the forest away when the viewer takes over."""
+    places = []
+    for with_scripts, forest in ((False, ".first-light svg"), (True, "#forest .dsbd-scroller")):
+        context = browser.new_context(viewport={"width": 1280, "height": 800}, java_script_enabled=with_scripts)
+        page = context.new_page()
+        page.goto(address)
+        page.wait_for_selector(forest, timeout=90_000)
+        page.wait_for_selector("#first-paint", state="detached" if with_scripts else "attached", timeout=90_000)
+        places.append(page.evaluate("(name) => document.querySelector(name).getBoundingClientRect().top", forest))
+        context.close()
+    assert abs(places[0] - places[1]) < 4
