@@ -73,7 +73,7 @@ def generate(
 
     Raises:
         SettingsError: something was asked that cannot be honoured; the message names it.
-        PairError: the vocabularies differ, or the model is no causal language model.
+        PairError: the vocabularies differ, or a model is no causal language model or spread over processes.
     """
     config = generation_config if generation_config is not None else model.generation_config
     refuse_unknown(config, inputs)
@@ -82,6 +82,7 @@ def generate(
     if returned > asked.num_beams:
         raise SettingsError(f"num_return_sequences is {returned}; allowed are 1 to num_beams, {asked.num_beams}")
     pair = replace(_pair(model, draft_model), eos=eos_ids(config))
+    pair.require_whole("dsbd.generate")
     processors, stops = processors_of(logits_processor), stops_of(stopping_criteria, asked.num_beams)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), max(asked.num_beams, returned))
     beams = list[tuple[list[int], DecodedBeam]]()
