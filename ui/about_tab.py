@@ -1,4 +1,4 @@
-"""The About tab: what this is, on one screen; the rest folded."""
+"""The About tab: what this is, on one screen; the rest folded, with a plan of any pair."""
 
 import gradio as gr
 
@@ -6,6 +6,7 @@ from . import about
 from .about_models import models
 from .components import markup
 from .engine import Engine
+from .plan_panel import build_plan_panel
 from .serving import read
 
 
@@ -19,6 +20,7 @@ def build_about_tab(engine: Engine) -> None:
             f'<dl class="about-facts">{about.facts()}</dl>'
             f"<details><summary>Limits of this page</summary>{about.limits(engine)}</details></section>"
         )
+        build_plan_panel(engine)
         markup(read("about.html"))
         gr.Textbox(
             read("citation.bib").strip(), label="Please cite the paper", buttons=["copy"], interactive=False, lines=7,

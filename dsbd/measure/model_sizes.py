@@ -70,12 +70,13 @@ class ModelSizes:
         return tokens * (2 * weights / self.number_bytes + self.attention_flops * slots)
 
 
-def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
+def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSizes:
     """Count what a model needs.
 
     Args:
         source: folder with a ``config.json``, or a hub id.
         dtype: of weights and cache, a name of :data:`dsbd.models.choices.DTYPES`.
+        fetch: whether a hub may be asked for a configuration that is not on this machine.
 
     Raises:
         PairError: there is no such configuration, or it is of no causal language model; the model is recurrent, has
@@ -85,7 +86,7 @@ def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a user need not see its retries
     try:
         with quiet():
-            config = AutoConfig.from_pretrained(name)
+            config = AutoConfig.from_pretrained(name, local_files_only=not fetch)
             if getattr(config, "is_encoder_decoder", False):
                 raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
             if getattr(config, "quantization_config", None) is not None:
@@ -97,9 +98,15 @@ def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
                 module = AutoModelForCausalLM.from_config(
                     config, dtype=DTYPES[dtype], experts_implementation=_EXPERTS_AS
                 ).eval()
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
-        remedy = "give a folder or hub id of a causal language model"
-        raise PairError(f"cannot plan {name!r}: {first_line(error)}; {remedy}") from None
+    except OSError as error:
+        if fetch:
+            raise _unplannable(name, error) from None
+        raise PairError(
+            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
+            f"pair once, or run: python -m dsbd plan"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
+        raise _unplannable(name, error) from None
     model = LanguageModel(module, display_name(source))
     _require_attention(model)
     shapes = model.layer_shapes
@@ -122,6 +129,11 @@ def model_sizes(source: str | Path, dtype: str) -> ModelSizes:
         context_size=model.context_size,
         masks=len(model.windows),
     )
+
+
+def _unplannable(name: str, error: Exception) -> PairError:
+    remedy = "give a folder or hub id of a causal language model"
+    return PairError(f"cannot plan {name!r}: {first_line(error)}; {remedy}")
 
 
 def _require_attention(model: LanguageModel) -> None:

@@ -80,6 +80,7 @@ def forecast(
     bandwidth: float | None = None,
     flops: float | None = None,
     overhead: float = 0.0,
+    fetch: bool = True,
 ) -> Forecast:
     """Compute what a decode at beam sampling's own law needs and how fast it can be.
 
@@ -98,6 +99,7 @@ def forecast(
         bandwidth: bytes per second, instead of the device's.
         flops: operations per second, instead of the device's.
         overhead: milliseconds outside the models, of every iteration.
+        fetch: False: a configuration that is not on this machine is an error, and nothing is asked of a hub.
 
     Raises:
         PairError: a configuration cannot be read, or its model cannot be planned.
@@ -105,22 +107,11 @@ def forecast(
         SettingsError: the settings contradict each other.
     """
     settings = settings or DecodingSettings()
-    if settings.is_auto or not settings.draft_depth:
-        raise PlanError("the plan needs a draft_depth from 1 and widths in numbers; it names the best depth by itself")
-    if not isinstance(prompt_tokens, int) or not 1 <= prompt_tokens <= 10_000_000:
-        raise PlanError(f"prompt_tokens is {prompt_tokens!r}; allowed are whole numbers from 1 to 10000000")
-    if not 0 <= overhead < float("inf"):
-        raise PlanError(f"overhead is {overhead!r}; allowed are milliseconds from 0")
-    if engine not in ENGINES:
-        raise PlanError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    _check(settings, prompt_tokens, overhead)
     given = {shape_of(name): _share(name, value) for name, value in (continuations or {}).items()}
     device = device_for(gpu, dtype, memory, bandwidth, flops)
-    if engine == "auto":
-        engine = "traced" if device.name == OWN else "graph"
-    target, draft = sources_of(target, draft)
-    if draft is None:
-        raise PlanError("there is no draft model; a plan is about a pair: give both")
-    sizes = model_sizes(target, device.dtype), model_sizes(draft, device.dtype)
+    engine = _engine_on(device, engine)
+    sizes = _sizes_of(*sources_of(target, draft), device.dtype, fetch)
     resolved = _same_law(settings)
     slots = prompt_tokens + settings.max_new_tokens / 2
     speed = ForestSpeed(resolved, floors(sizes[0], device, slots), floors(sizes[1], device, slots), overhead)
@@ -153,6 +144,32 @@ def forecast(
         forests=forests,
         rests_on=_rests_on(device, settings.continuation, overhead),
     )
+
+
+def _check(settings: DecodingSettings, prompt_tokens: int, overhead: float) -> None:
+    """Refuse what no plan can be about. Raises: PlanError."""
+    if settings.is_auto or not settings.draft_depth:
+        raise PlanError("the plan needs a draft_depth from 1 and widths in numbers; it names the best depth by itself")
+    if not isinstance(prompt_tokens, int) or not 1 <= prompt_tokens <= 10_000_000:
+        raise PlanError(f"prompt_tokens is {prompt_tokens!r}; allowed are whole numbers from 1 to 10000000")
+    if not 0 <= overhead < float("inf"):
+        raise PlanError(f"overhead is {overhead!r}; allowed are milliseconds from 0")
+
+
+def _engine_on(device: Device, engine: str) -> str:
+    """Return the engine that would run there. Raises: PlanError: there is no such engine."""
+    if engine not in ENGINES:
+        raise PlanError(f"engine is {engine!r}; choose one of {', '.join(ENGINES)}")
+    if engine != "auto":
+        return engine
+    return "traced" if device.name == OWN else "graph"
+
+
+def _sizes_of(target: str | Path, draft: str | Path | None, dtype: str, fetch: bool) -> tuple[ModelSizes, ModelSizes]:
+    """Return the sizes of both models. Raises: PlanError: there is only one; PairError: as :func:`model_sizes`."""
+    if draft is None:
+        raise PlanError("there is no draft model; a plan is about a pair: give both")
+    return model_sizes(target, dtype, fetch), model_sizes(draft, dtype, fetch)
 
 
 def _share(name: str, value: float) -> float:

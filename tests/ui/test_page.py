@@ -18,7 +18,7 @@ def test_public_endpoints(page):
 def test_one_decode_at_a_time(page):
     """Everything that uses the models waits in one line."""
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
-    assert len(in_line) == 6
+    assert len(in_line) == 7
     assert {function.concurrency_limit for function in in_line} == {1}
 
 

@@ -1,0 +1,72 @@
+"""The fold that plans a pair: computed and marked so, nothing fetched, nothing of this machine for strangers."""
+
+import re
+
+import pytest
+
+from dsbd.assets import asset_path
+from dsbd.measure.planner import forecast
+from tests.toy_pair import toy_pair
+from ui.allowed_models import AllowedModels
+from ui.engine import Engine
+from ui.pair_shelf import BUNDLED_KEYS
+from ui.plan_panel import KNOWN, computed
+from ui.plan_table import COMPUTED
+
+SQL = asset_path("models/sql")
+
+
+@pytest.fixture(scope="module")
+def engine():
+    return Engine(toy_pair())
+
+
+def test_a_bundled_pair_has_the_figures_of_the_plan(engine):
+    """Catches a table that says other figures than the command, or does not say that they are computed."""
+    text = computed(engine, "bundled:sql", "", "RTX-4090", 0.6)
+    found = forecast("bundled:sql", gpu="RTX-4090")
+    assert text.count(COMPUTED) + text.count(COMPUTED.capitalize()) == 2
+    for part in ("8,265,408 parameters", "RTX-4090", f"{found.largest_context:,} tokens", "Continuation 0.6", "fits"):
+        assert part in text
+    assert f"{found.beam_sampling_milliseconds:.3f} ms" in text
+
+
+def test_every_known_pair_is_bundled_or_public():
+    assert list(KNOWN)[: len(BUNDLED_KEYS)] == list(BUNDLED_KEYS)
+    assert len(KNOWN) > len(BUNDLED_KEYS)
+
+
+def test_a_configuration_that_is_not_here_is_a_sentence(engine, monkeypatch, tmp_path):
+    """Catches a plan that fetches something."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    asked = []
+    monkeypatch.setattr("httpx.Client.send", lambda *given, **more: asked.append(given))
+    text = computed(engine, *KNOWN["Qwen/Qwen3-0.6B + Qwen/Qwen3-8B"], "H100", 0.7)
+    assert 'role="alert"' in text
+    assert "is not on this machine, and nothing is fetched" in text
+    assert not asked
+
+
+def test_strangers_plan_what_the_host_allows(engine):
+    """Catches a plan that tells a stranger which folders there are."""
+    folders = str(SQL / "target"), str(SQL / "draft")
+    assert "does not allow" in computed(engine, *folders, "H100", 0.7)
+    own = Engine(toy_pair(), allowed=AllowedModels("*"))
+    assert "8,265,408 parameters" in computed(own, *folders, "H100", 0.7)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((None, "", "H100", 0.7), "target is no name"),
+        (("x" * 400, "", "H100", 0.7), "target is no name"),
+        (("gpt2<script>", "", "H100", 0.7), "&lt;script&gt;"),
+        (("bundled:sql", "", "H100", "much"), "Continuation is"),
+        (("bundled:sql", "openai-community/gpt2", "H100", 0.7), "brings its own draft"),
+    ],
+    ids=["nothing", "long", "markup", "continuation", "two pairs"],
+)
+def test_bad_input_is_a_sentence(engine, given, said):
+    text = computed(engine, *given)
+    assert re.fullmatch('<p class="problem" role="alert">[^<]*</p>', text)
+    assert said in text or said.lower() in text
