@@ -47,6 +47,13 @@ class DraftedLayer:
     tokens: torch.Tensor  # [W + C]
     best: torch.Tensor | None = None  # [2] for a joint test: slot of the best beam, and 1 if it reaches this layer
 
+    def drafts(self, width: int) -> "DraftedLayer":
+        """Return the layer without its cover nodes: its first ``width`` slots."""
+        if self.chosen.numel() == width:
+            return self
+        parts = (part[:width] for part in (self.chosen, self.parents, self.tokens))
+        return DraftedLayer(self.law, *parts)
+
 
 @dataclass(frozen=True)
 class _Frontier:
@@ -91,9 +98,9 @@ class Drafter:
             layer = self._draw_layer(frontier) if branching is None else self._branch(frontier, branching[number - 1])
             layers.append(layer)
             if number < depth:
-                tokens, parents = layer.tokens[:width], layer.parents[:width]
-                logits = self.row.feed(tokens, parents + above, (width,))
-                frontier = self._frontier(layer, frontier, logits, width)
+                drafts = layer.drafts(width)
+                logits = self.row.feed(drafts.tokens, drafts.parents + above, (width,))
+                frontier = self._frontier(drafts, frontier, logits)
                 above = len(beams) + sum(widths[: number - 1])
         return layers if self._settings.lossless else mark_best(layers, self._ends)
 
@@ -112,7 +119,7 @@ class Drafter:
             chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
         pairs = law.pairs[chosen]
         parents = pairs // vocabulary
-        return DraftedLayer(law, chosen, parents, pairs - parents * vocabulary)
+        return DraftedLayer(law, chosen, parents, pairs % vocabulary)
 
     def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
         """Draw the children of every parent from the parent's own law; none below parents that extend nothing."""
@@ -123,22 +130,24 @@ class Drafter:
         law = DeviceLaw(*(part.flatten() for part in laws))
         return DraftedLayer(law, chosen, parents, law.pairs[chosen] - parents * frontier.logits.shape[1])
 
-    def _frontier(self, layer: DraftedLayer, above: _Frontier, logits: torch.Tensor, width: int) -> _Frontier:
+    def _frontier(self, drafts: DraftedLayer, above: _Frontier, logits: torch.Tensor) -> _Frontier:
         """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing.
 
         Of independent draws a pair's first slot stands for all of them; every other node stands for itself.
+        Such a draw has probability 0 only below parents that extend nothing, and then its log-weight says so.
         """
-        law = layer.law
-        chosen, parents = layer.chosen[:width], layer.parents[:width]
-        log_weights = above.log_weights[parents] + law.log_probs[chosen]
-        inert = self._ends[layer.tokens[:width]] | (law.probs[chosen] == 0)
-        log_multiplicities = torch.zeros_like(log_weights)
+        law, chosen = drafts.law, drafts.chosen
+        log_weights = above.log_weights[drafts.parents] + law.log_probs[chosen]
+        inert = self._ends[drafts.tokens]
         independent = self._settings.forest == "sampled" and self._settings.replacement
-        if independent or law.pairs.numel() < width:  # only then can two slots hold the same pair
+        if independent or law.pairs.numel() < chosen.numel():  # only then can two slots hold the same pair
             equal = chosen[:, None] == chosen
             inert |= equal.tril(-1).any(dim=1)
-            if independent:
-                log_multiplicities = equal.sum(dim=1).double().log()
+        if independent:
+            log_multiplicities = equal.sum(dim=1, dtype=torch.float64).log()
+        else:
+            inert |= law.probs[chosen] == 0
+            log_multiplicities = torch.zeros_like(log_weights)
         return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), log_multiplicities)
 
 
@@ -188,16 +197,17 @@ def joint_draft_law(
         log_multiplicities: [beams] float64; added after the division by the temperature.
     """
     log_probs, sharpness = _log_probs(logits), _sharpness(settings)
-    offsets = log_weights * sharpness
     if settings.temperature > 0 and settings.replacement:
-        offsets = offsets + log_multiplicities
-    scores = torch.add(offsets.to(log_probs.dtype)[:, None], log_probs, alpha=sharpness).flatten()
+        offsets = torch.add(log_multiplicities, log_weights, alpha=sharpness)
+    else:
+        offsets = log_weights * sharpness
+    scores = torch.add(offsets.to(log_probs.dtype)[:, None], log_probs, alpha=sharpness)
     if _cuts(settings):
         scores, pairs = top_of_row(scores, settings.top_k or scores.numel())
     else:
-        pairs = torch.arange(scores.numel(), device=scores.device)
+        scores, pairs = scores.flatten(), torch.arange(scores.numel(), device=scores.device)
     scores = scores.double()
-    return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs.flatten()[pairs].double())
+    return DeviceLaw(pairs, scores, _probabilities(scores, settings), log_probs.take(pairs).double())
 
 
 def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings: ResolvedSettings) -> DeviceLaw:

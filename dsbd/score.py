@@ -64,8 +64,9 @@ def score(
         host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
     else:
         top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
-        host = _Host([top_tokens, top_log_probs, log_probs[parents, tokens], *parts])
-        next_tokens = NextTokensCopied(host.ints(), host.floats(), host.floats())
+        host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
+        shape = tuple(top_tokens.shape)
+        next_tokens = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
     return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
 
 
@@ -115,13 +116,13 @@ def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
 
 
 class _Host:
-    """Copies several tensors to the host at once, and returns them one after the other as float64 arrays."""
+    """Copies several tensors [n] to the host at once, and returns them one after the other as float64 arrays."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         tensors = list(tensors)
         groups: dict[torch.dtype, list[torch.Tensor]] = {}
         for tensor in tensors:
-            groups.setdefault(tensor.dtype, []).append(tensor.reshape(-1))
+            groups.setdefault(tensor.dtype, []).append(tensor)
         flat = torch.cat([torch.cat(group).double() for group in groups.values()]).cpu().numpy()
         place, end = dict[torch.dtype, int](), 0
         for dtype, group in groups.items():
@@ -129,7 +130,7 @@ class _Host:
         pieces = []
         for tensor in tensors:
             start, size = place[tensor.dtype], tensor.numel()
-            pieces.append(flat[start : start + size].reshape(tuple(tensor.shape)))
+            pieces.append(flat[start : start + size])
             place[tensor.dtype] += size
         self._next = iter(pieces)
 

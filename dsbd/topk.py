@@ -1,5 +1,7 @@
 """Finds the largest entries of rows, ties to the lowest place (bfloat16 logits tie often)."""
 
+from functools import lru_cache
+
 import torch
 
 _SIGN = 0x7FFFFFFF
@@ -32,21 +34,27 @@ def distinct_top(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.
 
 
 def top_of_row(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return values and places [min(count, n)] of the largest entries of one row [n], best first, ties in any order.
+    """Return values and places [min(count, n)] of the largest of n entries, best first, ties in any order.
 
-    Searched in two steps: entries that lie a stride apart make a group, and the ``count`` best entries lie in the
-    ``count`` groups whose largest entries are best.
+    The entries [..., n in all] are read as one row. It is searched in two steps: entries that lie a stride apart make a
+    group, and the ``count`` best entries lie in the ``count`` groups whose largest entries are best.
     """
     size, groups = values.numel(), values.numel()
     while groups % 2 == 0 and groups * groups >= 4 * size * count:  # down to about sqrt(size * count)
         groups //= 2
     if groups == size or groups < count:
-        best, places = values.topk(min(count, size))
+        best, places = values.flatten().topk(min(count, size))
         return best, places
     grid = values.view(-1, groups)
     kept = grid.amax(dim=0).topk(count, sorted=False).indices
     best, found = grid[:, kept].flatten().topk(count)
-    return best, found // count * groups + kept[found % count]
+    return best, (_starts(size, groups, values.device) + kept).take(found)
+
+
+@lru_cache(maxsize=64)
+def _starts(size: int, stride: int, device: torch.device) -> torch.Tensor:
+    """Return 0, stride, 2 * stride, ... below size, as a column. Made once: every layer of a decode asks for it."""
+    return torch.arange(0, size, stride, device=device)[:, None]
 
 
 def _best_blocks(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:

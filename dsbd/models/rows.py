@@ -139,10 +139,12 @@ class ForestRow:
             while ancestor is not None and ancestor.length >= self._settled_nodes:
                 sees[place, places[ancestor]] = True
                 ancestor = ancestor.parent
+        np.fill_diagonal(sees[:, live:], True)  # what is fed sees itself
         seen = torch.from_numpy(sees).to(self.model.device)
         self._sight = torch.where(seen, self._seen_value, self._unseen_value)  # [fed from now on, behind the settled]
         lengths = torch.tensor([node.length for node in places] + [0] * room)
         self._positions = (lengths + self._first_position).to(self.model.device)  # [slots behind the settled]
+        self._fed_positions = self._positions[live:]  # a view
         self._live = live
 
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
@@ -162,18 +164,16 @@ class ForestRow:
 
     def _extend_sight(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
         """Add tokens to the mask: each sees what its parent sees, and itself, one position after its parent."""
-        place = 0
-        for size in sizes:
-            above, end = parents[place : place + size], self._fed + size
-            self._sight[self._fed : end] = self._sight[above]
-            self._sight[self._fed : end, self._live + self._fed : self._live + end].fill_diagonal_(0.0)
-            self._positions[self._live + self._fed : self._live + end] = self._positions[above + self._live] + 1
-            place, self._fed = place + size, end
+        for above, size in zip(parents.split(list(sizes)), sizes, strict=True):
+            sight = self._sight[self._fed : self._fed + size]
+            torch.maximum(self._sight[above], sight, out=sight)
+            torch.add(self._fed_positions[above], 1, out=self._fed_positions[self._fed : self._fed + size])
+            self._fed += size
 
     def _forward(self, tokens: torch.Tensor, start: int) -> torch.Tensor:
         """Return the logits of the fed tokens from number ``start`` on."""
         end = self._live + self._fed
-        positions = self._positions[self._live + start : end]
+        positions = self._fed_positions[start : self._fed]
         masks = self._masks(self._sight[start : self._fed, :end], positions)
         return self._logits(tokens, positions, masks)
 
@@ -233,7 +233,7 @@ class ForestRow:
         """
         full = torch.nn.functional.pad(sight, (self._settled, 0))
         return {
-            kind: (full if window is None else self._windowed(full, positions, window))[None, None]
+            kind: (full if window is None else self._windowed(full, positions, window)).expand(1, 1, -1, -1)
             for kind, window in self.model.windows.items()
         }
 
