@@ -20,7 +20,7 @@ import dsbd
 from benchmarks.twin import SHAPES, build_twin
 from dsbd.commands.bench_flags import names, prompts_of
 from dsbd.measure.bench.bench import Bench
-from dsbd.measure.bench.contenders import METHODS, OPPONENTS, POINTS, Contest, contenders
+from dsbd.measure.bench.contenders import METHODS, POINTS, TRANSFORMERS, Contest, contenders
 from dsbd.measure.bench.tables import bench_tables
 
 RESULTS = Path(__file__).parent / "results"
@@ -91,7 +91,7 @@ def contents(part: str, asked: argparse.Namespace) -> tuple[list[str], list[str]
     """Return the methods, points and swept settings of a part."""
     tokens = {"max_new_tokens": [asked.max_new_tokens]}
     if part == "methods":
-        return [*METHODS, *OPPONENTS], names(asked.points), tokens
+        return [*METHODS, *TRANSFORMERS], names(asked.points), tokens
     if part == "widths":
         return ["dsbd", "beam_sampling"], ["same-law"], tokens | {"num_beams": list(SIZES)}
     return ["dsbd", "beam_sampling"], ["defaults", "same-law"], tokens | {"draft_depth": list(SIZES)}

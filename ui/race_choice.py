@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import OPPONENTS, POINTS, Contender, contenders
+from dsbd.measure.bench.contenders import POINTS, TRANSFORMERS, Contender, contenders
 from dsbd.settings import METHODS, DecodingSettings
 from visualize.scenes.race import label_of
 
@@ -15,7 +15,7 @@ OFFERED_POINTS = ("same-law", "auto-same-law", "equal-quality", "auto")
 MORE = (
     *(f"dsbd:{point}" for point in OFFERED_POINTS if f"dsbd:{point}" not in START),
     *(method for method in METHODS if method not in START),
-    *OPPONENTS,
+    *TRANSFORMERS,
     "play",
 )
 """All others that can race."""

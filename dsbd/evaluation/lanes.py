@@ -16,7 +16,7 @@ from dsbd.tracing.trace import Trace
 
 
 def run_lane(pair: Pair, contender: Contender, prompt: str, seed: int, stop: Callable[[], bool] | None = None) -> Lane:
-    """Decode once for the lane: a decoder of ours is recorded, of ``transformers`` only the ends are known.
+    """Decode once for the lane: a decoder of ours is recorded, of an opponent only the ends are known.
 
     Args:
         pair: the models.

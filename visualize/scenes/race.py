@@ -40,6 +40,9 @@ LABELS = {
     "hf_beam_search": "transformers: beam search",
     "hf_assisted": "transformers: assisted",
     "hf_sampling": "transformers: sampling",
+    "ct2_beam_search": "CTranslate2: beam search",
+    "ct2_bfloat16_beam_search": "CTranslate2: beam search, bfloat16",
+    "ct2_int8_beam_search": "CTranslate2: beam search, int8",
 }
 MEANINGS = {
     "sampling": "One text. The large model works once for every token.",

@@ -10,18 +10,27 @@ from dsbd.methods import DRAFTING_METHODS, READS
 from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
-OPPONENTS = {
+TRANSFORMERS = {
     "hf_beam_sampling": "beam_sampling",
     "hf_beam_search": "beam_search",
     "hf_assisted": "speculative",
     "hf_sampling": "sampling",
 }
 """Four ways to call ``transformers.generate``, each with the method of ours that it corresponds to."""
+CTRANSLATE2 = {
+    "ct2_beam_search": "float32",
+    "ct2_bfloat16_beam_search": "bfloat16",
+    "ct2_int8_beam_search": "int8",
+}
+"""Beam search of CTranslate2, which has no beam sampling, with what it computes in. An optional package."""
+OPPONENTS = TRANSFORMERS | dict.fromkeys(CTRANSLATE2, "beam_search")
+"""Decoders of others, each with the method of ours that it corresponds to."""
 OPPONENT_READS = {
     "hf_beam_sampling": ("num_beams", "temperature", "top_k", "top_p"),
     "hf_beam_search": ("num_beams",),
     "hf_assisted": ("temperature", "top_k", "top_p"),
     "hf_sampling": ("temperature", "top_k", "top_p"),
+    **dict.fromkeys(CTRANSLATE2, ("num_beams",)),
 }
 CONTENDER_METHODS = (*METHODS, *OPPONENTS)
 DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")

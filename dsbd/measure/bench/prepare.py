@@ -7,7 +7,8 @@ from dsbd.api import decode
 from dsbd.api import plan as plan_auto
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.acceptance import AcceptanceWatch
-from dsbd.measure.bench.contenders import OPPONENTS, Contender, Contest
+from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender, Contest
+from dsbd.measure.bench.ctranslate2_search import generator_of
 from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.hardware import measure_forwards
@@ -23,13 +24,15 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     Raises:
         SettingsError: there is no prompt.
         PromptError: a prompt does not fit the models.
-        PairError: a contender drafts and the pair has no draft model.
+        PairError: a contender drafts and the pair has no draft model, or CTranslate2 cannot run the target here.
     """
     if not contest.prompts:
         raise SettingsError("there is no prompt; give a file with one prompt a line")
     for contender in contest.contenders:
         if contender.drafts and pair.draft is None:
             raise PairError(f"{contender.name} needs a draft model; load one, or leave it out of the methods")
+        if contender.method in CTRANSLATE2:
+            generator_of(pair, contender.method)
     longest = max(contender.settings.max_new_tokens for contender in contest.contenders)
     for prompt in contest.prompts:
         pair.require_room(len(pair.encode(prompt)), longest)

@@ -269,7 +269,7 @@ class ContenderSummary(CountFigures, QualityFigures, SpeedFigures, ContenderFact
     """By device."""
     quality: QualityVerdict | None = None
     limits: Limits | None = None
-    """None for ``transformers``, which does not report what it ran."""
+    """None for an opponent, which does not report what it ran."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ import torch
 
 from dsbd.api import decode
 from dsbd.clock import PHASES, synchronise
-from dsbd.measure.bench.contenders import OPPONENTS, Contender
+from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender
+from dsbd.measure.bench.ctranslate2_search import search, search_prefill_seconds
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
@@ -21,7 +22,7 @@ from dsbd.results import DecodingResult, Stats
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """What a decode returned, ours or that of ``transformers``."""
+    """What a decode returned, ours or an opponent's."""
 
     token_ids: list[list[int]]
     """Generated ids of each distinct hypothesis, the returned one first."""
@@ -29,9 +30,10 @@ class Hypotheses:
     target_calls: int
     prefill_seconds: float
     stats: Stats | None
-    """None for ``transformers``."""
+    """None for an opponent."""
     first_token_at: float | None = None
-    """Reading of ``time.perf_counter`` when the first token was there; None for ours: an observer can note it."""
+    """Reading of ``time.perf_counter`` when the first token was there, where ``transformers`` decodes; an observer can
+    note it of ours, and CTranslate2 does not say."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +108,16 @@ def timed(
         meters: of the devices, by name.
         stop: ends a decode of ours.
         chat: apply the model's chat template.
-        until: texts that end the answer; beams of ``transformers`` go on all the same.
+        until: texts that end the answer; beams of opponents go on all the same.
         observers: of a decode of ours.
     """
     seeded, prompt_ids = replace(contender, settings=replace(contender.settings, seed=seed)), pair.encode(prompt, chat)
     if contender.method not in OPPONENTS:
         options: dict[str, Any] = {"observers": observers, "chat": chat, "stop": stop, "until": until}
         return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, seeded.settings, **options)))
+    if contender.method in CTRANSLATE2:
+        prefill, method = search_prefill_seconds(pair, prompt_ids, contender.method), contender.method
+        return _measured(pair, meters, lambda: _searched(search(pair, prompt_ids, method, seeded.settings), prefill))
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, seeded)
         return _measured(
@@ -150,6 +155,12 @@ def _decoded(result: DecodingResult) -> Hypotheses:
 def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
     return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None, made.first_token_at)
+
+
+def _searched(found: list[list[int]], prefill_seconds: float) -> Hypotheses:
+    """Its steps are not counted: there were as many as the longest hypothesis has tokens, or more."""
+    steps = max(map(len, found))
+    return Hypotheses(found, steps, steps, prefill_seconds, None)
 
 
 def _counts(stats: Stats) -> dict[str, Any]:

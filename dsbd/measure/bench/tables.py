@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from dsbd.measure.bench.contenders import CTRANSLATE2
 from dsbd.measure.bench.records import BenchSummary, ContenderSummary
 
 NONE = "–"
@@ -15,6 +16,11 @@ def bench_tables(summary: BenchSummary) -> str:
     parts = [_speed(rows), _ratios(summary), _limits(rows), _forwards(summary), _memory(rows), _energy(rows)]
     notes = [f"{NONE}: not measured, or this method has no such figure. Equal quality: {summary.quality_rule}."]
     notes += [f"{row.contender}: {row.auto_reason}" for row in rows if row.auto_reason]
+    notes += [
+        f"{row.contender}: CTranslate2 in {CTRANSLATE2[row.method]}; its law is beam search, not beam sampling."
+        for row in rows
+        if row.method in CTRANSLATE2
+    ]
     if not summary.complete:
         notes.append("Not complete: some runs are missing.")
     return "\n\n".join([part for part in parts if part] + notes)
