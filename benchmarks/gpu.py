@@ -44,7 +44,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--draft", choices=(BUNDLED, *SHAPES), default=BUNDLED, help="the bundled draft, or its twin")
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
     parser.add_argument(
         "--points",

@@ -26,7 +26,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda, ... (auto)")
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
 
 
 def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None]:

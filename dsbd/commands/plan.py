@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--bandwidth", type=float, metavar="GB/S", help="instead of the device's; a cpu needs it")
     parser.add_argument("--flops", type=float, metavar="TFLOP/S", help="10^12 operations/s, instead of the device's")
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float16, float32, float64 (auto)")
-    parser.add_argument("--engine", default="auto", help="auto, eager, traced, graph (auto)")
+    parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
     parser.add_argument("--prompt-tokens", type=int, default=512, metavar="INT", help="(512)")
     parser.add_argument("--overhead", type=float, default=0.0, metavar="MS", help="outside the models, per iteration")
     parser.add_argument(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import torch
 
 from dsbd.law.beams import Node
+from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import ForestRow, PathRows, Row, new_row
@@ -52,6 +53,8 @@ def check_engine(model: LanguageModel) -> ForestCheck:
         return ForestCheck(False, float("inf"), "processes join its parts, which only its own Python does")
     if model.engine == "traced" and routes(model.config):
         return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows one way only")
+    if model.engine == "fused" and (reason := why_not_fused(model)) is not None:
+        return ForestCheck(False, float("inf"), reason)
     return _compare(model, new_row, ForestRow, f"{model.engine} and eager forwards")
 
 

@@ -8,7 +8,7 @@ from dsbd.errors import PairError, first_line
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
-ENGINES = ("auto", "eager", "traced", "graph")
+ENGINES = ("auto", "eager", "traced", "fused", "graph")
 
 
 def resolve_device(device: str) -> torch.device:
@@ -43,7 +43,7 @@ def resolve_engine(engine: str, device: torch.device) -> str:
             return "traced"
         return "eager" if os.environ.get("SPACES_ZERO_GPU") else "graph"
     if engine == "graph" and device.type == "cpu":
-        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, or auto")
+        raise PairError("engine 'graph' captures CUDA graphs, and the device is a CPU; use traced, fused, or auto")
     return engine
 
 

@@ -23,7 +23,8 @@ class LanguageModel:
     vocabulary_limit: int | None = None
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
-    """How forwards run: ``eager``; ``traced``: without the model's Python; ``graph``: captured and replayed."""
+    """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
+    ``graph``: captured and replayed."""
     runners: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What an engine keeps with this model, by the engine's name; a changed copy of the model begins without."""
 

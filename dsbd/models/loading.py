@@ -54,9 +54,11 @@ def load_pair(
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: ``auto`` (bfloat16 if the processor computes it natively, else float32; float32 for a tiny
             model on a CPU) or a name of :data:`dsbd.models.choices.DTYPES`.
-        engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``graph``: forwards of
-            fixed shape, captured as CUDA graphs; ``auto``: graph on a GPU (eager on ZeroGPU), traced on a CPU. A
-            model that an engine fails on at load, or that is spread over devices, runs eagerly.
+        engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``fused``: the same with
+            fewer operations, for Llama models; ``graph``: forwards of fixed shape, captured as CUDA graphs; ``auto``:
+            graph on a GPU (eager on ZeroGPU), on a CPU fused for Llama models in bfloat16 and traced for all others. A
+            model that fused fails on at load is traced; one that another engine fails on, or that is spread over
+            devices, runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
@@ -83,7 +85,7 @@ def loading(
     target, draft = sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
-    engine = resolve_engine(engine, place)
+    resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
     more = _checked_arguments(load_kwargs)

@@ -13,6 +13,7 @@ from dsbd.errors import PairError, PromptError
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_engine, check_forest
 from dsbd.models.choices import resolve_engine
+from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
 from dsbd.models.ranks import Ranks, ranks_of
@@ -45,7 +46,7 @@ class Pair:
     def fallbacks(self) -> list[str]:
         """Return what runs slower than it could, and why; empty if every check passed."""
         eagerly = "runs eagerly"
-        ways = {"graph": eagerly, "traced": eagerly, "": "falls back to one row per path"}
+        ways = {"graph": eagerly, "traced": eagerly, "fused": "is traced", "": "falls back to one row per path"}
         failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
         return [f"{model} model {ways[engine]}: {reason}" for (model, _, engine), reason in failed]
 
@@ -154,17 +155,19 @@ def make_pair(
         model = given if given.vocabulary_size == limit else replace(given, vocabulary_limit=limit)
         checks[role] = check_forest(model)
         models[role] = replace(model, attention="forest" if checks[role].passed else "paths")
-        if model.engine != "eager" and checks[role].passed:
-            checks[f"{role} {model.engine}"] = check_engine(models[role])
-            if not checks[f"{role} {model.engine}"].passed:
-                models[role] = replace(models[role], engine="eager")
+        while checks[role].passed and models[role].engine != "eager":
+            tried = models[role].engine
+            checks[f"{role} {tried}"] = check_engine(models[role])
+            if checks[f"{role} {tried}"].passed:
+                break
+            models[role] = replace(models[role], engine="traced" if tried == "fused" else "eager")
     return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks, ranks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
     """Return the model behind the decoder's one call, with its engine."""
     if isinstance(model, LanguageModel):
-        return model if engine is None else replace(model, engine=engine)
+        return model if engine is None else replace(model, engine=_auto_engine(model) if engine == "auto" else engine)
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
@@ -177,7 +180,16 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
         raise PairError(f"{name} ({type(model).__name__}) returns no logits; load it with AutoModelForCausalLM")
     pack_groups(model)
     wrapped = LanguageModel(model.eval(), name, revision_of(model))
-    return replace(wrapped, engine=resolve_engine(engine or "auto", wrapped.device))
+    asked = engine or "auto"
+    found = _auto_engine(wrapped) if asked == "auto" else resolve_engine(asked, wrapped.device)
+    return replace(wrapped, engine=found)
+
+
+def _auto_engine(model: LanguageModel) -> str:
+    """Return what ``auto`` is for a model; a fused forward is clearly faster in bfloat16, and hardly in float32."""
+    found = resolve_engine("auto", model.device)
+    fuses = found == "traced" and model.dtype == torch.bfloat16 and why_not_fused(model) is None
+    return "fused" if fuses else found
 
 
 def _require_same_vocabulary(tokenizer: Any, other: Any, models: dict[str, LanguageModel]) -> None:

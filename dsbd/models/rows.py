@@ -244,7 +244,7 @@ class ForestRow:
 
 
 class TracedRow(ForestRow):
-    """A forest row that feeds its forests through the traced forward."""
+    """A forest row that feeds its forests through a traced forward, the model's own or a fused one."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
@@ -338,6 +338,6 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
         return PathRows(model, check)
     if model.engine == "graph" and runner_of(model).take():
         return GraphRow(model, runner_of(model), check)
-    if model.engine == "traced":
+    if model.engine in ("traced", "fused"):
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)

@@ -21,6 +21,7 @@ from transformers.utils import logging as transformers_logging
 
 from dsbd.models.cache import ForestCache
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
+from dsbd.models.engines.fused import FusedLlama
 from dsbd.models.language_model import LanguageModel
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
@@ -63,6 +64,7 @@ class TracedForward:
 
     def __init__(self, model: LanguageModel) -> None:
         self._module, self._vocabulary_limit = model.model, model.vocabulary_limit
+        self._is_fused = model.engine == "fused"
         self._forward: Any = None
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache) -> torch.Tensor:
@@ -78,7 +80,9 @@ class TracedForward:
 
     def _trace(self, kinds: list[str], cache: ForestCache, inputs: tuple[Any, ...]) -> Any:
         """Trace a forward of several tokens; one token runs eagerly, because tracing makes size 1 a constant."""
-        forward = _OnBuffers(self._module, kinds, cache.layout)
+        forward: torch.nn.Module = _OnBuffers(self._module, kinds, cache.layout)
+        if self._is_fused:
+            forward = FusedLlama(self._module, cache.layout)
         if inputs[0].numel() == 1:
             return forward
         with quiet():

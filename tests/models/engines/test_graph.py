@@ -121,7 +121,7 @@ def test_engine_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_engine("eager", cpu) == "eager"
     with pytest.raises(PairError, match="engine is 'warp'"):
         resolve_engine("warp", cpu)
-    with pytest.raises(PairError, match="device is a CPU; use traced"):
+    with pytest.raises(PairError, match="device is a CPU; use traced, fused"):
         resolve_engine("graph", cpu)
     monkeypatch.setenv("SPACES_ZERO_GPU", "1")
     assert resolve_engine("auto", torch.device("cuda")) == "eager"
