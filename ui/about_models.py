@@ -2,7 +2,6 @@
 
 import re
 from html import escape
-from pathlib import PurePath
 
 from dsbd.assets import asset_path
 from dsbd.errors import LessonError
@@ -10,7 +9,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import BUNDLED
 from visualize.pages.markdown import markdown
 
-from .pair_shelf import PAGE, PairShelf, bundled_key
+from .pair_shelf import PAGE, PairShelf, bundled_key, model_name
 
 MOST_CHARACTERS = 60_000
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
@@ -45,11 +44,6 @@ def _row(role: str, model: LanguageModel) -> str:
     )
     cells = "".join(f"<td>{escape(fact)}</td>" for fact in facts)
     return f'<tr><th scope="row">{role}</th>{cells}</tr>'
-
-
-def model_name(model: str) -> str:
-    """A model's name; of a folder on this machine, only the last part."""
-    return PurePath(model).name if PurePath(model).is_absolute() else model
 
 
 def _card(words: str, name: str) -> str:

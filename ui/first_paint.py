@@ -21,11 +21,12 @@ BEFORE = b"<gradio-app"
 """Gradio's own element; only its page has it."""
 
 
-def first_paint(recording: Recording | None, styles: str, script: str) -> str:
+def first_paint(recording: Recording | None, prompt: str, styles: str, script: str) -> str:
     """Markup of the picture; without a recording only the hint to fetch the script early.
 
     Args:
         recording: what the page opens with.
+        prompt: of the form.
         styles: of this markup.
         script: the address that the drawing parts wait for.
     """
@@ -38,7 +39,7 @@ def first_paint(recording: Recording | None, styles: str, script: str) -> str:
     return (
         f'{early}<style>{styles}</style><div id="first-paint" aria-hidden="true"><p class="first-name"><b>DSBD</b> '
         "<span>A small model guesses, a large model checks: several tokens per pass</span></p>"
-        f'<p class="first-prompt">{escape(recording.prompt)}</p><div class="first-room">{first_strip(scene)}'
+        f'<p class="first-prompt">{escape(prompt)}</p><div class="first-room">{first_strip(scene)}'
         f'<p class="first-told">{told}</p></div>{drawn}</div>'
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dsbd.errors import PromptError
+from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, VERIFICATIONS, DecodingSettings, branching_of
 
@@ -167,6 +167,8 @@ def plain_value(field: Field, value: Any) -> Any:
     """What a component's value means to the settings. Raises: SettingsError for a text that cannot be read."""
     if field.zero_is_none and value in (0, None):
         return None
+    if value is None:
+        raise SettingsError(f"{field.name} is empty; write a value, such as {shown_value(field)}")
     if field.name == "branching" and isinstance(value, str):
         return branching_of(value)
     wanted = type(shown_value(field))

@@ -29,17 +29,26 @@ class Kept:
     """What the list of decodes calls it."""
     label: str
     packed: bytes
+    decode: str
+    """As :class:`.recording.Recording` names it."""
+
+    @property
+    def number(self) -> int:
+        """The first decode of a visit is 1."""
+        return int(self.name.partition("-")[2])
 
 
 def choices(kept: Sequence[Kept], target: str) -> list[tuple[str, str]]:
     """The list of decodes: those of this visit, newest first, then the recorded ones of this target model."""
-    return [(one.label, one.name) for one in reversed(kept)] + traces.recordings_of(target)
+    return [(one.label, one.name) for one in reversed(kept)] + traces.recordings_for(target)
 
 
 def keep(
     kept: Sequence[Kept], news: tuple[str, Recording] | None, target: str
 ) -> tuple[tuple[Kept, ...], dict[str, Any], None]:
-    """Take in a decode of this visit.
+    """Take in a decode of this visit; one that is there already, and may have grown, keeps its name.
+
+    A run that is stopped brings its news twice: Stop shows what there is, and so does the run when it hears of it.
 
     Args:
         kept: those so far, oldest first.
@@ -52,14 +61,17 @@ def keep(
     if news is None:
         return tuple(kept), gr.skip(), None
     what, recording = news
-    number = 1 + max((int(one.name.partition("-")[2]) for one in kept), default=0)
+    others = [one for one in kept if one.decode != recording.decode]
+    known = [one.number for one in kept if one.decode == recording.decode]
+    number = known[0] if known else 1 + max((one.number for one in kept), default=0)
     trace = recording.trace
     begins = " ".join(trace.prompt.text.split())
     if len(begins) > SHOWN_CHARACTERS:
         begins = f"{begins[:SHOWN_CHARACTERS]}…"
     method = METHOD_LABELS.get(trace.settings.method, trace.settings.method)
     label = f"{what} {number}: {method}, seed {trace.settings.seed}, “{begins}”"
-    all_of_them = [*kept, Kept(f"run-{number}", label, gzip.compress(trace.dumps(), 6))][-MOST:]
+    new = Kept(f"run-{number}", label, gzip.compress(trace.dumps(), 6), recording.decode)
+    all_of_them = [*others, new][-MOST:]
     while len(all_of_them) > 1 and sum(len(one.packed) for one in all_of_them) > MOST_BYTES:
         del all_of_them[0]
     return tuple(all_of_them), gr.update(choices=choices(all_of_them, target), value=all_of_them[-1].name), None

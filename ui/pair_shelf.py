@@ -8,6 +8,7 @@ import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
+from pathlib import PurePath
 from typing import NamedTuple
 
 import torch
@@ -153,6 +154,11 @@ def bundled_key(pair: Pair) -> str | None:
 def name_of(pair: Pair) -> str:
     """The names of its models."""
     return f"{pair.target.id}{BETWEEN}{pair.draft.id}" if pair.draft is not None else pair.target.id
+
+
+def model_name(model: str) -> str:
+    """A model's name; of a folder on this machine, only the last part."""
+    return PurePath(model).name if PurePath(model).is_absolute() else model
 
 
 def _give_memory_back() -> None:

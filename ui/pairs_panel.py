@@ -14,8 +14,13 @@ from .wiring import ON_GPU, PRIVATE, session_of
 ONE_FETCH: dict[str, Any] = {"concurrency_id": "fetch", "concurrency_limit": 1}
 
 
-def build_pairs_panel(engine: Engine) -> gr.State:
-    """The drawer. Returns the key of the visitor's pair; whatever depends on the pair listens to its ``change``."""
+def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
+    """The drawer.
+
+    Returns:
+        The key of the visitor's pair, and where it is chosen; whatever depends on the pair listens to the key's
+        ``change``.
+    """
     chosen = gr.State(PAGE)
 
     def choose(key: Any) -> str:
@@ -28,9 +33,9 @@ def build_pairs_panel(engine: Engine) -> gr.State:
         which = gr.Radio(handlers.choices(engine), value=PAGE, label="Pair", elem_id="pair")
         if engine.allowed:
             _own_pairs(engine, chosen, which)
-    which.input(choose, which, chosen, **PRIVATE)  # only queued events tell of a changed state
+    which.change(choose, which, chosen, **PRIVATE)  # only queued events tell of a changed state
     drawer.expand(offer, outputs=which, queue=False, **PRIVATE)
-    return chosen
+    return chosen, which
 
 
 def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:

@@ -13,10 +13,10 @@ from . import traces
 from .components import drawer_switch, markup
 from .engine import Engine
 from .examples import examples_for
-from .form import DEFAULTS, FIELDS, Field, is_known, is_read, method_choices, shown_value, values_of
+from .form import FIELDS, Field, is_known, is_read, method_choices, shown_value, values_of
 from .limits import Limits
+from .opening import Opening
 from .pairs_panel import build_pairs_panel
-from .recording import Recording
 from .serving import read
 from .wiring import PRIVATE
 
@@ -27,6 +27,8 @@ class Form:
 
     pair: gr.State
     """Key of the visitor's pair."""
+    pairs: gr.Radio
+    """Where it is chosen."""
     chips: list[gr.Button]
     prompt: gr.Textbox
     method: gr.Dropdown
@@ -57,13 +59,11 @@ class TraceTools:
     said: gr.HTML
 
 
-def build_form(engine: Engine, opening: Recording | None) -> tuple[Form, TraceTools]:
-    """The line and, behind its switch, the drawer; both begin with the settings of the opening recording."""
-    examples = examples_for(engine.pair.target.id)
-    settings = opening.trace.settings if opening else DEFAULTS
+def build_form(engine: Engine, opening: Opening) -> tuple[Form, TraceTools]:
+    """The line and, behind its switch, the drawer; both begin as the page opens."""
     with gr.Row(elem_classes="ask-line", equal_height=False):
         prompt = gr.Textbox(
-            opening.prompt if opening else next(iter(examples.values())),
+            opening.prompt,
             label="Prompt",
             show_label=False,
             container=False,
@@ -75,26 +75,30 @@ def build_form(engine: Engine, opening: Recording | None) -> tuple[Form, TraceTo
             elem_id="prompt",
         )
         with gr.Row(elem_classes="chips"):
-            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in examples]
+            words = examples_for(engine.pair.target.id)
+            chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
         run = gr.Button("Run", variant="primary", elem_id="run", min_width=0)
         stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop", min_width=0)
         drawer_switch()
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("drawer.html"))
         tools = _trace_tools(engine)
-        method, fields = _settings(engine.limits, settings)
-        pair = build_pairs_panel(engine)
-    return Form(pair, chips, prompt, method, fields, run, stop), tools
+        method, fields = _settings(engine.limits, opening.settings)
+        pair, pairs = build_pairs_panel(engine)
+    return Form(pair, pairs, chips, prompt, method, fields, run, stop), tools
 
 
-def updates(prompt: str, settings: DecodingSettings, limits: Limits) -> list[Any]:
-    """What the whole form shows from now on, in the order of :attr:`Form.filled`."""
+def updates(prompt: str | None, settings: DecodingSettings | None, limits: Limits) -> list[Any]:
+    """What the whole form shows from now on, in the order of :attr:`Form.filled`; where None, it stays as it is."""
+    asked = gr.skip() if prompt is None else prompt
+    if settings is None:
+        return [asked, gr.skip(), *[gr.skip()] * len(FIELDS)]
     values = values_of(settings)
     shown = [
         gr.update(value=_within(field, value, limits), visible=is_read(settings.method, field.name))
         for field, value in zip(FIELDS, values, strict=True)
     ]
-    return [prompt, settings.method, *shown]
+    return [asked, settings.method, *shown]
 
 
 def _within(field: Field, value: Any, limits: Limits) -> Any:
@@ -138,7 +142,7 @@ def _control(field: Field, method: str, start: dict[str, Any], limits: Limits) -
     if field.low is None or field.high is None:
         return gr.Checkbox(**common)
     if field.step is None:
-        return gr.Number(precision=0, **common)  # its range is checked with the settings, whose message is better
+        return gr.Number(**common)  # its range is checked with the settings, whose message is better
     return gr.Slider(field.low, _highest(field, limits), step=field.step, buttons=[], **common)
 
 
@@ -148,7 +152,7 @@ def _highest(field: Field, limits: Limits) -> float:
 
 
 def _trace_tools(engine: Engine) -> TraceTools:
-    known = traces.recordings_of(engine.pair.target.id)
+    known = traces.recordings_for(engine.pair.target.id)
     with gr.Column(elem_classes="trace-tools"):
         shown = gr.Dropdown(
             known,

@@ -7,18 +7,16 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.errors import DsbdError
-
 from . import decode as handlers
-from . import history, messages, shown, traces
-from .auto_default import SAID, with_auto
+from . import history, messages, shown
 from .components import forest_viewer, markup, problem_line, running_line
 from .engine import Engine
 from .examples import examples_for
-from .form import DEFAULTS, check_prompt, settings_of
-from .link import query_of, read_query
+from .opening import Opening, opening_of
 from .pair_shelf import PAGE
 from .play_form import Form, TraceTools, build_form, updates
+from .play_links import wire_link, wire_restoring
+from .play_pair import follow
 from .plotly_view import plotly_view
 from .python_lines import python_lines
 from .recording import Recording
@@ -28,16 +26,6 @@ from .wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120)"
-COPY_LINK = """(query) => {
-  if (!query) return query;
-  const link = location.origin + location.pathname + "?" + query;
-  history.replaceState(null, "", link + location.hash);
-  navigator.clipboard?.writeText(link).catch(() => {});
-  return link;
-}"""
-RECORDED = "A recorded decode; nothing has run yet."
-OPENING = f"{RECORDED} Step through it, or press Run."
-EMPTY = "Nothing is recorded yet. Write a prompt and press Run."
 
 
 @dataclass(frozen=True)
@@ -74,29 +62,35 @@ class Play:
 def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
     """The whole tab of this page."""
     recording, kept = gr.State(None), gr.State(())
-    opening = traces.opening_recording(engine.pair.target.id)
+    opening = opening_of(engine.pair.target.id)
+    first = opening.recording
     with gr.Column(elem_classes="workbench main play"):
         form, tools = build_form(engine, opening)
         stage = _stage(opening)
         after = _after()
-        plotly_view(recording, opening)
+        plotly_view(recording, first)
     outputs = _outputs(form, stage, recording)
     remember = _remembering(engine, form, kept, tools, outputs)
+    linked = gr.State(None)
     _wire_run(engine, form, after, tools, outputs, remember)
-    show = _wire_traces(engine, form, tools, kept, opening, outputs, remember)
-    _wire_links(engine, page, form, after, opening, outputs)
+    show = _wire_traces(engine, form, tools, kept, first, outputs, remember)
+    _wire_pairs(engine, form, tools, kept, first, outputs, linked)
+    wire_link(engine, form, after.share, after.link, stage.problem)
+    wire_restoring(engine, page, form, opening, linked, stage.note, stage.problem)
+    after.python.expand(partial(_program, first), recording, after.lines, queue=False, **PRIVATE)
     _offer(engine)
     return Play(form, show)
 
 
-def _stage(opening: Recording | None) -> Stage:
-    note = markup(OPENING if opening else EMPTY, elem_id="note")
+def _stage(opening: Opening) -> Stage:
+    first = opening.recording
+    note = markup(opening.note, elem_id="note")
     problem = problem_line("problem")
-    forest = forest_viewer(messages.whole_scene(opening) if opening else "")
-    text = running_line(messages.text(opening) if opening else "")
+    forest = forest_viewer(messages.whole_scene(first) if first else "")
+    text = running_line(messages.text(first) if first else "")
     markup(read("marks.html"))
     with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):
-        stats = markup(stat_strip(opening) if opening else "", elem_id="stats")
+        stats = markup(stat_strip(first) if first else "", elem_id="stats")
     return Stage(forest, text, stats, note, problem)
 
 
@@ -173,7 +167,7 @@ def _wire_traces(
     form: Form,
     tools: TraceTools,
     kept: gr.State,
-    opening: Recording | None,
+    first: Recording | None,
     outputs: list[Any],
     remember: Callable[[Any], None],
 ) -> Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]:
@@ -186,92 +180,51 @@ def _wire_traces(
         filled = updates(new.prompt, new.trace.settings, engine.limits) if isinstance(new, Recording) else unchanged
         return [*frame, *filled]
 
-    def arrive(pair: str, runs: Any, name: Any) -> list[Any]:
-        """The first recording of another pair; auto where its trials were made for the recording's settings."""
-        frame = shown.choose(engine, pair, runs, name)
-        new = frame.recording
-        asked = with_auto(engine, pair, new.trace.settings) if isinstance(new, Recording) else None
-        if asked is None:
-            return followed(frame)
-        return [*frame._replace(note=f"{RECORDED} {SAID}"), *updates(new.prompt, asked, engine.limits)]
-
-    def change(event: Any, handler: Callable[..., list[Any]], given: list[Any]) -> None:
-        done = event(handler, given, [*outputs, *form.filled], **PRIVATE)
+    def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
+        done = event(lambda *values: followed(handler(*values)), given, [*outputs, *form.filled], **PRIVATE)
         done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
         remember(done)
 
-    def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
-        change(event, lambda *values: followed(handler(*values)), given)
+    show(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
+    show(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
+    for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
+        taken = button.click(_of(save, first), recording, [tools.file, tools.said], **PRIVATE)
+        taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+    return show
 
-    def changed(pair: str, runs: Any) -> list[Any]:
-        """Examples and recordings belong to the pair."""
-        target = engine.pairs.target_id(pair)
-        examples, offered = examples_for(target), history.choices(runs, target)
-        first = traces.recordings_of(target)
-        words = [gr.update(value=word) for word in examples]
-        return [gr.update(choices=offered, value=first[0][1] if first else None), *words]
+
+def _of(save: Callable[[Recording | None], Any], first: Recording | None) -> Callable[[Recording | None], Any]:
+    return lambda state: save(state or first)
+
+
+def _program(first: Recording | None, state: Recording | None) -> str:
+    decode = state or first
+    return python_lines(decode.trace) if decode else ""
+
+
+def _wire_pairs(
+    engine: Engine,
+    form: Form,
+    tools: TraceTools,
+    kept: gr.State,
+    first: Recording | None,
+    outputs: list[Any],
+    linked: gr.State,
+) -> None:
+    """Examples, recordings and prompt belong to the pair."""
+    recording = outputs[-3]
+
+    def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
+        return follow(engine, pair, runs, state or first, asked)
 
     def example(place: int, pair: str) -> str:
         return list(examples_for(engine.pairs.target_id(pair)).values())[place]
 
     for place, chip in enumerate(form.chips):
         chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
-    other = form.pair.change(changed, [form.pair, kept], [tools.shown, *form.chips], queue=False, **PRIVATE)
-    show(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
-    change(other.then, arrive, [form.pair, kept, tools.shown])
-    show(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
-    for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
-        taken = button.click(_of(save, opening), recording, [tools.file, tools.said], **PRIVATE)
-        taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
-    return show
-
-
-def _of(save: Callable[[Recording | None], Any], opening: Recording | None) -> Callable[[Recording | None], Any]:
-    return lambda state: save(state or opening)
-
-
-def _wire_links(
-    engine: Engine, page: gr.Blocks, form: Form, after: After, opening: Recording | None, outputs: list[Any]
-) -> None:
-    recording, note, problem = outputs[-3], outputs[3], outputs[4]
-
-    def query(prompt: Any, method: Any, *values: Any) -> tuple[Any, str]:
-        try:
-            asked = query_of(check_prompt(prompt, engine.limits), settings_of(method, values))
-            return gr.update(value=asked, visible=True), ""
-        except DsbdError as error:
-            return gr.update(value="", visible=False), handlers.alert(handlers.sentence(error))
-
-    def opened() -> list[Any]:
-        """The form as the page was built, but for auto, whose trials may have been made since."""
-        asked = with_auto(engine, PAGE, opening.trace.settings if opening else DEFAULTS)
-        if asked is None:
-            return [handlers.KEEP] * (len(form.filled) + 2)
-        words = f"{OPENING if opening else EMPTY} {SAID}"
-        return [handlers.KEEP, *updates("", asked, engine.limits)[1:], words, handlers.KEEP]
-
-    def restore(request: gr.Request) -> list[Any]:
-        nothing = [handlers.KEEP] * len(form.filled)
-        try:
-            found = read_query(dict(request.query_params), engine.limits)
-        except DsbdError as error:
-            return [*nothing, handlers.KEEP, handlers.alert(handlers.sentence(error))]
-        if found is None:
-            return opened()
-        prompt, settings = found
-        filled = updates(prompt or "", settings, engine.limits)
-        if prompt is None:
-            filled[0] = handlers.KEEP
-        return [*filled, "The link filled in the form. Press Run to see its text; what is shown is a recording.", ""]
-
-    def program(state: Recording | None) -> Any:
-        decode = state or opening
-        return python_lines(decode.trace) if decode else ""
-
-    asked = after.share.click(query, form.filled, [after.link, problem], queue=False, **PRIVATE)
-    asked.then(None, after.link, after.link, js=COPY_LINK, **PRIVATE)
-    after.python.expand(program, recording, after.lines, queue=False, **PRIVATE)
-    page.load(restore, None, [*form.filled, note, problem], queue=False, **PRIVATE)
+    changed = [tools.shown, *form.chips, *outputs, *form.filled, linked]
+    other = form.pair.change(followed, [form.pair, kept, recording, linked], changed, **PRIVATE)
+    other.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
 
 
 def _forget() -> str:

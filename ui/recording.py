@@ -1,5 +1,6 @@
 """What a visitor looks at: a trace that grows while a decode runs, or a whole one."""
 
+import uuid
 from dataclasses import replace
 
 from dsbd.tracing.records import Iteration, Result
@@ -17,6 +18,8 @@ class Recording:
 
     def __init__(self, trace: Trace) -> None:
         models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
+        self.decode = uuid.uuid4().hex
+        """Names this decode, however far it has grown."""
         self._start = trace
         self._iterations: list[Iteration] = []
         self._builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models)

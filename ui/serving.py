@@ -22,9 +22,9 @@ from .gate import Gate
 from .health import health
 from .host import Host
 from .learn_site import learn_page
+from .opening import opening_of
 from .programs import MCP_TOOLS
 from .theme import page_theme
-from .traces import opening_recording
 
 FOLDER = "gradio_api/dsbd"
 """Addresses of the page's own files. Gradio's Node server passes what begins with ``/gradio_api`` on to the page."""
@@ -72,8 +72,9 @@ def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
     """
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
-    opening = opening_recording(engine.pair.target.id)
-    painted = Middleware(FirstPaint, markup=first_paint(opening, read("first_paint.css"), _script_address()))
+    opening = opening_of(engine.pair.target.id)
+    markup = first_paint(opening.recording, opening.prompt, read("first_paint.css"), _script_address())
+    painted = Middleware(FirstPaint, markup=markup)
     return {
         "theme": page_theme(),
         "head": head(),

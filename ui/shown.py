@@ -16,6 +16,7 @@ from .engine import Engine
 from .form import DEFAULTS, WITHOUT_FIELD, check_prompt, is_read
 from .history import FILE, Kept
 from .limits import Limits
+from .pair_shelf import model_name
 from .recording import Recording
 
 LARGEST_SEED = 2**63 - 1
@@ -48,7 +49,7 @@ def said_of(engine: Engine, pair: str, recording: Recording) -> str:
     """Whether Run repeats what is shown: the form has its prompt and settings."""
     settings, models = recording.trace.settings, recording.trace.models
     if models.target.id != engine.pairs.target_id(pair):
-        made, runs = escape(models.target.id), escape(engine.pairs.target_id(pair))
+        made, runs = (escape(model_name(one)) for one in (models.target.id, engine.pairs.target_id(pair)))
         return f"The form has its prompt and settings; {made} made it, and Run uses {runs}."
     missing = [name for name in unheld(settings) if is_read(settings.method, name)]
     if missing:

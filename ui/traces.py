@@ -36,14 +36,18 @@ def open_recorded(name: str) -> Recording:
 
 
 def recordings_of(target: str) -> list[tuple[str, str]]:
-    """Title and name of the recorded traces of this target model; of all where none is of it."""
-    known = recorded_traces()
-    return [(title, name) for title, name in known if open_recorded(name).target == target] or known
+    """Title and name of the recorded traces of this target model; there may be none."""
+    return [(title, name) for title, name in recorded_traces() if open_recorded(name).target == target]
+
+
+def recordings_for(target: str) -> list[tuple[str, str]]:
+    """Title and name of what can be looked at beside this target model: its own recorded traces, else all of them."""
+    return recordings_of(target) or recorded_traces()
 
 
 def opening_recording(target: str) -> Recording | None:
     """What the page opens with: the first recording of this target model, else the first; None where there is none."""
-    names = [name for _, name in recordings_of(target)]
+    names = [name for _, name in recordings_for(target)]
     return open_recorded(names[0]) if names else None
 
 

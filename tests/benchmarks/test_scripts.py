@@ -143,3 +143,32 @@ def test_the_width_script_compares_with_the_counted_widths(pair_flags, tmp_path,
     assert (table.baseline, dynamic.difference) == ("dynamic", None)
     assert report.stat().st_size > 1_000_000
     assert "### Differences to dynamic" in capsys.readouterr().out
+
+
+def visited(size, **changed):
+    """What a visit finds."""
+    figures = {
+        "size": size, "first_forest_s": 2.5, "first_forest_y": 371, "viewer_forest_y": 421, "step_ms": 7.5,
+        "step_p90_ms": 9.0, "kilobytes": 628, "requests": 79, "elsewhere": 0,
+    }  # fmt: skip
+    return figures | changed
+
+
+def test_the_page_script_writes_its_table_between_its_marks():
+    """Catches a table that eats the text around it, and one that hides how far visits differ."""
+    page = script("page_load")
+    found = [visited("1280x800"), visited("1280x800", first_forest_s=3.0, step_ms=8.5), visited("390x844")]
+    told = page.table(found, "on two cores")
+    assert "| 1280×800 | y = 371 | y = 421 | 2.5 to 3.0 | 8.0 (9.0) |" in told
+    assert "| 390×844 | y = 371 | y = 421 | 2.5 | 7.5 (9.0) |" in told
+    assert "628 KB" in told
+    before = f"# Title\n{page.BEGIN}old\n{page.END}after\n"
+    assert page.written(before, told) == f"# Title\n{page.BEGIN}\n{told}\n{page.END}after\n"
+    assert page.written(page.written(before, told), told) == page.written(before, told)
+    with pytest.raises(ValueError, match="has no lines <!-- page_load -->"):
+        page.written("# Title\n", told)
+
+
+def test_the_documentation_has_the_marks_of_the_page_script():
+    page, docs = script("page_load"), BENCHMARKS.parent / "docs" / "page.md"
+    assert "told" in page.written(docs.read_text(encoding="utf-8"), "told")

@@ -1,10 +1,12 @@
 """One page for all tests of this folder: the toy pair, one recorded trace, a free port, no network."""
 
 import time
+from dataclasses import replace
 
 import gradio as gr
 import pytest
 
+from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page, launch_options, traces
@@ -28,15 +30,29 @@ class PacedEngine(Engine):
             finally:
                 self.closed += 1
 
-        self.events = events
+        whole = self.evaluate
+        self.began_at: list[int] = []
+        """How many decodes each evaluation had behind it when it began."""
+
+        def evaluate(*given):
+            for place, step in enumerate(whole(*given)):
+                if not place:
+                    self.began_at.append(step.done)
+                time.sleep(self.pace_seconds)
+                yield step
+
+        self.events, self.evaluate = events, evaluate
 
 
 @pytest.fixture(scope="session")
 def recorded(tmp_path_factory):
-    """The page's recorded traces are the toy's, whatever comes along with this checkout."""
+    """The page's recorded trace is the toy's, of the page's pair, whatever comes along with this checkout."""
     folder = tmp_path_factory.mktemp("assets")
     (folder / "traces").mkdir()
-    toy_trace().save(folder / "traces" / "toy-story.json.gz")
+    plain = toy_trace()
+    models = replace(plain.models, target=replace(plain.models.target, id=toy_pair().target.id))
+    retold = replace(plain, models=models, digest="")
+    replace(retold, digest=canonical_digest(retold)).save(folder / "traces" / "toy-story.json.gz")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(traces, "asset_path", lambda name="": folder / name)
         traces.open_recorded.cache_clear()

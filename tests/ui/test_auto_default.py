@@ -69,10 +69,10 @@ def test_the_page_says_so_and_the_form_shows_it(engine):
     assert opened() == [decode.KEEP] * len(load.outputs)
     opening = DecodingSettings.from_dict(vars(traces.opening_recording(engine.pair.target.id).trace.settings))
     keep(engine, settings_of("dsbd", values_of(replace(opening, forest=AUTO))))
-    prompt, method, *fields, note, problem = opened()
+    prompt, method, *fields, note, problem, pairs, linked = opened()
     shown = {field.name: update["value"] for field, update in zip(FIELDS, fields, strict=True)}
     assert (method, shown["forest"], shown["seed"]) == ("dsbd", AUTO, opening.seed)
     assert note.endswith(SAID)
-    assert prompt == problem == decode.KEEP
-    *_, note, _ = opened(prompt="Once")
+    assert prompt == problem == pairs == linked == decode.KEEP
+    *_, note, _, _, _ = opened(prompt="Once")
     assert SAID not in note

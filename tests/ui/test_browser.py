@@ -59,10 +59,15 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.pace_seconds = 0.0
     count = visit.page.inner_text("#forest .dsbd-count-iteration")
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
-    assert "Your run" in visit.page.input_value("#shown input")
+    visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
     visit.run("Once more")
     visit.wait_for("#note", "Decoded in")
+    visit.page.wait_for_function("document.querySelector('#shown input').value.includes('“Once more”')")
     assert visit.page.inner_text("#problem") == ""
+    visit.open_drawer()
+    visit.page.click("#shown input")
+    listed = visit.page.locator("li[role=option]").all_inner_texts()
+    assert [one.strip(" ✓\n").partition(":")[0] for one in listed] == ["Your run 2", "Your run 1", "Toy story"]
 
 
 def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, address, visit, engine):
@@ -96,9 +101,15 @@ def test_fields_that_are_not_read_are_hidden(visit):
 
 def test_bad_settings_are_said(visit):
     visit.open_drawer()
-    visit.page.fill("#field-seed input", "-4")
-    visit.run("Once upon")
-    visit.wait_for("#problem", "Seed is -4; allowed are")
+    for value, words in (("-4", "Seed is -4; allowed are"), ("2.5", "Seed is 2.5; allowed"), ("", "Seed is empty")):
+        visit.open_drawer()
+        visit.page.fill("#field-seed input", value)
+        visit.run("Once upon")
+        visit.wait_for("#problem", words)
+    visit.open_drawer()
+    visit.page.fill("#field-seed input", "3")
+    visit.run(" ")
+    visit.wait_for("#problem", "Prompt is blank; type a few words")
     assert visit.page.is_visible("#run")
     assert visit.page.locator("#forest .dsbd-node").count() > 0
 

@@ -34,7 +34,7 @@ def test_text_of_a_recording_is_escaped():
     nodes = [replace(node, bytes=hostile.encode().hex()) for node in plain.iterations[0].nodes]
     iterations = [replace(plain.iterations[0], nodes=nodes)]
     recording = Recording(replace(plain, prompt=Prompt(hostile, []), iterations=iterations, result=None))
-    markup = first_paint(recording, "", 'page.js?"')
+    markup = first_paint(recording, recording.prompt, "", 'page.js?"')
     assert "onerror" in markup
     assert "<img" not in markup
     assert markup.count("</style>") == 1
@@ -42,7 +42,7 @@ def test_text_of_a_recording_is_escaped():
 
 
 def test_without_a_recording_there_is_no_picture():
-    assert "first-paint" not in first_paint(None, "", "page.js")
+    assert "first-paint" not in first_paint(None, "Once", "", "page.js")
 
 
 @pytest.mark.slow

@@ -10,11 +10,11 @@ import dsbd
 from dsbd.errors import DsbdError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from ui import history, shown
+from ui import Engine, decode, history, shown
 from ui.form import FIELDS, settings_of, shown_value, values_of
 from ui.limits import Limits
-from ui.link import query_of, read_query
-from ui.pair_shelf import PAGE
+from ui.link import pair_key, pair_name, query_of, read_query
+from ui.pair_shelf import PAGE, PairShelf
 from ui.play_form import updates
 from ui.python_lines import python_lines
 from ui.recording import Recording
@@ -25,6 +25,17 @@ SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3
 @pytest.fixture(scope="module")
 def ran() -> Recording:
     return Recording(dsbd.decode(toy_pair(), 'Once "upon"\n', SETTINGS, record=True).trace)
+
+
+@pytest.fixture(scope="module")
+def pairs() -> PairShelf:
+    """The shelf of a page with a pair of its own and room for the bundled ones."""
+    return PairShelf(toy_pair(), 2)
+
+
+def asked(**settings) -> list:
+    """Method and fields of the form."""
+    return ["dsbd", *values_of(dsbd.DecodingSettings(**settings))]
 
 
 @pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "specinfer", "speculative", "greedy"])
@@ -53,9 +64,10 @@ def test_auto_is_shown_by_its_forest():
 
 
 def kept_after(times: int, recording: Recording) -> tuple[history.Kept, ...]:
+    """So many decodes that are alike."""
     kept: tuple[history.Kept, ...] = ()
     for _ in range(times):
-        kept, _, _ = history.keep(kept, (history.RUN, recording), "toy/target")
+        kept, _, _ = history.keep(kept, (history.RUN, Recording(recording.trace)), "toy/target")
     return kept
 
 
@@ -67,6 +79,24 @@ def test_the_newest_run_is_chosen_and_comes_back_whole(recorded, ran):
     assert ("Toy story", "toy-story") in listed["choices"]
     assert history.find(kept, kept[0].name).trace == ran.trace
     assert history.keep(kept, None, "toy/target") == (kept, gr.skip(), None)
+
+
+def test_a_stopped_run_stands_once_in_the_list(recorded):
+    """Catches a run that Stop shows, and that tells of itself once more when it hears of it."""
+    engine = Engine(toy_pair())
+    frames = decode.run(engine, "me", "Once", *asked(max_new_tokens=60))
+    looked_at = next(frame.recording for frame in frames if isinstance(frame.recording, Recording))
+    before = len(looked_at)
+    stopped = decode.stopped(engine, "me", looked_at)
+    *_, last = frames
+    assert stopped.news[1].decode == last.news[1].decode
+    kept, _, _ = history.keep((), stopped.news, "toy/target")
+    kept, listed, _ = history.keep(kept, last.news, "toy/target")
+    assert [one.name for one in kept] == ["run-1"]
+    assert listed["value"] == "run-1"
+    assert len(history.find(kept, "run-1")) >= before
+    kept, _, _ = history.keep(kept, (history.RUN, Recording(last.news[1].trace)), "toy/target")
+    assert [one.name for one in kept] == ["run-1", "run-2"], "the same again is another run"
 
 
 def test_old_runs_make_room(ran, monkeypatch):
@@ -123,14 +153,38 @@ def test_continuing_takes_the_text_and_the_next_seed(ran):
         dsbd.DecodingSettings(min_width=2, max_width=5, landing=False),
     ],
 )
-def test_a_link_restores_the_form(settings):
-    query = query_of("Once & <b>?\n", settings)
-    assert read_query(dict(parse_qsl(query)), Limits()) == ("Once & <b>?\n", settings)
+def test_a_link_restores_the_form(settings, pairs):
+    query = query_of("Once & <b>?\n", settings, pair_name(PAGE, pairs))
+    assert read_query(dict(parse_qsl(query)), Limits(), pairs) == ("Once & <b>?\n", settings, PAGE)
+
+
+@pytest.mark.parametrize("key", [PAGE, "bundled:sql", "bundled:stories"])
+def test_a_link_names_its_pair(key, pairs):
+    query = dict(parse_qsl(query_of("Once", SETTINGS, pair_name(key, pairs))))
+    assert query["pair"] == ("toy/target + toy/draft" if key == PAGE else key)
+    assert read_query(query, Limits(), pairs).pair == key
+    assert read_query({"pair": query["pair"]}, Limits(), pairs) == (None, None, key)
+
+
+def test_the_pair_of_a_page_that_is_bundled_has_the_bundled_name():
+    """Catches a link to the stories of one page that another page takes for its own pair."""
+    pair = toy_pair()
+    pairs = PairShelf(replace(pair, target=replace(pair.target, id="bundled/target")), 2)
+    assert pair_name(PAGE, pairs) == "bundled:stories"
+    assert pair_key("bundled:stories", pairs) == PAGE
+
+
+def test_a_link_does_not_tell_where_folders_are(pairs):
+    assert pair_name("/home/me/large + /home/me/small", pairs) == "large + small"
+
+
+def test_the_pair_of_an_older_link_is_the_page_s_own(pairs):
+    assert read_query({"seed": "3"}, Limits(), pairs).pair is None
 
 
 @pytest.mark.parametrize("query", [{}, {"__theme": "dark"}, {"view": "api"}, {"utm_source": "x"}])
-def test_other_addresses_say_nothing(query):
-    assert read_query(query, Limits()) is None
+def test_other_addresses_say_nothing(query, pairs):
+    assert read_query(query, Limits(), pairs) is None
 
 
 @pytest.mark.parametrize(
@@ -147,11 +201,14 @@ def test_other_addresses_say_nothing(query):
         ({"prompt": "x" * 4001}, "this page takes 4,000"),
         ({"landing": "perhaps"}, "landing is"),
         ({"branching": "4,x", "method": "specinfer"}, "branching"),
+        ({"pair": "<b>", "seed": "3"}, "the pair '<b>', which this page does not have; it has toy/target"),
+        ({"pair": ""}, "the pair '', which this page does not have"),
+        ({"pair": "page"}, "which this page does not have"),
     ],
 )
-def test_bad_links_get_a_sentence(query, said):
+def test_bad_links_get_a_sentence(query, said, pairs):
     with pytest.raises(DsbdError, match=said):
-        read_query(query, Limits())
+        read_query(query, Limits(), pairs)
 
 
 def test_the_lines_of_python_repeat_the_decode(ran, monkeypatch, tmp_path, capsys):

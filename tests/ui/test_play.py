@@ -91,6 +91,7 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     visit.page.wait_for_function("location.search.includes('seed=5')")
     link = visit.page.url
     assert dict(parse_qsl(urlsplit(link).query))["prompt"] == mine[0]
+    assert dict(parse_qsl(urlsplit(link).query))["pair"] == "toy/target + toy/draft"
     assert visit.page.input_value("#link textarea, #link input") == link
     run = visit.page.input_value("#shown input")
     visit.choose("shown", "Toy story")
@@ -117,6 +118,19 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     assert form_of(restored) == mine
     restored.page.goto(link.replace("seed=5", "seed=-5"))
     restored.wait_for("#problem", "Seed is -5; allowed are")
+    assert form_of(restored) == opening
+    restored.page.goto(link.replace("toy%2Fdraft", "another"))
+    restored.wait_for("#problem", "which this page does not have; it has toy/target")
+    assert form_of(restored) == opening
+    restored.page.goto(f"{address}?pair=bundled%3Asql&seed=5")
+    restored.wait_for("#note", "The link filled in the form. What is shown was made by toy/target")
+    first = ("Q: How many old branches are there in each city?\nSQL:", "DSBD", "5")
+    assert form_of(restored) == first
+    restored.open_drawer()
+    restored.page.click("#models > button")
+    assert restored.page.get_by_label("Questions to SQL (bundled)").is_checked()
+    restored.page.get_by_label("toy/target").check()
+    restored.wait_for("#note", "A recorded decode")
     assert form_of(restored) == opening
     restored.context.close()
     assert restored.errors == []

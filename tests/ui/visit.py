@@ -29,6 +29,10 @@ class Visit(Watched):
     def choose(self, field: str, option: str) -> None:
         """Choose of a list in the drawer."""
         self.open_drawer()
+        self.choose_of(field, option)
+
+    def choose_of(self, field: str, option: str) -> None:
+        """Choose of a list that can be seen."""
         self.page.click(f"#{field} input")
         self.page.get_by_role("option", name=option, exact=True).click()
 

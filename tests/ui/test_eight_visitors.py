@@ -1,0 +1,49 @@
+"""Eight visitors at once: each gets the text of its own prompt, and nobody an error."""
+
+import re
+
+import pytest
+
+import dsbd
+from tests.toy_pair import toy_pair
+from tests.ui.visit import Visit
+from tests.visualize.toy import toy_trace
+from ui.form import settings_of, values_of
+from ui.recording import Recording
+from ui.running_text import running_text
+
+pytestmark = pytest.mark.slow
+
+VISITORS = 8
+PROMPTS = [f"Visitor {place} asks" for place in range(VISITORS)]
+HERE = re.compile(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)")
+
+
+def alone(prompt: str) -> str:
+    """What the decode of this prompt writes where nobody else is, without spaces."""
+    settings = settings_of(toy_trace().settings.method, values_of(toy_trace().settings))
+    shown = running_text(Recording(dsbd.decode(toy_pair(), prompt, settings, record=True).trace))
+    return "".join(f"{shown.prompt}{''.join(token.text for token in shown.tokens)}".split())
+
+
+def test_each_of_eight_visitors_ends_with_its_own_text(browser, address, engine):
+    """Catches decodes, frames or lists of decodes that go to another visitor."""
+    visits = [Visit(browser, address) for _ in PROMPTS]
+    try:
+        engine.pace_seconds = 0.05
+        for visit, prompt in zip(visits, PROMPTS, strict=True):
+            visit.run(prompt)
+        for visit, prompt in zip(visits, PROMPTS, strict=True):
+            assert "queue" not in visit.wait_for("#note", "Decoded in")
+            visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1')")
+            assert prompt in visit.page.input_value("#shown input")
+            shown = visit.page.text_content(".running-line").removesuffix("∎")
+            assert "".join(shown.split()) == alone(prompt)
+            assert visit.page.inner_text("#problem") == ""
+            assert visit.page.is_visible("#run")
+        assert [visit.errors for visit in visits] == [[]] * VISITORS
+        assert [url for visit in visits for url in visit.asked if not HERE.match(url)] == []
+    finally:
+        engine.pace_seconds = 0.0
+        for visit in visits:
+            visit.context.close()
