@@ -13,9 +13,10 @@ from ui import Engine, build_page, launch_options, traces
 
 
 class PacedEngine(Engine):
-    """An engine that a test can slow down, so that there is something left to stop."""
+    """An engine that a test can slow down or hold, so that there is something left to stop, however slow a machine."""
 
     pace_seconds = 0.0
+    _held_at: int | None = None
 
     def __init__(self, pair, limits=None):
         super().__init__(pair, limits)
@@ -24,8 +25,8 @@ class PacedEngine(Engine):
 
         def events(*given):
             try:
-                for event in quick(*given):
-                    time.sleep(self.pace_seconds)
+                for place, event in enumerate(quick(*given)):
+                    self._wait_at(place, given[2])
                     yield event
             finally:
                 self.closed += 1
@@ -38,10 +39,23 @@ class PacedEngine(Engine):
             for place, step in enumerate(whole(*given)):
                 if not place:
                     self.began_at.append(step.done)
-                time.sleep(self.pace_seconds)
+                self._wait_at(step.done, given[2])
                 yield step
 
         self.events, self.evaluate = events, evaluate
+
+    def hold(self, at: int) -> None:
+        """Runs wait before their event of this number, until they are released or their visitor stops them."""
+        self.pace_seconds, self._held_at = 0.15, at  # slower than frames are sent: each event before it is shown
+
+    def release(self) -> None:
+        """Runs go on, as fast as they can."""
+        self.pace_seconds, self._held_at = 0.0, None
+
+    def _wait_at(self, place: int, stop) -> None:
+        time.sleep(self.pace_seconds)
+        while self._held_at is not None and place >= self._held_at and not stop():
+            time.sleep(0.02)
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ def visit(browser, address, engine):
     visit = Visit(browser, address)
     yield visit
     visit.context.close()
-    engine.pace_seconds = 0.0
+    engine.release()
     assert visit.errors == []
 
 
@@ -50,13 +50,13 @@ def test_run_shows_text_and_forest(visit):
 
 
 def test_stop_keeps_the_page_and_the_trace(visit, engine):
-    engine.pace_seconds = 0.2
+    engine.hold(at=4)
     visit.choose("method", "Sampling")
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration ([3-9]|\d\d)")
+    visit.wait_for("#note", "iteration 3")
     visit.page.click("#stop")
     said = visit.wait_for("#note", "Stopped after")
-    engine.pace_seconds = 0.0
+    engine.release()
     count = visit.page.inner_text("#forest .dsbd-count-iteration")
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
@@ -72,9 +72,9 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
 
 def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, address, visit, engine):
     """Catches a place in the queue that is said once and then stays as it was, and a note that fades."""
-    engine.pace_seconds = 1.0
+    engine.hold(at=2)
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration \d")
+    visit.wait_for("#note", "iteration 1")
     second = Visit(browser, address)
     second.run("Once upon")
     first_said = second.wait_for("#note", r"queue: 1/1 \|\s*\d")
@@ -84,7 +84,7 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
     assert second.page.evaluate(f"[...{faded}].map(part => getComputedStyle(part).opacity)") == ["1"]
     assert visit.page.evaluate(f"{faded}.length") == 0
     assert "queue" not in visit.page.inner_text("#note")
-    engine.pace_seconds = 0.0
+    engine.release()
     assert "queue" not in second.wait_for("#note", "Decoded in")
     second.context.close()
     assert second.errors == []
@@ -108,6 +108,10 @@ def test_bad_settings_are_said(visit):
         visit.wait_for("#problem", words)
     visit.open_drawer()
     visit.page.fill("#field-seed input", "3")
+    visit.set_field("max_new_tokens", "2.5")
+    visit.run("Once upon")
+    visit.wait_for("#problem", "max_new_tokens is 2.5; allowed are")
+    visit.set_field("max_new_tokens", "3")
     visit.run(" ")
     visit.wait_for("#problem", "Prompt is blank; type a few words")
     assert visit.page.is_visible("#run")
@@ -151,9 +155,9 @@ def test_a_narrow_screen_does_not_scroll_sideways(visit):
 
 def test_zoom_is_kept_while_news_arrive(visit, engine):
     """Whoever looks closer at an iteration is not thrown out by the next one."""
-    engine.pace_seconds = 0.15
+    engine.hold(at=4)
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration ([3-9]|\d\d)")
+    visit.wait_for("#note", "iteration 3")
     visit.page.click("#forest button[aria-label='First step']")
     visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
         "input => { input.value = 1; input.dispatchEvent(new Event('input')); }"
@@ -164,6 +168,7 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.page.click("#forest [aria-label=Larger]")
     zoomed = visit.page.evaluate(width)
     assert zoomed > whole
+    engine.release()
     visit.wait_for("#note", "Decoded in")
     assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed

@@ -44,6 +44,6 @@ def test_each_of_eight_visitors_ends_with_its_own_text(browser, address, engine)
         assert [visit.errors for visit in visits] == [[]] * VISITORS
         assert [url for visit in visits for url in visit.asked if not HERE.match(url)] == []
     finally:
-        engine.pace_seconds = 0.0
+        engine.release()
         for visit in visits:
             visit.context.close()
