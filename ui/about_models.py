@@ -22,7 +22,7 @@ def models(pairs: PairShelf) -> str:
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
     heads = "".join(
-        f'<th scope="col">{head}</th>' for head in ("", "Model", "Parameters", "Numbers", "Device", "Engine")
+        f'<th scope="col">{head}</th>' for head in ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
     )
     own = bundled_key(pair)
     keys = [key if key != PAGE else own for key in pairs.available()]
@@ -62,7 +62,7 @@ def card_markup(text: str) -> str:
         rendered = markdown(body, asset_path("models"))
     except LessonError:  # a picture that does not come along
         return f"<pre>{escape(body)}</pre>"
-    rendered = _LINK.sub(_link, rendered)
+    rendered = _LINK.sub(_link, rendered).replace("<th></th>", "<td></td>")  # a corner heads nothing
     return _HEADING.sub(lambda found: f"<{found[1]}h{min(6, int(found[2]) + 2)}>", rendered)
 
 

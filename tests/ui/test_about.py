@@ -50,6 +50,7 @@ def test_a_hostile_card_stays_text():
     assert "<script" not in markup
     assert "<img" not in markup
     assert set(re.findall('href="([^"]*)"', markup)) == {"https://example.org/%22onmouseover=x"}
+    assert "<th></th>" not in about_models.card_markup("| | a |\n|---|---|\n| b | c |\n")
     assert "<pre>" in about_models.card_markup("![x](https://evil.test/x.png)\n<b>")
 
 
