@@ -101,7 +101,7 @@ def run_one(day: Day, step: Step) -> Kept:
     """Run one step in this process, within its budget, and keep what it returns."""
     start = time.monotonic()
     try:
-        with _budget(60 * step.minutes):
+        with budget(60 * step.minutes):
             outcome = step.run(day)
         state, table, data = "done" if outcome.complete else "stopped", outcome.table, outcome.data
     except OutOfTime:
@@ -137,7 +137,7 @@ def _keep(day: Day, found: Kept) -> Kept:
 
 
 @contextmanager
-def _budget(seconds: int) -> Iterator[None]:
+def budget(seconds: int) -> Iterator[None]:
     """Raise :class:`OutOfTime` in the block once it took so long."""
 
     def ring(number: int, frame: object) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import dsbd
 from benchmarks.first_gpu_day import STEPS, main
 from benchmarks.gpu_day.checks import MODES, SMALL_MODES, draws_of_the_cpu
 from benchmarks.gpu_day.pages import blocks, filled
-from benchmarks.gpu_day.runner import Day, MissingError, Outcome, OutOfTime, Step, kept, run_all
+from benchmarks.gpu_day.runner import Day, MissingError, Outcome, OutOfTime, Step, budget, kept, run_all
 from dsbd.methods import resolve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,6 +66,15 @@ def test_what_is_done_is_not_done_again_and_an_error_ends_one_step(tmp_path):
     assert kept(day, steps[4]).data["error"] == "CUDA error: an illegal memory access"
     list(run_all(day, steps, alone=False))
     assert log == ["done", "stopped", "late", "skipped", "failed", "stopped", "late", "skipped", "failed"]
+
+
+def test_a_budget_ends_what_takes_longer():
+    """Catches an alarm that is not set, and one that rings in the next step."""
+    with pytest.raises(OutOfTime), budget(1):
+        time.sleep(60)
+    with budget(1):
+        pass
+    time.sleep(1.1)
 
 
 def test_every_mode_of_the_checks_is_one():

@@ -14,7 +14,7 @@ import dsbd
 from dsbd.errors import PairError
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import ranks_of
-from tests.toy_pair import toy_model, toy_tokenizer
+from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT = "One day"
@@ -92,6 +92,36 @@ def test_processes_that_differ_end_with_an_error(found):
     assert "2 processes, and auto would measure" in found["auto"]
     assert "a bench runs in one" in found["bench"]
     assert "an evaluation runs in one" in found["eval"]
+
+
+class Alone:
+    """Stands for ranks: notes what they would compare, and counts the logits that they would share."""
+
+    number, count = 0, 1
+
+    def __init__(self) -> None:
+        self.compared, self.shared = {}, 0
+
+    def of_first(self, numbers):
+        self.shared += 1
+        return numbers
+
+    def require_equal(self, what, value) -> None:
+        self.compared[what] = value
+
+
+def test_every_forward_is_shared_and_every_iteration_compared():
+    """Catches a row that keeps its logits, and beams that are compared at the end only: too late for a forward."""
+    ranks = Alone()
+    result = dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, SETTINGS)
+    prompts = 2  # their forwards return no logits that are used
+    assert ranks.shared == result.stats.target_calls + result.stats.draft_calls - prompts
+    numbers = range(1, result.stats.iterations + 1)
+    names = ["prompt or settings", *(f"the beams of iteration {number}" for number in numbers), "the result"]
+    assert list(ranks.compared) == names
+    assert ranks.compared["the result"] == result.token_ids
+    _, beams = ranks.compared["the beams of iteration 1"]
+    assert all(ids and count >= 1 for ids, count in beams)
 
 
 class Spread:
