@@ -14,7 +14,7 @@ from dsbd.commands.bench_flags import prompts_of
 from dsbd.errors import DsbdError
 from dsbd.evaluation.summary import summary_table
 from dsbd.measure.bench.bench import Bench
-from dsbd.measure.bench.contenders import OPPONENTS, Contest, contenders
+from dsbd.measure.bench.contenders import TRANSFORMERS, Contest, contenders
 from dsbd.measure.bench.tables import bench_tables, cell, table
 from dsbd.methods import resolve
 from dsbd.models.choices import resolve_device
@@ -51,7 +51,7 @@ def contest(
 
 def stories(day: Day, temperature: float) -> Outcome:
     """Measure every decoder on the bundled pair."""
-    methods, points = ("dsbd", "beam_sampling", *OPPONENTS), gpu.POINTS_RUN
+    methods, points = ("dsbd", "beam_sampling", *TRANSFORMERS), gpu.POINTS_RUN
     values = {"max_new_tokens": [128], "temperature": [temperature]}
     name = f"temperature-{temperature:g}"
     return contest(day, name, bundled(day), methods, points, values, prompts=12, seeds=2)
@@ -68,7 +68,7 @@ def at_scale(day: Day, part: str) -> Outcome:
     asked = argparse.Namespace(max_new_tokens=128, points=",".join(gpu.POINTS_RUN))
     methods, points, values = gpu.contents(part, asked)
     if part == "methods":
-        methods = ["dsbd", "beam_sampling", "speculative", "greedy", *OPPONENTS]
+        methods = ["dsbd", "beam_sampling", "speculative", "greedy", *TRANSFORMERS]
     prompts = 4 if part == "methods" else 2
     return contest(day, f"scale-{part}", twin(day), methods, points, values, prompts, seeds=1)
 
