@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
-from transformers import Cache
+from transformers import Cache, DynamicCache
 
 from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
 
@@ -19,7 +19,13 @@ class LanguageModel:
     id: str
     revision: str | None = None
     attention: str = "forest"
-    """``forest``: one cache row holds all beams; ``paths``: one row per path, for models on which ``forest`` fails."""
+    """How the paths of a forest are kept apart, the first of these that is right for the model:
+
+    - ``forest``: one cache row holds all beams;
+    - ``states``: a row of a batch for each path, with a cache of its own;
+    - ``steps``: the same, fed token by token;
+    - ``paths``: a row for each path, computed from its first token each time.
+    """
     vocabulary_limit: int | None = None
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
@@ -65,7 +71,7 @@ class LanguageModel:
     def context_size(self) -> int | None:
         """Return the number of positions that the model was made for; None if its configuration does not say."""
         size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
-        return int(size) if size else None
+        return int(size) if size and size > 0 else None
 
     @cached_property
     def windows(self) -> dict[str, int | None]:
@@ -97,6 +103,10 @@ class LanguageModel:
         """Return an empty cache row with room for ``slots`` slots."""
         return ForestCache(self.layer_shapes, slots, self.device)
 
+    def new_states(self) -> DynamicCache:
+        """Return an empty cache with a row of a batch for each path, of the kinds that the layers need."""
+        return DynamicCache(config=self.config)
+
     def forward(
         self,
         tokens: torch.Tensor,
@@ -124,7 +134,8 @@ class LanguageModel:
             extra["position_ids"] = positions
         if last_only and "logits_to_keep" in self._accepts:
             extra["logits_to_keep"] = 1
+        extra["cache_params" if "cache_params" in self._accepts else "past_key_values"] = cache
         logits: torch.Tensor = self.model(
-            input_ids=tokens, attention_mask=mask, past_key_values=cache, use_cache=cache is not None, **extra
+            input_ids=tokens, attention_mask=mask, use_cache=cache is not None, **extra
         ).logits
         return logits if self.vocabulary_limit is None else logits[..., : self.vocabulary_limit]

@@ -1,5 +1,6 @@
 """A target and a draft model that share a vocabulary, and the checks that they can work together."""
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +11,21 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError, PromptError
+from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
-from dsbd.models.check import ForestCheck, check_engine, check_forest
+from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states
 from dsbd.models.choices import resolve_engine
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
 from dsbd.models.ranks import Ranks, ranks_of
+
+KEPT = {
+    "states": "each with a cache of its own",
+    "steps": "each with a cache of its own, fed token by token",
+    "paths": "each computed from its first token in every pass",
+}
+"""What becomes of a model's paths where one row cannot hold them all, by :attr:`LanguageModel.attention`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +55,14 @@ class Pair:
     def fallbacks(self) -> list[str]:
         """Return what runs slower than it could, and why; empty if every check passed."""
         eagerly = "runs eagerly"
-        ways = {"graph": eagerly, "traced": eagerly, "fused": "is traced", "": "falls back to one row per path"}
+        roles = {"target": self.target, "draft": self.draft}
+        kept = {role: KEPT.get(model.attention, "") for role, model in roles.items() if model is not None}
+        ways = {"graph": eagerly, "traced": eagerly, "fused": "is traced"}
         failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
-        return [f"{model} model {ways[engine]}: {reason}" for (model, _, engine), reason in failed]
+        return [
+            f"{role} model {ways.get(engine) or f'falls back to one row per path, {kept[role]}'}: {reason}"
+            for (role, _, engine), reason in failed
+        ]
 
     @cached_property
     def token_bytes(self) -> TokenBytes:
@@ -120,6 +134,8 @@ def make_pair(
 ) -> Pair:
     """Make a pair of loaded models; a model on which the forest check fails falls back to one row per path.
 
+    Such a row has a cache of its own, if the model's caches can be copied; else it is computed from its first token.
+
     The models stay as they were loaded: on one device or several, offloaded, quantised, each with its own dtype and
     device. They are set to evaluation mode. A model whose layers hooks move between devices runs eagerly. So does one
     that transformers spread over the processes of ``torchrun``; all of them make the pair and decode together.
@@ -133,8 +149,9 @@ def make_pair(
         draft_tokenizer: of the draft model, if there is one of its own; its vocabulary is compared with the target's.
 
     Raises:
-        PairError: a model is no loaded causal language model, there is no tokenizer or it has tokens that the models do
-            not have, the vocabularies differ, or the engine is unknown or cannot work here.
+        PairError: a model is no loaded causal language model, or sees tokens that come later; there is no tokenizer, or
+            it has tokens that the models do not have; the vocabularies differ; or the engine is unknown or cannot
+            work here.
     """
     models = {"target": _wrapped(target, "target", engine)}
     if draft is not None:
@@ -153,8 +170,10 @@ def make_pair(
     checks = dict[str, ForestCheck]()
     for role, given in models.items():
         model = given if given.vocabulary_size == limit else replace(given, vocabulary_limit=limit)
+        _require_causal(model)
+        bias_by_depth(model.model)
         checks[role] = check_forest(model)
-        models[role] = replace(model, attention="forest" if checks[role].passed else "paths")
+        models[role] = replace(model, attention="forest" if checks[role].passed else _best_fallback(model))
         while checks[role].passed and models[role].engine != "eager":
             tried = models[role].engine
             checks[f"{role} {tried}"] = check_engine(models[role])
@@ -192,6 +211,21 @@ def _auto_engine(model: LanguageModel) -> str:
     return "fused" if fuses else found
 
 
+def _require_causal(model: LanguageModel) -> None:
+    """Check that no token changes the law before it. Raises: PairError."""
+    check = check_causal(model)
+    if not check.passed and math.isfinite(check.error):
+        raise PairError(
+            f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
+            f"(a BERT-like one has to be loaded with is_decoder=True)"
+        )
+
+
+def _best_fallback(model: LanguageModel) -> str:
+    """Return the fastest kind of row for each path that is right for this model."""
+    return next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
+
+
 def _require_same_vocabulary(tokenizer: Any, other: Any, models: dict[str, LanguageModel]) -> None:
     """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
     ours, theirs = tokenizer.get_vocab(), other.get_vocab()
@@ -199,7 +233,9 @@ def _require_same_vocabulary(tokenizer: Any, other: Any, models: dict[str, Langu
         shared = sum(theirs.get(token) == place for token, place in ours.items())
         raise PairError(
             f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
-            f"{len(theirs)}, {shared} agree; use a draft model of the same family"
+            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
+            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
+            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
         )
 
 

@@ -1,8 +1,9 @@
 """Keeps the beams of one decode in a model's memory between forwards.
 
-Both kinds answer the same calls. :class:`ForestRow` holds all beams in one cache row and lets a 4-D
+All kinds answer the same calls. :class:`ForestRow` holds all beams in one cache row and lets a 4-D
 mask show each token the prompt and its own ancestors. :class:`PathRows` is its slow obvious twin, one
-row per path and no cache, for models that the mask fails on.
+row per path and no cache. For models that the mask fails on, :class:`dsbd.models.states.StateRows` keeps a cache
+for each path.
 
 An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits out), ``register``
 (which nodes the fed slots are), ``commit`` (which beams go on).
@@ -26,6 +27,7 @@ from dsbd.law.beams import Node, common_prefix
 from dsbd.models.engines.graph import GraphRunner, runner_of
 from dsbd.models.engines.traced import traced_forward_of
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.states import StateRows
 from dsbd.stopping import Check, never_stop
 
 PATHS_PER_FORWARD = 16
@@ -117,7 +119,8 @@ class ForestRow:
         for start in range(0, len(stored), PREFILL_TOKENS):
             self._check()
             tokens = torch.tensor([stored[start : start + PREFILL_TOKENS]], device=self.model.device)
-            self.model.forward(tokens, cache=self.cache, last_only=True)
+            positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)[None]
+            self.model.forward(tokens, positions=positions, cache=self.cache, last_only=True)
         self.forwards += bool(stored)
         self._first_position = len(prompt) - 1  # of the root
         self._settled = len(prompt) - 1  # slots
@@ -323,7 +326,8 @@ class PathRows:
         last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
         self._check()
         self.forwards += 1
-        return self.model.forward(rows)[torch.arange(len(paths), device=last.device), last]
+        positions = torch.arange(longest, device=rows.device).expand(rows.shape)
+        return self.model.forward(rows, positions=positions)[torch.arange(len(paths), device=last.device), last]
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
@@ -334,6 +338,8 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
         slots: the number of slots that there is room for at the start.
         check: called before each forward.
     """
+    if model.attention in ("states", "steps"):
+        return StateRows(model, check)
     if model.attention != "forest":
         return PathRows(model, check)
     if model.engine == "graph" and runner_of(model).take():

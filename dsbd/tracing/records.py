@@ -42,7 +42,8 @@ class ModelRecord:
     device: str
     vocabulary_size: int
     attention: str
-    """``forest`` (one cache row for all beams) or ``paths`` (one row per path, the fallback)."""
+    """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a cache of its own), ``steps``
+    (the same, fed token by token), ``paths`` (computed each time from its first token)."""
 
 
 @dataclass(frozen=True, config=STRICT)

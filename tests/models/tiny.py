@@ -12,6 +12,7 @@ from transformers import (
     GPTNeoXConfig,
     LlamaConfig,
     MistralConfig,
+    MptConfig,
     OPTConfig,
     PhiConfig,
     Qwen2Config,
@@ -54,8 +55,12 @@ CONFIGS: dict[str, Any] = {
     "bloom": lambda: BloomConfig(
         vocab_size=VOCABULARY, hidden_size=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=1
     ),
+    "mpt": lambda: MptConfig(
+        vocab_size=VOCABULARY, d_model=16, n_layers=2, n_heads=4, max_seq_len=256, bos_token_id=0, eos_token_id=1
+    ),
 }
-FORESTS = [name for name in CONFIGS if name != "bloom"]
+ALIBI = ("bloom", "mpt")
+FORESTS = [name for name in CONFIGS if name not in ALIBI]
 
 
 def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -> LanguageModel:

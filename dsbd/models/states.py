@@ -1,0 +1,196 @@
+"""Keeps a cache of its own for each path, for models whose paths cannot share one row.
+
+Recurrent and hybrid layers keep one state for a whole path, and some attention layers count windows in slots. Their
+caches hold one path per row of a batch. So a beam's cache is copied once for every path that goes on from it, and the
+prompt is read once. Which caches can be copied is found by the check at load: it compares the logits of two iterations
+with every path computed from its first token.
+
+Memory is one cache of the whole context for each beam and for each path of the forest: a forest in one row needs one.
+
+*Source:* ``Cache.reorder_cache`` of transformers; docs/algorithm.md, *The engine*.
+"""
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from transformers import Cache
+
+from dsbd.law.beams import Node
+from dsbd.models.language_model import LanguageModel
+from dsbd.stopping import Check, never_stop
+
+
+class _Place(NamedTuple):
+    """Where the state of a path is: a batch of caches, the row in it, and the tokens that each of its rows holds."""
+
+    cache: Cache
+    row: int
+    length: int
+
+
+class StateRows:
+    """A row of a batch for every path, with a cache of its own; the calls are those of a :class:`Row`.
+
+    A kept state is the one behind a beam of the last iteration. The next iteration feeds what the new beams have below
+    it, then the paths of the forest, all of them as one batch.
+    """
+
+    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
+        """Make an empty row. ``check`` is called before each forward."""
+        self.model = model
+        self.forwards = 0
+        self.peak_slots = 0
+        self.peak_bytes = 0
+        self._check = check
+        self._stepwise = model.attention == "steps"
+
+    @property
+    def slots(self) -> int:
+        return 0
+
+    @torch.inference_mode()
+    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+        *stored, self._last_prompt_token = prompt
+        cache = self.model.new_states()
+        if stored:
+            self._check()
+            tokens = torch.tensor([stored], device=self.model.device)
+            positions = torch.arange(len(stored), device=tokens.device)[None]
+            self.model.forward(tokens, positions=positions, cache=cache, last_only=True)
+            self.forwards += 1
+        self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, len(stored))}
+        self._note_bytes([cache])
+
+    def open(self, beams: Sequence[Node], room: int) -> None:
+        self._beams = list(beams)
+        self._tokens: list[int] = [node.token for node in beams]
+        self._parents = [-1] * len(beams)
+        self._held: dict[int, _Place] = {}
+
+    @torch.inference_mode()
+    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        found = list[torch.Tensor]()
+        if not self._held:
+            found += self._feed_beams()
+        first = len(self._tokens)
+        self._tokens += tokens.tolist()
+        self._parents += parents.tolist()
+        found += self._feed_forest(first)
+        return torch.stack(found).to(tokens.device)
+
+    def register(self, nodes: Sequence[Node | None]) -> None:
+        """Do nothing: what is kept is the beams' states."""
+
+    def commit(self, beams: Sequence[Node]) -> list[Node]:
+        needed = {self._ancestor(beam) for beam in beams}
+        self._kept = {node: place for node, place in self._kept.items() if node in needed}
+        self._held = {}
+        return []
+
+    def _feed_beams(self) -> list[torch.Tensor]:
+        """Feed each beam's tokens below its kept state; return the logits after each beam."""
+        starts = [self._kept[self._ancestor(beam)] for beam in self._beams]
+        paths = [self._below(beam) for beam in self._beams]
+        logits, ends = self._run(starts, paths)
+        self._kept = dict(zip(self._beams, ends, strict=True))
+        self._held = dict(enumerate(ends))
+        return [rows[-1] for rows in logits]
+
+    def _feed_forest(self, first: int) -> list[torch.Tensor]:
+        """Feed the tokens from place ``first`` on, every path with its own row; return the logits after each token."""
+        places = range(first, len(self._tokens))
+        above = set(self._parents[first:])
+        leaves = [place for place in places if place not in above]
+        chains = {leaf: list(self._chain(leaf)) for leaf in leaves}
+        found = dict[int, torch.Tensor]()
+        for cache in _distinct(self._held[self._parents[chain[0]]].cache for chain in chains.values()):
+            own = [leaf for leaf in leaves if self._held[self._parents[chains[leaf][0]]].cache is cache]
+            starts = [self._held[self._parents[chains[leaf][0]]] for leaf in own]
+            logits, ends = self._run(starts, [[self._tokens[place] for place in chains[leaf]] for leaf in own])
+            for leaf, rows, end in zip(own, logits, ends, strict=True):
+                found |= zip(chains[leaf], rows, strict=False)
+                if len({len(chains[one]) for one in own}) == 1:
+                    self._held[leaf] = end
+        self._note_bytes(place.cache for place in [*self._kept.values(), *self._held.values()])
+        return [found[place] for place in places]
+
+    def _chain(self, leaf: int) -> Iterator[int]:
+        """Return the places from below the nearest state down to this one."""
+        chain = [leaf]
+        while self._parents[chain[-1]] not in self._held:
+            chain.append(self._parents[chain[-1]])
+        return reversed(chain)
+
+    def _run(self, starts: Sequence[_Place], paths: Sequence[Sequence[int]]) -> tuple[list[torch.Tensor], list[_Place]]:
+        """Go on from states of one cache along paths; return logits [longest, vocabulary] and the end of each path.
+
+        Shorter paths are padded on the right: no logits before the padding see it, but the end is that of the padding.
+        """
+        device, longest = self.model.device, max(len(path) for path in paths)
+        tokens = torch.tensor([[*path, *[0] * (longest - len(path))] for path in paths], device=device)
+        length = starts[0].length
+        cache = copied(starts[0].cache, torch.tensor([start.row for start in starts], device=device))
+        parts = []
+        for column in tokens.split(1, dim=1) if self._stepwise else [tokens]:
+            self._check()
+            positions = torch.arange(length, length + column.shape[1], device=device).expand(column.shape)
+            parts.append(self.model.forward(column, positions=positions, cache=cache))
+            self.forwards += 1
+            length += column.shape[1]
+        return list(torch.cat(parts, dim=1)), [_Place(cache, row, length) for row in range(len(paths))]
+
+    def _ancestor(self, beam: Node) -> Node | None:
+        """Return the node on this path, the beam itself included, that a state is kept of."""
+        node: Node | None = beam
+        while node is not None and node not in self._kept:
+            node = node.parent
+        return node
+
+    def _below(self, beam: Node) -> list[int]:
+        """Return the tokens of the path below its kept state; the root's is the last one of the prompt."""
+        tokens, node = list[int](), beam
+        while node not in self._kept:
+            tokens.append(self._last_prompt_token if node.parent is None else node.token)
+            if node.parent is None:
+                break
+            node = node.parent
+        return tokens[::-1]
+
+    def _note_bytes(self, caches: Iterable[Cache]) -> None:
+        self.peak_bytes = max(self.peak_bytes, sum(state_bytes(cache) for cache in _distinct(caches)))
+
+
+def copied(cache: Cache, rows: torch.Tensor) -> Cache:
+    """Return a cache of these rows [n] of another, which stays as it is; a row may be taken several times."""
+    twin = copy.copy(cache)
+    layers: list[Any] = [_shallow(layer) for layer in cache.layers]
+    for layer in layers:
+        layer.reorder_cache(rows)
+    twin.layers = layers
+    return twin
+
+
+def state_bytes(cache: Cache) -> int:
+    """Return the bytes of all tensors of a cache."""
+    return sum(tensor.numel() * tensor.element_size() for layer in cache.layers for tensor in _tensors(vars(layer)))
+
+
+def _shallow(layer: Any) -> Any:
+    """Return a copy of a cache layer whose lists and dictionaries are its own."""
+    twin = copy.copy(layer)
+    vars(twin).update({name: copy.copy(part) for name, part in vars(layer).items() if isinstance(part, (dict, list))})
+    return twin
+
+
+def _tensors(parts: dict[Any, Any]) -> Iterator[torch.Tensor]:
+    for part in parts.values():
+        if isinstance(part, torch.Tensor):
+            yield part
+        elif isinstance(part, dict):
+            yield from _tensors(part)
+
+
+def _distinct(caches: Iterable[Cache]) -> list[Cache]:
+    return list({id(cache): cache for cache in caches}.values())
