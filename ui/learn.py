@@ -53,6 +53,7 @@ def stage(page: Any) -> str:
     if place is None:
         return '<p class="said">There is no such lesson or recording.</p>'
     title, address = escape(place.title), f"{SITE}{place.page}"
+    head = "" if place.is_lesson else f"<h2>{title}</h2>"
     hand_out = "Open alone, or print the hand-out" if place.is_lesson else "Open alone"
     links = (
         f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
@@ -60,7 +61,7 @@ def stage(page: Any) -> str:
     )
     summary = f"<p>{escape(place.summary)}</p>" if place.summary else ""
     return (
-        f'<div class="learn-head"><h2>{title}</h2>{summary}<p class="learn-links">{links}</p></div>'
+        f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
         f'<iframe class="learn-frame" src="{address}" title="{title}" loading="lazy"></iframe>'
     )
 

@@ -22,25 +22,22 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
     """The whole tab; what it shows can be opened in Play, one of these tabs."""
     lessons, recordings = handlers.choices(lessons=True), handlers.choices(lessons=False)
     start = next((address for _, address in [*lessons, *recordings]), "")
-    with gr.Row(elem_classes="workbench", equal_height=False):
-        with gr.Column(elem_classes="sidebar learn-list", scale=0, min_width=280):
-            lesson = gr.Radio(lessons, value=start, label="Lessons", visible=bool(lessons), elem_id="learn-lessons")
+    with gr.Column(elem_classes="learn"):
+        lesson = gr.Radio(lessons, value=start, label="Lessons", visible=bool(lessons), elem_id="learn-lessons")
+        with gr.Row(elem_classes="learn-tools", equal_height=False):
             recording = gr.Dropdown(
                 recordings, value=None, label="Recorded decodes", filterable=False, visible=bool(recordings),
-                elem_id="learn-recordings",
+                elem_id="learn-recordings", min_width=0,
             )  # fmt: skip
-            step_through = gr.Button("Open in Play", visible=bool(start), elem_id="learn-play")
-        with gr.Column(elem_classes="main", scale=1, min_width=320):
-            stage = markup(handlers.stage(start), elem_id="learn-stage")
-            with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
-                markup(f'<p class="said">{EMBED}</p>')
-                kind = gr.Dropdown(
-                    handlers.kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind"
-                )
-                text = gr.Textbox(
-                    label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
-                    elem_id="learn-snippet",
-                )  # fmt: skip
+            step_through = gr.Button("Open in Play", visible=bool(start), elem_id="learn-play", min_width=0)
+        stage = markup(handlers.stage(start), elem_id="learn-stage")
+        with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
+            markup(f'<p class="said">{EMBED}</p>')
+            kind = gr.Dropdown(handlers.kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind")
+            text = gr.Textbox(
+                label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
+                elem_id="learn-snippet",
+            )  # fmt: skip
     shown = gr.State(start)
 
     def snippet(request: gr.Request, page: str, kind: Kind) -> str:
