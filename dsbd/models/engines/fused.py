@@ -45,6 +45,12 @@ class FusedLlama(torch.nn.Module):
         layout: for each layer, the buffer and the place in it of the keys, then of the values.
     """
 
+    cosines: torch.Tensor  # [positions, size], and so are the sines
+    sines: torch.Tensor
+    embedding: torch.Tensor
+    head: torch.Tensor
+    blocks: Any
+
     def __init__(self, model: Any, layout: Layout) -> None:
         super().__init__()
         config, base = model.config, model.model
@@ -83,7 +89,7 @@ class FusedLlama(torch.nn.Module):
 
     def _attended(
         self,
-        block: Any,
+        block: "_Block",
         hidden: torch.Tensor,
         turn: tuple[torch.Tensor, torch.Tensor],
         mask: torch.Tensor,
@@ -106,6 +112,8 @@ class FusedLlama(torch.nn.Module):
 class _Norm(torch.nn.Module):
     """Root-mean-square norm as layer norm of (x, -x)."""
 
+    weight: torch.Tensor
+
     def __init__(self, norm: Any) -> None:
         super().__init__()
         self._size, self._epsilon = norm.weight.numel(), norm.variance_epsilon
@@ -118,6 +126,11 @@ class _Norm(torch.nn.Module):
 
 class _Block(torch.nn.Module):
     """The weights of one layer."""
+
+    query_key_value: torch.Tensor
+    output: torch.Tensor
+    gate_up: torch.Tensor
+    down: torch.Tensor
 
     def __init__(self, layer: Any) -> None:
         super().__init__()
