@@ -3,8 +3,9 @@
 Parameters are counted from the models' configurations, without those that are tied. Bytes are computed from them: a
 download has the dtype that its publisher stored, memory the dtype that is asked for.
 
-Licences, gates and formats were compared with the models' pages on the hub, and the sizes with the files listed there
-or in copies of gated models. Buffers that were stored too come on top: 6.43 GB of GPT-2 XL instead of 6.23, 0.17 of
+Licences and formats were compared with pages on the hub: the models' own, those of models made from them (Qwen3), or of
+a larger one of the family (GPT-2). The gates of Llama were not seen. Sizes were compared with the files listed there or
+in copies of gated models. Buffers that were stored too come on top: 6.43 GB of GPT-2 XL instead of 6.23, 0.17 of
 Pythia-70M instead of 0.14. No list of files was seen of SmolLM2-135M, Qwen3, Qwen2.5-0.5B, GPT-2 and Pythia-1.4B:
 their dtypes are those of their families.
 """
