@@ -1,7 +1,10 @@
 """What strangers may send: some hundred malformed calls and uploads, then many visitors at once."""
 
+import os
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from gradio_client import Client
@@ -11,8 +14,10 @@ from hypothesis import settings as hypothesis_settings
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
+from tests.ui.forked_reader import ForkedReader
 from tests.ui.hostile import Page, calls, uploads
-from ui import Engine, build_page, launch_options, shown
+from ui import Engine, build_page, launch_options, shown, upload_reader
+from ui import uploads as uploads_of_the_page
 from ui.decode import KEEP
 from ui.limits import Limits
 from ui.pair_shelf import PAGE
@@ -25,7 +30,7 @@ QUICK = hypothesis_settings(
     phases=[Phase.generate],  # to make a call smaller takes minutes of calls: a fault would look like a page that hangs
 )
 SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=100_000)
-CLIENTS = 32
+CLIENTS = 16
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +51,21 @@ def test_no_call_is_answered_by_a_fault(site, call):
     Page(site).send(call)
 
 
+@pytest.fixture(scope="module")
+def reader():
+    """The page's reader of files, which is imported once."""
+    forked = ForkedReader(
+        Path(upload_reader.__file__), os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
+        patch.setattr(uploads_of_the_page, "subprocess", SimpleNamespace(run=forked.run, **errors))
+        yield
+    forked.close()
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("reader")
 @hypothesis_settings(QUICK, max_examples=40)
 @given(content=uploads())
 def test_no_upload_is_answered_by_a_fault(tmp_path_factory, content):

@@ -1,0 +1,64 @@
+"""Reads files as the page's reader does, each in a process of its own, without the second that each needs to start.
+
+``python forked_reader.py READER`` imports the reader of this path once, then forks for every line ``KIND TAB FILE TAB
+ANSWER`` of its input, lets the fork write to the file ANSWER what the reader writes to stdout, and says how it ended.
+"""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+
+class ForkedReader:
+    """Takes the place of ``subprocess.run`` where the page reads a file."""
+
+    def __init__(self, reader: Path, environment: dict[str, str]) -> None:
+        command = [sys.executable, __file__, str(reader)]
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+
+    def run(self, command: list[str], **_) -> subprocess.CompletedProcess[bytes]:
+        """Read the file of a command of the page. Raises: CalledProcessError where the reader broke."""
+        *_, kind, path = command
+        with tempfile.NamedTemporaryFile() as answer:
+            self.process.stdin.write(f"{kind}\t{path}\t{answer.name}\n")
+            self.process.stdin.flush()
+            code = int(self.process.stdout.readline())
+            if code:
+                raise subprocess.CalledProcessError(code, command)
+            return subprocess.CompletedProcess(command, code, answer.read())
+
+    def close(self) -> None:
+        """End the process."""
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def main(path: str) -> None:
+    """Fork for every line."""
+    spec = importlib.util.spec_from_file_location("reader", path)
+    reader = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reader)
+    import dsbd.tracing.reading  # noqa: F401, before the forks
+
+    for line in sys.stdin:
+        kind, file, answer = line.rstrip("\n").split("\t")
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                with open(answer, "w") as sys.stdout:
+                    reader.main(kind, file)
+                code = 0
+            finally:
+                os._exit(code)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder
+    main(sys.argv[1])
