@@ -38,5 +38,5 @@ export default [
     ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
   {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
-  script(["ui/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
+  script(["ui/parts/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
 ];

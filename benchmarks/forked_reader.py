@@ -1,4 +1,4 @@
-"""Reads uploads in forks of itself: what ``ui/upload_reader.py`` does, without a new interpreter for each.
+"""Reads uploads in forks of itself: what ``ui/traffic/upload_reader.py`` does, without a new interpreter for each.
 
 A helper of :mod:`benchmarks.reliability`, for systems that can fork. It imports neither the page nor torch, so that the
 reader's bound on memory means what it means there. Each line of stdin is a path, a tab, a path for the answer, a tab,
@@ -13,7 +13,7 @@ import traceback
 import dsbd.tracing.limits
 import dsbd.tracing.reading
 import dsbd.tracing.trace  # noqa: F401  # what the reader imports, once for all
-from ui import upload_reader
+from ui.traffic import upload_reader
 
 
 def main() -> None:

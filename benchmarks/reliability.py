@@ -32,8 +32,10 @@ from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 from tests.ui.hostile import Page, calls, uploads
-from ui import Engine, build_page, decode, launch_options, traces
-from ui.limits import Limits
+from ui import Engine, build_page, launch_options
+from ui.decodes import traces
+from ui.host.limits import Limits
+from ui.runs import decode
 
 SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=1_000_000)
 AT_ONCE = 12

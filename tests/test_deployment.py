@@ -139,7 +139,7 @@ def test_the_image_holds_what_the_page_needs_and_no_more():
     needed = [
         "app.py",
         "requirements.txt",
-        "ui/page.css",
+        "ui/parts/page.css",
         "visualize/words/en.json",
         "assets/traces",
         "dsbd/law/laws.py",

@@ -25,12 +25,12 @@ from dsbd.settings import DecodingSettings
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
-from .allowed_models import AllowedModels
-from .evaluate_choice import Asked
-from .evaluate_folders import Folders
-from .limits import Limits, check_compare, check_decode, check_evaluation
-from .pair_shelf import PAGE, Load, PairShelf, name_of
-from .visitors import StopSignal, Visitors
+from .asked.evaluation import Asked
+from .host.allowed_models import AllowedModels
+from .host.limits import Limits, check_compare, check_decode, check_evaluation
+from .pairs.shelf import PAGE, Load, PairShelf, name_of
+from .traffic.folders import Folders
+from .traffic.visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
 
 SECONDS_TO_START = 15

@@ -6,14 +6,14 @@ from typing import Any
 
 import gradio as gr
 
-from .about_tab import build_about_tab
+from .about.tab import build_about_tab
 from .engine import Engine
-from .evaluate_tab import build_evaluate_tab
-from .learn_tab import build_learn_tab
-from .play_tab import build_play_tab
+from .evaluate.tab import build_evaluate_tab
+from .learn.tab import build_learn_tab
+from .parts.files import read
+from .play.tab import build_play_tab
 from .programs import offer_to_programs
-from .race_tab import build_race_tab
-from .serving import read
+from .race.tab import build_race_tab
 
 TITLE = "DSBD: speculative beams, made visible"
 CLEAN_EVERY_SECONDS = 600
@@ -64,7 +64,9 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        gr.HTML(read("masthead.html"), js_on_load=read("theme.js"), apply_default_css=False, elem_id="masthead")
+        gr.HTML(
+            read("parts/masthead.html"), js_on_load=read("parts/theme.js"), apply_default_css=False, elem_id="masthead"
+        )
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 play = build_play_tab(engine, page)

@@ -18,10 +18,10 @@ from visualize.scenes.records import IterationScene, NodeScene, Scene
 from visualize.scenes.source import check_iteration
 from visualize.words.words import Words
 
-from . import traces
-from .decode import in_sentences
+from .decodes import traces
 from .engine import Engine
-from .limits import Limits
+from .host.limits import Limits
+from .runs.decode import in_sentences
 
 OFF_GPU: dict[str, Any] = {"concurrency_id": "traces", "concurrency_limit": 2}
 """Reading and drawing traces waits in a line of its own."""

@@ -1,10 +1,7 @@
 """Files the page needs beside Gradio's own, from this machine only, and how the page is launched."""
 
-import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -14,42 +11,19 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from visualize import viewer_assets
-from visualize.pages import page_file
 
+from .decodes.first_paint import FirstPaint, first_paint
+from .decodes.opening import opening_of
 from .engine import Engine
-from .first_paint import FirstPaint, first_paint
-from .gate import Gate
 from .health import health
-from .host import Host
-from .learn_site import learn_page
-from .opening import opening_of
+from .host.options import Host
+from .learn.site import learn_page
+from .parts.files import FOLDER, page_script, read, script_address
+from .parts.theme import page_theme
 from .programs import MCP_TOOLS
-from .theme import page_theme
+from .traffic.gate import Gate
 
-FOLDER = "gradio_api/dsbd"
-"""Addresses of the page's own files. Gradio's Node server passes what begins with ``/gradio_api`` on to the page."""
 _CACHED = {"Cache-Control": "public, max-age=604800"}
-
-
-def read(name: str) -> str:
-    """A text file beside this one."""
-    return (resources.files(__package__) / name).read_text(encoding="utf-8")
-
-
-@lru_cache
-def page_script() -> str:
-    """The viewer, the unpacking and what the drawing parts share, one classic script."""
-    return viewer_assets()["js_classic"] + page_file("unpack.js") + read("page.js")
-
-
-@lru_cache
-def script_tags() -> str:
-    """The script that the drawing parts wait for; a changed file has a changed address, so that caches never lie."""
-    return f'<script src="{_script_address()}"></script>'
-
-
-def _script_address() -> str:
-    return f"{FOLDER}/page.js?{hashlib.sha256(page_script().encode()).hexdigest()[:12]}"
 
 
 def _plotly_address() -> str:
@@ -60,7 +34,7 @@ def _plotly_address() -> str:
 def head() -> str:
     """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and Plotly's address."""
     where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
-    return f"{where}<style>{viewer_assets()['css']}{read('page.css')}{read('race.css')}</style>"
+    return f"{where}<style>{viewer_assets()['css']}{read('parts/page.css')}{read('parts/race.css')}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
@@ -73,7 +47,7 @@ def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
     opening = opening_of(engine.pair.target.id)
-    markup = first_paint(opening.recording, opening.prompt, read("first_paint.css"), _script_address())
+    markup = first_paint(opening.recording, opening.prompt, read("parts/first_paint.css"), script_address())
     painted = Middleware(FirstPaint, markup=markup)
     return {
         "theme": page_theme(),

@@ -61,13 +61,13 @@ def serve(options: argparse.Namespace) -> None:
         raise PageError(f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio") from None
     from dsbd.models.loading import load_pair, loading
 
-    from .allowed_models import AllowedModels, patterns_where
     from .engine import Engine
-    from .host import Host, check_names
-    from .limits import Limits
+    from .host.allowed_models import AllowedModels, patterns_where
+    from .host.limits import Limits
+    from .host.options import Host, check_names
     from .page import build_page
-    from .run_log import set_up_log
     from .serving import launch_options
+    from .traffic.run_log import set_up_log
 
     check_names()
     limits, host = Limits.from_environment(), Host.from_environment()

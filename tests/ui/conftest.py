@@ -9,7 +9,8 @@ import pytest
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page, launch_options, traces
+from ui import Engine, build_page, launch_options
+from ui.decodes import traces
 
 
 class PacedEngine(Engine):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dsbd.settings import METHODS, DecodingSettings
 from tests.visualize.toy import toy_trace
-from ui.form import FIELDS, shown_value
-from ui.gate import FAULT
+from ui.asked.form import FIELDS, shown_value
+from ui.traffic.gate import FAULT
 
 PATIENCE_SECONDS = 60
 ALLOWED = {200, 400, 403, 404, 405, 413, 415, 422, 429, 503}

@@ -3,8 +3,9 @@
 import re
 from pathlib import Path
 
-from ui import about, about_models
-from ui.limits import Limits
+from ui.about import content as about
+from ui.about import models as about_models
+from ui.host.limits import Limits
 from visualize.look.states import styles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +57,7 @@ def test_a_hostile_card_stays_text():
 
 def test_the_citation_is_that_of_the_repository():
     """Catches a citation that says something else than CITATION.cff."""
-    bib = (ROOT / "ui" / "citation.bib").read_text(encoding="utf-8").replace("{", "").replace("}", "")
+    bib = (ROOT / "ui" / "about" / "citation.bib").read_text(encoding="utf-8").replace("{", "").replace("}", "")
     paper = (ROOT / "CITATION.cff").read_text(encoding="utf-8").split("preferred-citation:")[1]
     for value in re.findall(r'(?:title|family-names|given-names|collection-title|year|notes): "?([^"\n]+)"?', paper):
         assert value in bib

@@ -10,11 +10,13 @@ from dsbd.machine import conditions
 from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair
-from ui import build_page, decode, traces
-from ui.auto_default import SAID, with_auto
+from ui import build_page
+from ui.asked.form import FIELDS, settings_of, values_of
+from ui.decodes import traces
 from ui.engine import Engine
-from ui.form import FIELDS, settings_of, values_of
-from ui.pair_shelf import PAGE
+from ui.pairs.shelf import PAGE
+from ui.play.auto_default import SAID, with_auto
+from ui.runs import decode
 
 OPENING = DecodingSettings(temperature=0.8, max_width=5)
 ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)

@@ -8,9 +8,9 @@ import dsbd
 from tests.toy_pair import toy_pair
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from ui.form import settings_of, values_of
-from ui.recording import Recording
-from ui.running_text import running_text
+from ui.asked.form import settings_of, values_of
+from ui.decodes.recording import Recording
+from ui.decodes.running_text import running_text
 
 pytestmark = pytest.mark.slow
 

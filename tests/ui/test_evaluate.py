@@ -14,12 +14,13 @@ from dsbd.errors import StoppedError
 from dsbd.evaluation.store import Store
 from tests.toy_pair import toy_pair
 from tests.ui.packed import unpacked
-from ui import Engine, evaluate
-from ui.evaluate_choice import GRID, contenders_of, method_choices, pair_of, tasks_of
-from ui.evaluate_folders import FOLDERS_OF_VISITOR, Folders
-from ui.evaluate_results import label_of
-from ui.limits import Limits
-from ui.pair_shelf import PAGE, PairShelf
+from ui import Engine
+from ui.asked.evaluation import GRID, contenders_of, method_choices, pair_of, tasks_of
+from ui.evaluate import handlers as evaluate
+from ui.evaluate.results import label_of
+from ui.host.limits import Limits
+from ui.pairs.shelf import PAGE, PairShelf
+from ui.traffic.folders import FOLDERS_OF_VISITOR, Folders
 
 METHODS = ["beam_sampling", "dsbd:defaults"]
 ALONE = Limits(max_loaded_pairs=1)

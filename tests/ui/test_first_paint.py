@@ -7,8 +7,8 @@ import pytest
 
 from dsbd.tracing.records import Prompt
 from tests.visualize.toy import toy_trace
-from ui.first_paint import first_paint
-from ui.recording import Recording
+from ui.decodes.first_paint import first_paint
+from ui.decodes.recording import Recording
 
 
 def test_the_page_holds_a_forest_before_any_script(address):

@@ -7,7 +7,7 @@ import pytest
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import READS
 from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
-from ui.form import (
+from ui.asked.form import (
     EVERY_METHOD,
     FIELDS,
     WITHOUT_FIELD,
@@ -16,7 +16,7 @@ from ui.form import (
     settings_of,
     shown_value,
 )
-from ui.limits import Limits
+from ui.host.limits import Limits
 
 START = {field.name: shown_value(field) for field in FIELDS}
 

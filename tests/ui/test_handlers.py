@@ -12,11 +12,15 @@ import pytest
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import compare, decode, evaluate, history, race, shown, stopped, traces
-from ui.form import FIELDS, shown_value
-from ui.limits import Limits
-from ui.pair_shelf import PAGE
-from ui.recording import Recording
+from ui.asked.form import FIELDS, shown_value
+from ui.decodes import history, traces
+from ui.decodes.recording import Recording
+from ui.evaluate import handlers as evaluate
+from ui.host.limits import Limits
+from ui.pairs.shelf import PAGE
+from ui.play import shown
+from ui.race import handlers as race
+from ui.runs import compare, decode, stopped
 
 START = {field.name: shown_value(field) for field in FIELDS}
 

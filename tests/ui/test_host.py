@@ -7,9 +7,9 @@ import pytest
 
 import app
 from dsbd.errors import SettingsError
-from ui.environment import setting
-from ui.host import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
-from ui.limits import Limits
+from ui.host.environment import setting
+from ui.host.limits import Limits
+from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
 
 ROOT = Path(__file__).resolve().parents[2]
 ROW = re.compile(r"^\| `(DSBD_\w+)` \| ([^|]+) \| ?([^|]*?) ?\|$", re.M)

@@ -16,11 +16,13 @@ from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 from tests.ui.forked_reader import ForkedReader
 from tests.ui.hostile import Page, calls, uploads
-from ui import Engine, build_page, launch_options, shown, upload_reader
-from ui import uploads as uploads_of_the_page
-from ui.decode import KEEP
-from ui.limits import Limits
-from ui.pair_shelf import PAGE
+from ui import Engine, build_page, launch_options
+from ui.host.limits import Limits
+from ui.pairs.shelf import PAGE
+from ui.play import shown
+from ui.runs.decode import KEEP
+from ui.traffic import upload_reader
+from ui.traffic import uploads as uploads_of_the_page
 
 QUICK = hypothesis_settings(
     max_examples=150,

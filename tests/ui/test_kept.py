@@ -10,14 +10,17 @@ import dsbd
 from dsbd.errors import DsbdError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from ui import Engine, decode, history, shown
-from ui.form import FIELDS, settings_of, shown_value, values_of
-from ui.limits import Limits
-from ui.link import pair_key, pair_name, query_of, read_query
-from ui.pair_shelf import PAGE, PairShelf
-from ui.play_form import updates
-from ui.python_lines import python_lines
-from ui.recording import Recording
+from ui import Engine
+from ui.asked.form import FIELDS, settings_of, shown_value, values_of
+from ui.asked.link import pair_key, pair_name, query_of, read_query
+from ui.decodes import history
+from ui.decodes.python_lines import python_lines
+from ui.decodes.recording import Recording
+from ui.host.limits import Limits
+from ui.pairs.shelf import PAGE, PairShelf
+from ui.play import shown
+from ui.play.play_form import updates
+from ui.runs import decode
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3, top_k=0, temperature=0.5, seed=9)
 

@@ -8,10 +8,11 @@ import pytest
 
 from dsbd.tracing.trace import Trace
 from tests.ui.visit import Visit
-from ui import learn, learn_site
-from ui.decode import KEEP
-from ui.history import LESSON
-from ui.pair_shelf import PAGE
+from ui.decodes.history import LESSON
+from ui.learn import content as learn
+from ui.learn import site as learn_site
+from ui.pairs.shelf import PAGE
+from ui.runs.decode import KEEP
 
 
 @pytest.fixture(autouse=True)

@@ -4,7 +4,7 @@ import pytest
 
 from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
-from ui.limits import Limits, check_compare, check_decode, check_evaluation, setting
+from ui.host.limits import Limits, check_compare, check_decode, check_evaluation, setting
 
 VOCABULARY = 4096
 WORST = DecodingSettings(

@@ -7,7 +7,8 @@ from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 import app
-from ui import launch_options, serving
+from ui import launch_options
+from ui.parts import files
 
 
 def test_public_endpoints(page):
@@ -25,7 +26,7 @@ def test_one_decode_at_a_time(page):
 def test_the_page_asks_no_one(page, engine):
     """Fonts, scripts and telemetry from elsewhere are what a page without network must not have."""
     options = launch_options(engine)
-    everything = json.dumps(page.get_config_file(), default=str) + options["head"] + serving.page_script()
+    everything = json.dumps(page.get_config_file(), default=str) + options["head"] + files.page_script()
     assert page.analytics_enabled is False
     assert "fonts.googleapis" not in everything
     assert 'src="http' not in everything
@@ -33,10 +34,8 @@ def test_the_page_asks_no_one(page, engine):
 
 
 def test_no_file_of_this_machine_is_named(page, engine):
-    everything = (
-        json.dumps(page.get_config_file(), default=str) + launch_options(engine)["head"] + serving.script_tags()
-    )
-    assert str(serving.viewer_assets()["plotly_js_path"]) not in everything
+    everything = json.dumps(page.get_config_file(), default=str) + launch_options(engine)["head"] + files.script_tags()
+    assert str(files.viewer_assets()["plotly_js_path"]) not in everything
 
 
 @pytest.fixture(scope="module")

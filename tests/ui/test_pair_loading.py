@@ -11,12 +11,13 @@ from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, Reposit
 from dsbd.errors import PairError
 from dsbd.models.presets import PRESETS
 from tests.toy_pair import toy_model, toy_pair, toy_pair_on
-from ui import fetch, pair_loading
-from ui.allowed_models import AllowedModels, patterns_where
 from ui.engine import Engine
-from ui.limits import Limits
-from ui.pair_shelf import PAGE, PairName
-from ui.visitors import Visitors
+from ui.host.allowed_models import AllowedModels, patterns_where
+from ui.host.limits import Limits
+from ui.pairs import fetch
+from ui.pairs.shelf import PAGE, PairName
+from ui.play import pair_loading
+from ui.traffic.visitors import Visitors
 
 TARGET, DRAFT = "some/target", "some/draft"
 

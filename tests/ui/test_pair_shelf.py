@@ -12,11 +12,11 @@ from dsbd.errors import PairError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
 from tests.ui.lender import Lender
-from ui import decode
+from ui.asked.form import FIELDS, shown_value
 from ui.engine import Engine
-from ui.form import FIELDS, shown_value
-from ui.limits import Limits
-from ui.pair_shelf import BUNDLED_KEYS, PAGE, PairName, PairShelf
+from ui.host.limits import Limits
+from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairName, PairShelf
+from ui.runs import decode
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 STORIES, SQL = BUNDLED_KEYS

@@ -8,8 +8,9 @@ import dsbd
 from dsbd.assets import asset_path
 from tests.toy_pair import toy_model
 from tests.ui.visit import PATIENCE, Visit
-from ui import Engine, build_page, launch_options, traces
-from ui.allowed_models import AllowedModels
+from ui import Engine, build_page, launch_options
+from ui.decodes import traces
+from ui.host.allowed_models import AllowedModels
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ import pytest
 from dsbd.assets import asset_path
 from dsbd.measure.planner import forecast
 from tests.toy_pair import toy_pair
-from ui.allowed_models import AllowedModels
+from ui.about.plan_panel import KNOWN, computed
+from ui.about.plan_table import COMPUTED
 from ui.engine import Engine
-from ui.pair_shelf import BUNDLED_KEYS
-from ui.plan_panel import KNOWN, computed
-from ui.plan_table import COMPUTED
+from ui.host.allowed_models import AllowedModels
+from ui.pairs.shelf import BUNDLED_KEYS
 
 SQL = asset_path("models/sql")
 

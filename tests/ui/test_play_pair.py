@@ -6,14 +6,15 @@ import pytest
 
 import dsbd
 from tests.toy_pair import toy_pair
-from ui import Engine, traces
-from ui.examples import QUESTIONS
-from ui.link import Linked
-from ui.opening import opening_of, said_beside
-from ui.pair_shelf import PAGE
-from ui.play_form import updates
-from ui.play_pair import follow
-from ui.recording import Recording
+from ui import Engine
+from ui.asked.examples import QUESTIONS
+from ui.asked.link import Linked
+from ui.decodes import traces
+from ui.decodes.opening import opening_of, said_beside
+from ui.decodes.recording import Recording
+from ui.pairs.shelf import PAGE
+from ui.play.pair import follow
+from ui.play.play_form import updates
 
 SQL = "bundled:sql"
 FIRST = next(iter(QUESTIONS.values()))

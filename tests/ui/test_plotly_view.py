@@ -6,8 +6,8 @@ import pytest
 
 from tests.ui.packed import unpacked
 from tests.ui.visit import Visit
-from ui.plotly_view import view_of
-from ui.traces import opening_recording
+from ui.decodes.traces import opening_recording
+from ui.play.plotly_view import view_of
 
 
 @pytest.fixture

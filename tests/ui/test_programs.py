@@ -13,8 +13,8 @@ from gradio_client.exceptions import AppError
 from tests.toy_pair import toy_pair_on
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page, launch_options, programs
-from ui.host import Host
-from ui.limits import Limits
+from ui.host.limits import Limits
+from ui.host.options import Host
 
 mcp = pytest.importorskip("mcp")
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from ui import quota
-from ui.limits import Limits
-from ui.quota import HOUR, UploadQuota
+from ui.host.limits import Limits
+from ui.traffic import quota
+from ui.traffic.quota import HOUR, UploadQuota
 
 MIB = 1024 * 1024
 

@@ -12,12 +12,12 @@ from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
 from tests.ui.packed import unpacked
 from tests.ui.visit import Visit
-from ui import race as handlers
-from ui.form import FIELDS, shown_value
-from ui.race_answers import answers_markup, rows_markup, short
-from ui.race_choice import RACERS, contenders_of
-from ui.race_markup import race_markup, table_markup
-from ui.race_task import rows_of, task_of
+from ui.asked.form import FIELDS, shown_value
+from ui.race import handlers
+from ui.race.answers import answers_markup, rows_markup, short
+from ui.race.choice import RACERS, contenders_of
+from ui.race.markup import race_markup, table_markup
+from ui.race.task import rows_of, task_of
 
 START = {field.name: shown_value(field) for field in FIELDS} | {"draft_depth": 2, "draft_width": 3}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"

@@ -12,10 +12,10 @@ from dsbd.tracing.records import Prompt
 from tests.toy_pair import toy_pair
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
-from ui import messages
-from ui.recording import Recording
-from ui.running_text import running_text
-from ui.stat_strip import as_html, size, stat_strip
+from ui.decodes import messages
+from ui.decodes.recording import Recording
+from ui.decodes.running_text import running_text
+from ui.decodes.stat_strip import as_html, size, stat_strip
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=24, draft_depth=2, draft_width=4, cover_width=2, seed=3)
 

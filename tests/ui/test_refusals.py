@@ -7,7 +7,7 @@ from tests.ui.conftest import PacedEngine
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui import build_page, launch_options
-from ui.limits import Limits
+from ui.host.limits import Limits
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,11 @@ import logging
 import pytest
 
 from tests.toy_pair import toy_pair_on
-from ui import Engine, compare, decode, run_log
-from ui.form import FIELDS, shown_value
-from ui.limits import Limits
+from ui import Engine
+from ui.asked.form import FIELDS, shown_value
+from ui.host.limits import Limits
+from ui.runs import compare, decode
+from ui.traffic import run_log
 
 SECRET = "Once upon a secret"
 VALUES = [shown_value(field) if field.name != "max_new_tokens" else 4 for field in FIELDS]

@@ -15,7 +15,7 @@ import torch
 from tests.toy_pair import toy_pair_on
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page, launch_options
-from ui.limits import Limits
+from ui.host.limits import Limits
 
 PATIENCE_SECONDS = 60
 SLOW_SECONDS = 0.25

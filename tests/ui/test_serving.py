@@ -21,9 +21,10 @@ from starlette.routing import Route
 
 from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
-from ui import Engine, build_page, launch_options, run_log
+from ui import Engine, build_page, launch_options
 from ui.health import GRACE_SECONDS
-from ui.serving import FOLDER
+from ui.parts.files import FOLDER
+from ui.traffic import run_log
 
 PATH = "/below/here"
 PATIENCE_SECONDS = 60

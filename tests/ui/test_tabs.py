@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from tests.ui.visit import Visit
-from ui import learn_site
+from ui.learn import site as learn_site
 
 pytestmark = pytest.mark.slow
 

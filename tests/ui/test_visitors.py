@@ -2,9 +2,10 @@
 
 import pytest
 
-from ui import decode, race
 from ui.engine import Engine
-from ui.visitors import SLOTS, Visitors
+from ui.race import handlers as race
+from ui.runs import decode
+from ui.traffic.visitors import SLOTS, Visitors
 
 
 @pytest.fixture

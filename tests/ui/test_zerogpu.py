@@ -21,10 +21,12 @@ from dsbd.measure.bench.contenders import Contender
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair_on
 from tests.ui.lender import Lender
-from ui import decode, evaluate, zerogpu
+from ui import zerogpu
+from ui.asked.form import FIELDS, shown_value
 from ui.engine import MEASURING_SECONDS, Engine
-from ui.form import FIELDS, shown_value
-from ui.limits import Limits
+from ui.evaluate import handlers as evaluate
+from ui.host.limits import Limits
+from ui.runs import decode
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 AUTO = dsbd.DecodingSettings(

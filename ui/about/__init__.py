@@ -1,0 +1,1 @@
+"""The About tab: what runs here."""

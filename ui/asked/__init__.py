@@ -1,0 +1,1 @@
+"""What a visitor asks for, checked: the form, links, examples, an evaluation."""

@@ -1,0 +1,61 @@
+"""How the page opens: the recorded decode that is shown, and what the form begins with."""
+
+from html import escape
+from typing import NamedTuple
+
+from dsbd.settings import DecodingSettings
+
+from ..asked.examples import examples_for
+from ..asked.form import DEFAULTS
+from ..pairs.shelf import model_name
+from . import traces
+from .recording import Recording
+
+RECORDED = "A recorded decode; nothing has run yet."
+
+
+class Opening(NamedTuple):
+    """What the Play tab holds before anybody has done anything."""
+
+    recording: Recording | None
+    """What is shown; None where nothing is recorded."""
+    prompt: str
+    settings: DecodingSettings
+    note: str
+    """What to say of the recording, as markup."""
+
+
+def opening_of(target: str) -> Opening:
+    """How the page of this target model opens.
+
+    The form follows a recording of the same model, so that Run repeats it. Beside one of another model it begins with
+    the first example.
+    """
+    recording, example = traces.opening_recording(target), first_example(target)
+    if recording is None:
+        return Opening(None, example, DEFAULTS, "Nothing is recorded yet. Write a prompt and press Run.")
+    if recording.target == target:
+        note = f"{RECORDED} Step through it, or press Run."
+        return Opening(recording, recording.prompt, recording.trace.settings, note)
+    return Opening(recording, example, DEFAULTS, said_beside(target, recording))
+
+
+def first_example(target: str) -> str:
+    """The prompt to begin with."""
+    return next(iter(examples_for(target).values()))
+
+
+def said_beside(target: str, shown: Recording | None) -> str:
+    """What to say where nothing is recorded of a target model, as markup.
+
+    Args:
+        target: the model that Run uses.
+        shown: what is looked at meanwhile.
+    """
+    runs = escape(model_name(target))
+    if shown is None:
+        return f"No decode of {runs} is recorded here. Press Run to see one."
+    if shown.target == target:
+        return f"What is shown is a decode of {runs}; the prompt is an example. Press Run to see another."
+    made = escape(model_name(shown.target))
+    return f"What is shown was made by {made}. No decode of {runs} is recorded here; press Run to see one."

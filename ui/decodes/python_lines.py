@@ -1,0 +1,45 @@
+"""The lines of Python that repeat a decode."""
+
+from dataclasses import fields
+
+from dsbd.methods import READS
+from dsbd.settings import DecodingSettings
+from dsbd.tracing.trace import Trace
+
+from ..asked.form import EVERY_METHOD
+
+BUNDLED = "bundled"
+DEFAULTS = DecodingSettings()
+
+
+def python_lines(trace: Trace) -> str:
+    """A program that makes this text and its trace again, with the settings as they were resolved."""
+    return f"""\
+import dsbd
+
+pair = dsbd.load_pair({_pair(trace)})
+settings = dsbd.DecodingSettings({_settings(trace.settings)})
+result = dsbd.decode(pair, {trace.prompt.text!r}, settings, record=True)
+print(result.text)
+result.trace.save("trace.json.gz")
+"""
+
+
+def _pair(trace: Trace) -> str:
+    """Arguments of ``load_pair``: a bundled pair by its name, any other by the names of its models."""
+    target, draft = trace.models.target.id, trace.models.draft
+    if target.partition("/")[0] == BUNDLED:
+        return ""
+    if target.startswith(f"{BUNDLED}:"):
+        return repr(target.partition("/")[0])
+    return repr(target) if draft is None else f"{target!r}, {draft.id!r}"
+
+
+def _settings(settings: DecodingSettings) -> str:
+    read = {*EVERY_METHOD, *READS[settings.method]}
+    given = {"method": settings.method}
+    for field in fields(DecodingSettings):
+        value = getattr(settings, field.name)
+        if field.name in read and value != getattr(DEFAULTS, field.name):
+            given[field.name] = value
+    return ", ".join(f"{name}={value!r}" for name, value in given.items())

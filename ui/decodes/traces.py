@@ -1,0 +1,97 @@
+"""Trace files: the recorded ones that come along, and those that visitors bring or take away."""
+
+import tempfile
+import time
+from collections import deque
+from functools import lru_cache
+from pathlib import Path
+
+from dsbd.assets import asset_path
+from dsbd.errors import TraceError
+from dsbd.tracing.trace import Trace
+from visualize import export_html
+
+from ..host.limits import Limits
+from ..traffic.uploads import read_apart
+from .recording import Recording
+
+KEPT_SECONDS = 60
+"""A file that was handed out may go after this; Gradio copies it at once, and deletes its copy later."""
+_handed_out: deque[tuple[float, tempfile.TemporaryDirectory[str]]] = deque()
+
+
+def recorded_traces() -> list[tuple[str, str]]:
+    """Title and file name of every recorded trace, the one to open with first."""
+    files = sorted(asset_path("traces").glob("*.json.gz"))
+    names = [file.name.removesuffix(".json.gz") for file in files]
+    return [(name.replace("-", " ").replace("_", " ").capitalize(), name) for name in names]
+
+
+@lru_cache(maxsize=16)
+def open_recorded(name: str) -> Recording:
+    """A recorded trace. It is shared by all visitors and never changes. Raises: TraceError."""
+    if name not in {known for _, known in recorded_traces()}:
+        raise TraceError(f"no recorded trace is called {name[:60]!r}; choose one of the list")
+    return Recording(Trace.load(asset_path("traces") / f"{name}.json.gz"))
+
+
+def recordings_of(target: str) -> list[tuple[str, str]]:
+    """Title and name of the recorded traces of this target model; there may be none."""
+    return [(title, name) for title, name in recorded_traces() if open_recorded(name).target == target]
+
+
+def recordings_for(target: str) -> list[tuple[str, str]]:
+    """Title and name of what can be looked at beside this target model: its own recorded traces, else all of them."""
+    return recordings_of(target) or recorded_traces()
+
+
+def opening_recording(target: str) -> Recording | None:
+    """What the page opens with: the first recording of this target model, else the first; None where there is none."""
+    names = [name for _, name in recordings_for(target)]
+    return open_recorded(names[0]) if names else None
+
+
+def open_file(path: str | Path, limits: Limits) -> Recording:
+    """A trace file that a visitor brings, read by a process of its own, so that no file can hold the page.
+
+    Raises:
+        TraceError: the file is no trace, is damaged, too large, or takes too long to read.
+    """
+    return Recording(_read_apart(Path(path), limits))
+
+
+def _read_apart(path: Path, limits: Limits) -> Trace:
+    trace = read_apart("trace", path, limits)
+    assert isinstance(trace, Trace), "the reader writes a trace or an error"
+    return trace
+
+
+def save(recording: Recording) -> str:
+    """Write the trace to a file that can be handed out, and return its path.
+
+    Raises:
+        TraceError: it cannot be written, for example because the disk is full.
+    """
+    path = _place_for(recording, "json.gz")
+    recording.trace.save(path)
+    return str(path)
+
+
+def save_page(recording: Recording) -> str:
+    """Write a page with the viewer, which needs no server, and return its path. Raises as :func:`save`."""
+    path = _place_for(recording, "html")
+    export_html(recording.trace, path, plotly="inline")
+    return str(path)
+
+
+def _place_for(recording: Recording, ending: str) -> Path:
+    """A path to write to. Raises: TraceError."""
+    trace = recording.trace
+    while _handed_out and _handed_out[0][0] < time.monotonic() - KEPT_SECONDS:
+        _handed_out.popleft()[1].cleanup()
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="dsbd-")
+    except OSError as error:
+        raise TraceError(f"cannot write a file: {error.strerror or error}; try again later") from None
+    _handed_out.append((time.monotonic(), folder))
+    return Path(folder.name) / f"dsbd-{trace.settings.method}-{trace.digest.removeprefix('sha256:')[:8]}.{ending}"

@@ -1,0 +1,1 @@
+"""The Evaluate tab: decoders on tasks."""

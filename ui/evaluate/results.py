@@ -1,0 +1,124 @@
+"""What an evaluation found, for the page: the table, the charts and the file to take away."""
+
+import zipfile
+from html import escape
+from pathlib import Path
+
+from dsbd.errors import SettingsError
+from dsbd.evaluation.markdown import asked_line, difference_cell, mean_cell, quality_cell, report_markdown, verdict
+from dsbd.evaluation.report import Report, score_folder
+from dsbd.evaluation.statistics import NO_DIFFERENCE
+from dsbd.evaluation.tables import ContenderRow, EvaluationTable
+from dsbd.measure.bench.tables import median_cell
+from dsbd.tasks.registry import load_task
+from visualize import pareto_figure
+
+from ..asked.evaluation import POINT_LABELS, Asked
+from ..asked.form import METHOD_LABELS
+from ..decodes import messages
+
+METRICS = {
+    "execution_accuracy": "Share of queries that give the right rows on six databases.",
+    "exact_match": "Share of answers that are one of the right answers.",
+    "perplexity": "How surprising the large model finds the text that was written; less is better.",
+}
+HEADS = ("Method", "Quality [95 %]", "Against {baseline}", "Tokens/s [95 %]", "× as fast [95 %]", "Tokens a pass")
+KEPT = ("evaluation.json", "predictions.jsonl", "*/results_*.json", "*/samples_*.jsonl")
+REPORT = "report.md"
+
+
+def scored(folder: Path, asked: Asked) -> Report:
+    """Score what a folder has so far, and write results, samples and report there. Raises: SettingsError, TaskError."""
+    own = [load_task(asked.task, asked.questions)] if asked.questions is not None else []
+    report = score_folder(folder, log_samples=True, tasks=own)
+    try:
+        (folder / REPORT).write_text(report_markdown(report.tables, report.complete), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"the report cannot be kept: {error.strerror or error}; try again later") from None
+    return report
+
+
+def packed(folder: Path, asked: Asked) -> str:
+    """Put everything of an evaluation into one file, and return its path. Raises: SettingsError."""
+    path = folder / f"dsbd-evaluation-{asked.task}.zip"
+    try:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            for pattern in (*KEPT, REPORT):
+                for file in sorted(folder.glob(pattern)):
+                    archive.write(file, file.relative_to(folder))
+    except OSError as error:
+        raise SettingsError(f"the results cannot be packed: {error.strerror or error}; try again later") from None
+    return str(path)
+
+
+def charts(report: Report) -> str:
+    """Quality against speed, with the fronts."""
+    drawn = [
+        (pareto_figure(table, theme="light"), pareto_figure(table, theme="dark")) for table in report.tables.values()
+    ]
+    for pair in drawn:
+        for figure in pair:
+            figure.update_layout(title_text="", height=460)
+    return messages.figures(drawn)
+
+
+def tables(report: Report) -> str:
+    """Markup of all tables."""
+    return "".join(_table(found) for found in report.tables.values())
+
+
+def label_of(contender: str) -> str:
+    """A contender in the page's words; values that a grid sweeps stand behind."""
+    method, *rest = contender.split(" ")
+    words = METHOD_LABELS.get(method, method)
+    if rest and rest[0] in POINT_LABELS:
+        words, rest = f"{words}, {POINT_LABELS[rest[0]]}", rest[1:]
+    return " · ".join([words, *(part.replace("_", " ").replace("=", " ") for part in rest)])
+
+
+def _table(found: EvaluationTable) -> str:
+    heads = [head.format(baseline=label_of(found.baseline).lower() if found.baseline else "others") for head in HEADS]
+    head = "".join(f'<th scope="col">{escape(words)}</th>' for words in heads)
+    rows = "".join(_row(found, row) for row in found.rows)
+    note = f" Note: {found.note}." if found.note else ""
+    return (
+        f'<p class="said">{escape(asked_line(found))} {escape(METRICS.get(found.metric, ""))}{escape(note)}</p>'
+        f'<div class="table-holder" role="region" tabindex="0" aria-label="Results"><table class="figures-table">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f'<p class="said">Intervals are at 95 %. “{NO_DIFFERENCE}” means that the interval of the difference holds '
+        "zero; it does not mean equal.</p>"
+    )
+
+
+def _row(found: EvaluationTable, row: ContenderRow) -> str:
+    is_base = row.contender == found.baseline
+    speed = "1" if is_base else median_cell(row.speed.median, row.speed.low, row.speed.high) if row.speed else "–"
+    cells = [
+        _split(quality_cell(found, row)),
+        ("compared with", "") if is_base else _against(found, row),
+        _split(mean_cell(row.tokens_per_second, 0)),
+        _split(speed),
+        (f"{row.layers_per_iteration:.2f}" if row.layers_per_iteration else "1", ""),
+    ]
+    body = "".join(f"<td>{_minus(value)}<small>{_minus(below)}</small></td>" for value, below in cells)
+    ours = " class=ours" if row.method == "dsbd" else ""
+    head = f'<th scope="row">{escape(label_of(row.contender))}</th>'
+    return f"<tr{ours}>{head}{body}</tr>"
+
+
+def _against(found: EvaluationTable, row: ContenderRow) -> tuple[str, str]:
+    """The verdict, and the difference with its interval below."""
+    if row.difference is None:
+        return "–", ""
+    words = verdict(found, row.difference)
+    return words, "" if words == "not measured" else difference_cell(found, row.difference)
+
+
+def _split(cell: str) -> tuple[str, str]:
+    """A figure, and its interval below."""
+    value, bracket, interval = cell.partition(" [")
+    return value, f"[{interval}" if bracket else ""
+
+
+def _minus(words: str) -> str:
+    return escape(words).replace("-", "−")

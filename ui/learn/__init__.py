@@ -1,0 +1,1 @@
+"""The Learn tab: lessons and recordings, without a model."""

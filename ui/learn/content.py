@@ -1,0 +1,109 @@
+"""Handlers of the Learn tab: plain functions from a choice to what the tab shows."""
+
+from html import escape
+from typing import Any, get_args
+from urllib.parse import urlsplit, urlunsplit
+
+from dsbd.errors import DsbdError, TraceError
+from dsbd.tracing.trace import Trace
+from visualize import embed_snippet
+from visualize.embed.notebook import HEIGHT
+from visualize.embed.snippets import Kind
+
+from ..decodes.history import LESSON
+from ..decodes.recording import Recording
+from ..engine import Engine
+from ..parts.files import FOLDER
+from ..play.shown import said_of
+from ..runs.decode import Frame, failed, shown
+from .site import Place, places
+
+SITE = f"{FOLDER}/learn/"
+"""Address of the site below the page."""
+ELSEWHERE = "https://example.org/"
+"""Stands for the address of this page where a browser does not say it."""
+KINDS = {
+    "iframe": "Any HTML page",
+    "jupyter": "Jupyter notebook",
+    "quarto": "Quarto",
+    "myst": "MyST",
+    "reveal": "Slides (reveal.js)",
+    "moodle": "Moodle",
+    "wordpress": "WordPress",
+}
+DECK_HEIGHT = 620
+
+
+def choices(*, lessons: bool) -> list[tuple[str, str]]:
+    """Title and address of every lesson, or of every recording."""
+    found = [place for place in places() if place.is_lesson is lessons]
+    return [
+        (f"{number} {place.title}" if lessons else place.title, place.page) for number, place in enumerate(found, 1)
+    ]
+
+
+def kinds() -> list[tuple[str, str]]:
+    """Label and name of every kind of snippet."""
+    return [(KINDS.get(kind, kind), kind) for kind in get_args(Kind)]
+
+
+def stage(page: Any) -> str:
+    """Markup: what can be done with a lesson or recording, and its page in a frame."""
+    place = _place(page)
+    if place is None:
+        return '<p class="said">There is no such lesson or recording.</p>'
+    title, address = escape(place.title), f"{SITE}{place.page}"
+    head = "" if place.is_lesson else f"<h2>{title}</h2>"
+    hand_out = "Open alone, or print the hand-out" if place.is_lesson else "Open alone"
+    links = (
+        f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
+        f'<a href="{SITE}{place.whole}" download>Download as one HTML file</a>'
+    )
+    summary = f"<p>{escape(place.summary)}</p>" if place.summary else ""
+    return (
+        f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
+        f'<iframe class="learn-frame" src="{address}" title="{title}" loading="lazy"></iframe>'
+    )
+
+
+def snippet(page: Any, kind: Kind, address: str | None) -> str:
+    """Text that shows a lesson or recording elsewhere.
+
+    Args:
+        page: its address below the site.
+        kind: of :func:`kinds`.
+        address: of this page, as the visitor's browser says it.
+    """
+    place = _place(page)
+    if place is None or kind not in get_args(Kind):
+        return ""
+    height = DECK_HEIGHT if kind == "reveal" else HEIGHT
+    return embed_snippet(f"{_base(address)}{SITE}{place.page}", kind, title=place.title, height=height)
+
+
+def open_in_play(engine: Engine, pair: str, page: Any) -> Frame:
+    """What Play shows of a lesson or recording: its decode. ``pair``: the key of the visitor's pair."""
+    try:
+        place = _place(page)
+        if place is None:
+            raise TraceError("there is no such lesson or recording; choose one of the list")
+        recording = Recording(Trace.load(place.trace))
+        words = f"{escape(place.title)}. {said_of(engine, pair, recording)}"
+        return shown(recording, words)._replace(news=(LESSON, recording))
+    except DsbdError as error:
+        return failed(error)
+
+
+def _place(page: Any) -> Place | None:
+    return next((place for place in places() if place.page == page), None)
+
+
+def _base(address: str | None) -> str:
+    """The address of the page without what stands behind its path."""
+    try:
+        parts = urlsplit(address or "")
+    except ValueError:
+        return ELSEWHERE
+    if parts.scheme not in ("http", "https") or not parts.netloc or any(sign.isspace() for sign in address or ""):
+        return ELSEWHERE
+    return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/") + "/", "", ""))

@@ -1,0 +1,100 @@
+"""The lessons and recordings as pages of their own, on this server: the same static site that teachers write.
+
+It is written once, when somebody first asks for one of its pages. It needs no model.
+"""
+
+import re
+import tempfile
+import threading
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+
+from dsbd.assets import asset_path
+from dsbd.errors import DsbdError
+from visualize import export_html, export_lesson, export_site
+from visualize.pages.lesson import read_lesson
+from visualize.pages.site import FORESTS, LESSONS, page_name
+
+from ..decodes.traces import recorded_traces
+
+WHOLE = "whole"
+"""Stands before the name of a page that is one file, to take away."""
+_PAGE = re.compile(r"[a-z0-9-]+(/[a-z0-9.-]+)?\.(html|css|js|svg|json|json\.gz)")
+_lock = threading.Lock()
+
+
+class Place(NamedTuple):
+    """A lesson or a recording."""
+
+    title: str
+    summary: str
+    page: str
+    """Address below the site."""
+    source: Path
+    """The lesson's file, or the recording itself."""
+    trace: Path
+    """The recorded decode."""
+
+    @property
+    def is_lesson(self) -> bool:
+        """Whether it has questions."""
+        return self.source.suffix == ".md"
+
+    @property
+    def whole(self) -> str:
+        """Address of the page as one file."""
+        return f"{WHOLE}/{Path(self.page).name}" if self.is_lesson else f"{WHOLE}/forest-{Path(self.page).name}"
+
+
+@lru_cache(maxsize=1)
+def places() -> tuple[Place, ...]:
+    """Every lesson, then every recording. Raises: LessonError."""
+    found = []
+    for path in sorted(asset_path("lessons").glob("*.md")):
+        lesson = read_lesson(path)
+        found.append(Place(lesson.title, lesson.summary, f"{LESSONS}/{page_name(path.stem)}.html", path, lesson.trace))
+    for title, name in recorded_traces():
+        path = asset_path("traces") / f"{name}.json.gz"
+        found.append(Place(title, "", f"{FORESTS}/{page_name(name)}.html", path, path))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _home() -> tempfile.TemporaryDirectory[str]:
+    """The site, written. Raises: TraceError, LessonError."""
+    folder = tempfile.TemporaryDirectory(prefix="dsbd-learn-")
+    lessons = asset_path("lessons")
+    export_site(asset_path("traces"), folder.name, lessons=lessons if lessons.is_dir() else None)
+    (Path(folder.name) / WHOLE).mkdir()
+    return folder
+
+
+def learn_page(request: Request) -> Response:
+    """One file of the site. Starlette calls it in a thread, so that writing the site holds nobody up."""
+    asked = request.path_params["path"] or "index.html"
+    try:
+        with _lock:
+            home = Path(_home().name)
+            if asked.startswith(f"{WHOLE}/"):
+                return _whole(home, asked)
+    except (DsbdError, OSError) as error:
+        return PlainTextResponse(f"The lessons cannot be shown: {error}.", 500)
+    file = home / asked
+    if not _PAGE.fullmatch(asked) or not file.is_file():
+        return PlainTextResponse("There is no such lesson or recording here.", 404)
+    return FileResponse(file)
+
+
+def _whole(home: Path, asked: str) -> Response:
+    place = next((one for one in places() if one.whole == asked), None)
+    if place is None:
+        return PlainTextResponse("There is no such lesson or recording here.", 404)
+    file = home / asked
+    if not file.is_file():
+        write = export_lesson if place.is_lesson else export_html
+        write(place.source, file, plotly="inline")
+    return FileResponse(file, filename=file.name)

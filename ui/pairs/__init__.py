@@ -1,0 +1,1 @@
+"""The pairs in memory, and fetching the files of others."""

@@ -1,0 +1,62 @@
+"""The parts of the page with a script of their own, which stands in this room.
+
+Those that draw have a fixed template: nothing of a value is ever read as markup. The value is a message of
+``decodes/messages.py``, and the script draws it.
+"""
+
+import gradio as gr
+
+from .files import read, script_tags
+
+
+def forest_viewer(value: str) -> gr.HTML:
+    """The forest, step by step. Value: ``whole_scene`` or ``more_scene``."""
+    return _scripted(value, '<div class="forest-mount"></div>', "forest.js", "forest")
+
+
+def drawer_switch() -> gr.HTML:
+    """Opens the element ``drawer``."""
+    script = f"(() => {{\n{read('parts/drawer.js')}}})();"
+    return gr.HTML(read("parts/drawer_switch.html"), js_on_load=script, apply_default_css=False, elem_id="gear")
+
+
+def running_line(value: str) -> gr.HTML:
+    """The text, token by token. Value: ``messages.text``."""
+    template = '<p class="running-line" dir="auto" aria-label="Prompt and generated text"></p>'
+    return _scripted(value, template, "text.js", "text")
+
+
+def chart_list(value: str, elem_id: str) -> gr.HTML:
+    """Charts below each other. Value: ``messages.figures``."""
+    return _scripted(value, '<div class="figures-mount"></div>', "figures.js", elem_id)
+
+
+def plotly_figures(elem_id: str) -> gr.HTML:
+    """Figures with Plotly's tools and frames. Value: ``messages.live_figures``."""
+    return _scripted("", '<div class="plotly-mount"></div>', "plotly_view.js", elem_id)
+
+
+def race_stage(value: str) -> gr.HTML:
+    """A race: lanes, texts and table. Value: markup of ``race/markup.py``, escaped there; the script plays it."""
+    return _scripted(value, '<div class="race-mount"></div>', "race.js", "race-stage")
+
+
+def problem_line(elem_id: str) -> gr.HTML:
+    """What went wrong. Value: empty, or markup of ``decode.alert``; toasts of Gradio come here too."""
+    return _scripted("", "${value}", "toasts.js", elem_id)
+
+
+def _scripted(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
+    return gr.HTML(
+        value,
+        html_template=template,
+        js_on_load=f"(() => {{\n{read(f'parts/{script}')}}})();",
+        head=script_tags(),
+        apply_default_css=False,
+        elem_id=elem_id,
+    )
+
+
+def markup(value: str = "", elem_id: str | None = None, elem_classes: str | None = None) -> gr.HTML:
+    """Fixed or escaped markup without behaviour."""
+    return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id, elem_classes=elem_classes)

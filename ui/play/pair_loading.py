@@ -1,0 +1,188 @@
+"""Handlers of the drawer "Models": what a pair would take, fetching it, reading it into memory.
+
+Fetching keeps nobody waiting and has no time limit. Reading into memory waits in the line for the models, so that no
+run uses the memory meanwhile; it has no time limit either. Both end when their visitor cancels or leaves. The
+visitor's pair changes only once the new one has passed its checks.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from html import escape
+from typing import Any, NamedTuple
+
+import gradio as gr
+
+from dsbd.errors import DsbdError, PairError
+from dsbd.models.memory import free_bytes, in_gigabytes
+from dsbd.models.pair import Pair
+from dsbd.models.presets import PRESETS, Preset
+
+from ..engine import Engine
+from ..pairs.fetch import Wanted, fetched, wanted
+from ..pairs.shelf import PairName
+from ..runs.decode import KEEP, alert, sentence
+
+CANCELLED = "Cancelled. The page goes on with the pair it had; what was fetched stays on this machine."
+LONGEST_NAME = 300
+
+
+class Frame(NamedTuple):
+    """The next state of the drawer, in the order of its outputs."""
+
+    said: Any = KEEP
+    load: Any = KEEP
+    cancel: Any = KEEP
+    fetched: Any = KEEP
+    """Key of the pair whose files are here, empty where there is none."""
+    chosen: Any = KEEP
+    which: Any = KEEP
+
+
+def choices(engine: Engine) -> list[tuple[str, str]]:
+    """The pairs that can be chosen now: words and key."""
+    return [(engine.pairs.words(key), key) for key in engine.pairs.available()]
+
+
+def look(engine: Engine, target: Any, draft: Any) -> Frame:
+    """Say what the pair would take; nothing is fetched."""
+    try:
+        name = _name_of(engine, target, draft)
+    except DsbdError as error:
+        return _ready(alert(sentence(error)))
+    try:
+        models = _wanted(name)
+    except DsbdError as error:
+        preset = _preset_of([name.target, name.draft or ""])
+        known = _note(f"{_computed(preset)} {_terms(preset)}") if preset else ""
+        return _ready(alert(sentence(error)) + known)
+    return _ready(_told(engine, models))._replace(load=gr.update(visible=True))
+
+
+def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Frame]:
+    """Fetch what is not on this machine yet; the last frame names the pair, or says why there is none."""
+    yield _busy("Asking what is missing …")
+    try:
+        name = _name_of(engine, target, draft)
+        models = _wanted(name)
+        with engine.visitors.aside(session) as stop:
+            for model in filter(lambda one: one.files, models):
+                with closing(fetched(model)) as progress:
+                    for size in progress:
+                        if stop():
+                            break
+                        yield _busy(_so_far(model, size))
+            is_cancelled = stop()
+    except DsbdError as error:
+        yield _ready(alert(sentence(error)))
+        return
+    if is_cancelled:
+        yield _ready(_note(CANCELLED))
+        return
+    yield _busy("Everything is on this machine. Waiting for the models to be free …")._replace(fetched=name.key)
+
+
+def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
+    """Read a fetched pair into memory and check it; nothing else runs meanwhile."""
+    if not key:
+        return
+    name = PairName.of(key)
+    try:
+        for model in filter(None, name):
+            engine.allowed.require(model)
+        with engine.visitors.run(session, float("inf")) as stop:
+            pair = yield from _loaded(engine.pairs.load(*name), stop)
+        if pair is None:
+            yield _ready(_note(CANCELLED))
+            return
+        if pair.draft is None:
+            raise PairError("the pair has no draft model; name one")
+        engine.pairs.put(key, pair)
+    except DsbdError as error:
+        yield _ready(alert(f"{sentence(error)} The page goes on with the pair it had."))
+        return
+    slower = " ".join(sentence(PairError(line)) for line in pair.fallbacks)
+    said = _note(f"Loaded: {engine.pairs.words(key)}. {slower}".strip())
+    yield _ready(said)._replace(chosen=key, which=gr.update(choices=choices(engine), value=key))
+
+
+def cancel(engine: Engine, session: str) -> Frame:
+    """The visitor cancels: at the next look at the signal the work ends."""
+    engine.visitors.stop_aside(session)
+    engine.visitors.stop(session)
+    return _ready(_note(CANCELLED))
+
+
+def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Frame, None, Pair | None]:
+    """Go through the steps of loading; None where the visitor cancelled between two of them."""
+    with closing(steps):
+        while not stop():
+            try:
+                yield _busy(f"{next(steps).capitalize()} …")
+            except StopIteration as end:
+                pair: Pair = end.value
+                return pair
+    return None
+
+
+def _name_of(engine: Engine, target: Any, draft: Any) -> PairName:
+    """The names, if they are such that may be loaded. Raises: PairError."""
+    for role, name in (("target", target), ("draft", draft)):
+        if not isinstance(name, str) or not name.strip():
+            raise PairError(f"the {role} model has no name; give a folder or a hub id like owner/name")
+        if len(name) > LONGEST_NAME:
+            raise PairError(f"the name of the {role} model has {len(name)} characters; it may have {LONGEST_NAME}")
+    return PairName(engine.allowed.require(target.strip()), engine.allowed.require(draft.strip()))
+
+
+def _wanted(name: PairName) -> list[Wanted]:
+    pickled = {model.id for preset in PRESETS for model in preset.models if model.pickled}
+    return [wanted(model, model in pickled) for model in name if model is not None]
+
+
+def _told(engine: Engine, models: list[Wanted]) -> str:
+    """What the pair would take, in markup."""
+    fetch_bytes = sum(model.fetch_bytes for model in models)
+    words = [f"{in_gigabytes(fetch_bytes)} to fetch." if fetch_bytes else "Everything is on this machine already."]
+    counts = [model.parameters for model in models]
+    if all(counts):
+        numbers = sum(count for count in counts if count)
+        words.append(
+            f"Weights in memory: {in_gigabytes(2 * numbers)} in bfloat16, {in_gigabytes(4 * numbers)} in float32."
+        )
+    free = free_bytes(engine.pair.device)
+    if free is not None:
+        words.append(f"Free on {engine.pair.device}: {in_gigabytes(free)}.")
+    preset = _preset_of([model.name for model in models])
+    return _note(" ".join([*words, *([_terms(preset)] if preset else [])]))
+
+
+def _preset_of(names: list[str]) -> Preset | None:
+    return next((one for one in PRESETS if [model.id for model in one.models] == names), None)
+
+
+def _terms(preset: Preset) -> str:
+    gated = "" if preset.gated == "no" else f" Gated: {preset.gated}."
+    return f"Licence: {preset.licences}.{gated} Vocabulary: {preset.vocabulary}."
+
+
+def _computed(preset: Preset) -> str:
+    """What a known pair takes, where the hub cannot be asked."""
+    sizes = [in_gigabytes(size) for size in (preset.download_bytes, preset.memory_bytes(2), preset.memory_bytes(4))]
+    return f"Computed: about {sizes[0]} to fetch; weights in memory {sizes[1]} in bfloat16, {sizes[2]} in float32."
+
+
+def _so_far(model: Wanted, size: int) -> str:
+    done = min(size, model.fetch_bytes)
+    return f"Fetching {model.name}: {in_gigabytes(done)} of {in_gigabytes(model.fetch_bytes)} …"
+
+
+def _note(words: str) -> str:
+    return f'<p role="status">{escape(words)}</p>'
+
+
+def _busy(words: str) -> Frame:
+    return Frame(said=_note(words), load=gr.update(visible=False), cancel=gr.update(visible=True))
+
+
+def _ready(said: str) -> Frame:
+    return Frame(said=said, load=gr.update(visible=False), cancel=gr.update(visible=False), fetched="")

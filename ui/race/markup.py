@@ -1,0 +1,230 @@
+"""The markup of a race: lanes on one clock, texts side by side, the table. Every text is escaped here."""
+
+from collections.abc import Callable, Iterator
+from html import escape
+
+from dsbd.evaluation.races import Race, Racer
+from dsbd.evaluation.statistics import Mean
+from dsbd.tasks.records import Task
+from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
+from visualize.scenes.race import (
+    BUSY_WORDS,
+    Bar,
+    Busy,
+    LaneScene,
+    Piece,
+    RaceScene,
+    Tick,
+    label_of,
+    quality_said,
+    race_scene,
+)
+from visualize.scenes.tokens import flowing
+
+from .answers import answers_markup
+
+NOT_MEASURED = "<small>not measured</small>"
+SPEEDS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
+SHORTEST_PLAY = 5.0
+"""Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
+
+TO_COME = (
+    ("Lanes", "A lane for every decoder, all on one clock: what it is busy with, and each token as it lands."),
+    ("Texts", "What each of them wrote, side by side, with what differs marked; queries with the rows they give."),
+    ("Table and scatter", "Speed and quality with intervals, and a plain sentence: faster, slower, or neither."),
+)
+
+
+def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
+    """Everything of a race but the scatter.
+
+    Args:
+        race: with lanes.
+        task: runs the queries of the answers again, to show their rows; None shows texts.
+        is_recorded: it did not run here and now, and does not play by itself.
+    """
+    scene = race_scene(race)
+    badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
+    answers = answers_markup(race, task) if race.task else texts_markup(scene)
+    plays = "" if is_recorded else " data-plays"
+    return (
+        f'<section class="race" data-seconds="{scene.seconds:.4f}"{plays} aria-label="Race">'
+        '<h2 class="race-unseen">The race</h2>'
+        f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
+        f"{_transport(scene)}"
+        f'<ol class="race-lanes">{"".join(_lane(lane) for lane in scene.lanes)}</ol>'
+        f"{_axis(scene.seconds)}{_legend(scene.busy)}</section>"
+        f"{answers}{table_markup(race)}"
+    )
+
+
+def empty_stage() -> str:
+    """What the tab shows where no race is recorded: a plain picture of what will come."""
+    items = "".join(f"<li><strong>{name}.</strong> {text}</li>" for name, text in TO_COME)
+    lanes = "".join(
+        f'<div class="race-head"><h3>{label}</h3></div>{_track(bars, ticks, label)}' for label, bars, ticks in _sketch()
+    )
+    legend = _legend(("draft", "score", "verify"))
+    return (
+        '<section class="race-sketch" aria-label="What a race shows"><h2 class="race-unseen">What a race shows</h2>'
+        f'<p class="race-hint">A sketch, not measured.</p>{lanes}{legend}<ul class="race-empty">{items}</ul></section>'
+    )
+
+
+def _sketch() -> Iterator[tuple[str, tuple[Bar, ...], tuple[Tick, ...]]]:
+    """Two lanes with made-up times: token by token, and with guesses."""
+    alone = [(Bar("score", at / 13, at / 13 + 0.07), Tick((at + 1) / 13, 1, "")) for at in range(12)]
+    guess = [
+        (Bar("draft", at, at + 0.05), Bar("score", at + 0.05, at + 0.13), Bar("verify", at + 0.13, at + 0.15))
+        for at in (0.0, 0.15, 0.3, 0.45)
+    ]
+    yield "The large model alone, token by token", tuple(bar for bar, _ in alone), tuple(tick for _, tick in alone)
+    ticks = tuple(Tick(bars[-1].end, tokens, "") for bars, tokens in zip(guess, (3, 2, 4, 3), strict=True))
+    yield "The small model guesses, the large model checks", tuple(bar for bars in guess for bar in bars), ticks
+
+
+def _transport(scene: RaceScene) -> str:
+    fitting = next((speed for speed in SPEEDS if scene.seconds / speed >= SHORTEST_PLAY), SPEEDS[-1])
+    options = "".join(
+        f'<option value="{speed:g}"{" selected" if speed == fitting else ""}>{_speed_said(speed)}</option>'
+        for speed in SPEEDS
+    )
+    return (
+        '<div class="race-transport"><button type="button" class="race-play">Play</button>'
+        '<input type="range" class="race-scrub" min="0" max="1000" value="1000" aria-label="Time of the race">'
+        f'<output class="race-clock">{scene.seconds:.2f} s</output>'
+        f'<label>Speed <select class="race-speed">{options}</select></label></div>'
+    )
+
+
+def _speed_said(speed: float) -> str:
+    return "as measured" if speed == 1 else f"{1 / speed:.0f} × slower"
+
+
+def _lane(lane: LaneScene) -> str:
+    passes, tokens = len(lane.ticks), sum(tick.tokens for tick in lane.ticks)
+    counts = f"{tokens} tokens in {passes} passes" if lane.has_phases else f"{tokens} tokens; passes not told apart"
+    ends = lane.bars[-1].end if lane.bars else 0.0
+    landed = "".join(
+        f'<span data-at="{tick.at:.5f}" data-tokens="{tick.tokens}">{escape(flowing(tick.text))}</span>'
+        for tick in lane.ticks
+    )
+    return (
+        f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ends:.5f}"'
+        f"{'' if lane.has_phases else ' data-unphased'}>"
+        f'<div class="race-head"><h3>{escape(lane.label)}</h3><span class="race-said">{escape(lane.said)}</span>'
+        f'<span class="race-count">{escape(counts)} · {lane.seconds:.2f} s</span></div>'
+        f"{_track(lane.bars, lane.ticks, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
+        f'<p class="race-landed" dir="auto">{landed}</p>'
+        f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
+    )
+
+
+def _track(bars: tuple[Bar, ...], ticks: tuple[Tick, ...], said: str) -> str:
+    """What a decoder is busy with, and where tokens land, on the clock."""
+    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(bars).items())
+    return (
+        f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(ticks)}"/></svg></div>'
+    )
+
+
+def _axis(seconds: float) -> str:
+    marks = "".join(f"<span>{seconds * part / 4:.2f} s</span>" for part in range(5))
+    return f'<div class="race-axis" aria-hidden="true">{marks}</div>'
+
+
+def _legend(busy: tuple[Busy, ...]) -> str:
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in busy)
+    tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
+    return f'<ul class="race-legend">{items}{tick}</ul>'
+
+
+def texts_markup(scene: RaceScene) -> str:
+    """The texts side by side."""
+    other = f" Marked: what differs from the text of {escape(scene.baseline.lower())}." if scene.baseline else ""
+    cards = "".join(
+        f'<article><h3>{escape(lane.label)}</h3><p dir="auto">{"".join(map(_piece, lane.pieces)).strip()}</p></article>'
+        for lane in scene.lanes
+    )
+    return (
+        f'<section class="race-part"><h2>The texts</h2><p class="race-hint">The first run of each, same seed.{other} '
+        "Texts are drawn at random, so they differ even where the law is the same.</p>"
+        f'<div class="race-texts">{cards}</div></section>'
+    )
+
+
+def _piece(piece: Piece) -> str:
+    text = escape(flowing(piece.text))
+    return f"<mark>{text}</mark>" if piece.differs else text
+
+
+def table_markup(race: Race) -> str:
+    """The figures, one row for each decoder."""
+    columns: list[tuple[str, Callable[[Racer], str]]] = [
+        ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1)),
+        ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
+        ("Large model's passes", lambda racer: f"{racer.target_calls:.1f}"),
+        ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
+        ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2)),
+    ]
+    if race.task:
+        columns.append(("Right", _right))
+    heads = "".join(f'<th scope="col">{title}</th>' for title, _ in columns)
+    rows = "".join(
+        f'<tr{" class=ours" if racer.row.method == "dsbd" else ""}><th scope="row">{escape(label_of(racer.name))}</th>'
+        f"{''.join(f'<td>{cell(racer)}</td>' for _, cell in columns)}</tr>"
+        for racer in race.racers
+    )
+    over = "questions" if len(race.prompts) > 1 else "seeds"
+    return (
+        '<section class="race-part"><h2>The figures</h2>'
+        f'<p class="race-hint">Means, with 95 % intervals over {over} in small type. Speed leaves the reading of the '
+        "prompt out, passes count it. Perplexity is the large model's own view of a text: less is likelier.</p>"
+        '<div class="table-holder" tabindex="0" role="region" aria-label="Figures of the race">'
+        f'<table class="figures-table"><thead><tr><th scope="col">Decoder</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{_verdicts(race)}</section>"
+    )
+
+
+def _verdicts(race: Race) -> str:
+    """How good the answers were beside the baseline's; decoders of which the same is said share a line."""
+    by_words: dict[str, list[str]] = {}
+    for racer in race.racers:
+        if said := quality_said(racer, race):
+            by_words.setdefault(said, []).append(label_of(racer.name))
+    if not by_words or race.baseline is None:
+        return ""
+    lines = "".join(f"<li>{escape('; '.join(labels))}: {escape(said)}.</li>" for said, labels in by_words.items())
+    beside = escape(label_of(race.baseline).lower())
+    return f'<p class="race-hint">Quality beside {beside}:</p><ul class="race-verdicts">{lines}</ul>'
+
+
+def _mean(mean: Mean | None, digits: int) -> str:
+    if mean is None:
+        return NOT_MEASURED
+    return f"{mean.mean:.{digits}f}{_interval(mean.low, mean.high, digits)}"
+
+
+def _ratio(racer: Racer, baseline: str | None) -> str:
+    if racer.name == baseline:
+        return "1"
+    if racer.ratio is None:
+        return NOT_MEASURED
+    return f"{racer.ratio.of:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2)}"
+
+
+def _right(racer: Racer) -> str:
+    right = sum(bool(answer.right) for answer in racer.answers)
+    return f"{right} of {len(racer.answers)}"
+
+
+def _interval(low: float | None, high: float | None, digits: int) -> str:
+    """An interval of a figure that cannot be below zero."""
+    if low is None or high is None:
+        return ""
+    return f" <small>{max(low, 0):.{digits}f} to {high:.{digits}f}</small>"
+
+
+def _number(value: float | None, digits: int) -> str:
+    return NOT_MEASURED if value is None else f"{value:.{digits}f}"

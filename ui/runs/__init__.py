@@ -1,0 +1,1 @@
+"""Runs on the models for one visitor: a decode, a comparison, and what is said when they end."""

@@ -1,0 +1,239 @@
+"""What every request passes on its way to Gradio: headers, checks, quotas, and the notice that a visitor left.
+
+A plain ASGI middleware.
+"""
+
+import errno
+import logging
+import math
+import re
+from urllib.parse import parse_qs
+
+from gradio.route_utils import FnIndexInferError
+from httpx import URL, InvalidURL
+from starlette.datastructures import MutableHeaders
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ..host.limits import Limits
+from .calls import MAX_BYTES, CallError, check_call
+from .quota import Refusal, UploadQuota
+from .visitors import Visitors
+
+UPLOAD = "/gradio_api/upload"
+NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
+"""Where a visitor listens to its run; who stops listening has left."""
+MAX_DRAINED_BYTES = 64 * 1024 * 1024
+"""A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
+ADDRESSES = (b"host", b"x-forwarded-host", b"x-gradio-server")
+"""Headers that Gradio makes addresses of, only after a run has begun, which nobody would then hear of."""
+CLOSED = (
+    "/gradio_api/deep_link",
+    "/gradio_api/dev",
+    "/gradio_api/process_recording",
+    "/gradio_api/vibe",
+    "/monitoring",
+)
+"""What Gradio offers its developers, or writes to the disk for, and this page does not use."""
+FAULT = "The call could not be answered, by a fault of the server."
+NOT_HERE = "The call names something that is not here, or gives it what it does not take; /gradio_api/info lists all."
+
+
+def content_security_policy(frame_ancestors: str) -> str:
+    """Nothing from elsewhere. Gradio writes scripts into its page and makes functions of texts, so both are allowed."""
+    rules = {
+        "default-src": "'self'",
+        "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
+        "style-src": "'self' 'unsafe-inline'",
+        "img-src": "'self' data: blob:",
+        "font-src": "'self' data:",
+        "connect-src": "'self' data: blob:",
+        "worker-src": "'self' blob:",
+        "frame-src": "'self' blob:",
+        "object-src": "'none'",
+        "base-uri": "'self'",
+        "form-action": "'self'",
+        "frame-ancestors": re.sub(r"(?<!')\b(self|none)\b(?!')", r"'\1'", frame_ancestors),
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+class Gate:
+    """The middleware.
+
+    Args:
+        app: what the requests go on to.
+        visitors: the visitors of the page; those who left are stopped there.
+        limits: those of uploads and frames count here.
+    """
+
+    def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits) -> None:
+        self.app, self.visitors, self.limits = app, visitors, limits
+        self.quota = UploadQuota(limits)
+        self.headers = {
+            "content-security-policy": content_security_policy(limits.frame_ancestors),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        send, path = self._with_headers(send), scope["path"].rstrip("/")
+        if not _has_addresses(scope):
+            await _refuse(400, "A header that names an address is no address.", scope, receive, send)
+        elif path.startswith(CLOSED):
+            await _refuse(404, "There is no such address here.", scope, receive, send)
+        elif path == UPLOAD:
+            await self._upload(scope, receive, send)
+        elif scope["method"] == "POST":
+            await self._call(scope, receive, send)
+        else:
+            await self._pass_on(scope, receive, send, _session_of(scope, path))
+
+    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An uploaded file, if its address has not sent too many."""
+        if (refusal := self._refusal(scope)) is not None:
+            await _drain(receive)
+            later = {"retry-after": str(math.ceil(refusal.seconds))} if refusal.seconds else {}
+            await PlainTextResponse(refusal.words, 429, later)(scope, receive, send)
+            return
+        await self._pass_on(scope, receive, send)
+
+    async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A call of a handler: its JSON is read here, so that one that no handler could answer is refused in words."""
+        kind = _headers(scope).get(b"content-type", b"").split(b";")[0].strip().lower()
+        if kind != b"application/json":
+            await _refuse(415, "Send JSON, with the content type application/json.", scope, receive, send)
+            return
+        body, more = b"", True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+            if len(body) > MAX_BYTES:
+                words = f"A call may have {MAX_BYTES:,} bytes; this one has more."
+                await _refuse(413, words, scope, receive, send, more=more)
+                return
+        try:
+            session = check_call(
+                body, {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
+            )
+        except CallError as error:
+            await _refuse(400, str(error), scope, receive, send, more=False)
+            return
+        read = False
+
+        async def received() -> Message:
+            nonlocal read
+            if read:
+                return await receive()
+            read = True
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def answered(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 503 and session is not None:
+                self.visitors.refuse(session)
+            await send(message)
+
+        await self._pass_on(scope, received, answered)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, session: str | None = None) -> None:
+        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end.
+
+        ``session``: whose news these are; when that visitor hangs up before the last of them, the run is stopped.
+        """
+        began = whole = False
+
+        async def sent(message: Message) -> None:
+            nonlocal began, whole
+            began = True
+            whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
+            await send(message)
+
+        async def received() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect" and session is not None and not whole:
+                self.visitors.stop(session)
+                self.visitors.stop_aside(session)
+            return message
+
+        try:
+            await self.app(scope, received, sent)
+        except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
+            logging.exception("a request could not be answered")
+            if not began:
+                status, words = _broken(error)
+                await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
+            elif not whole:
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    def _with_headers(self, send: Send) -> Send:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self.headers.items():
+                    headers[name] = value
+                if message["status"] == 503:
+                    headers["retry-after"] = str(round(max(5.0, self.visitors.expected_wait_seconds)))
+            await send(message)
+
+        return sent
+
+    def _refusal(self, scope: Scope) -> Refusal | None:
+        size = _headers(scope).get(b"content-length", b"")
+        if not size.isdigit():
+            return Refusal("An upload must say how long it is.")
+        address = scope["client"][0] if scope.get("client") else ""
+        return self.quota.refuse(address, int(size))
+
+
+async def _refuse(status: int, words: str, scope: Scope, receive: Receive, send: Send, *, more: bool = True) -> None:
+    """Answer with a sentence, once the body has been read; ``more``: some of it is still to come."""
+    if more and scope["method"] == "POST":
+        await _drain(receive)
+    await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
+
+
+async def _drain(receive: Receive) -> None:
+    size, more = 0, True
+    while more and size < MAX_DRAINED_BYTES:
+        message = await receive()
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+
+
+def _broken(error: Exception) -> tuple[int, str]:
+    """Status and sentence."""
+    if isinstance(error, (LookupError, TypeError, FnIndexInferError)):
+        return 404, NOT_HERE
+    if not isinstance(error, OSError):
+        return 500, FAULT
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return 507, "The disk of this page is full; try again later." if full else "The upload could not be kept."
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    return {name.lower(): value for name, value in scope["headers"]}
+
+
+def _has_addresses(scope: Scope) -> bool:
+    given = _headers(scope)
+    for name in ADDRESSES:
+        value = given.get(name, b"").decode("latin-1").split(",")[0].strip()
+        try:
+            URL(value if "://" in value else f"http://{value}")
+        except InvalidURL:
+            return False
+    return True
+
+
+def _session_of(scope: Scope, path: str) -> str | None:
+    """The session whose news this request asks for; None for any other request."""
+    found = NEWS.match(path)
+    if found is None:
+        return None
+    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
+    return found["event"] or (asked.get("session_hash") or [None])[0]
