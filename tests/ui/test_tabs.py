@@ -47,6 +47,7 @@ def open_tab(visit: Visit, name: str) -> None:
 def require_clean(visit: Visit) -> None:
     """axe-core finds nothing, light and dark; the theme is then as it was."""
     for _ in range(2):
+        visit.page.wait_for_timeout(600)  # colours fade over
         found = axe.Axe().run(visit.page).response["violations"]
         assert [(one["id"], [node["target"] for node in one["nodes"]][:4]) for one in found] == []
         visit.page.click(".theme-switch")
