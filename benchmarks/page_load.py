@@ -37,7 +37,8 @@ new PerformanceObserver((list) => {
 }).observe({type: "layout-shift", buffered: true});
 """
 FIRST = """(forests) => {
-  const shown = [...document.querySelectorAll(forests)].map((one) => one.getBoundingClientRect()).find((one) => one.height);
+  const places = [...document.querySelectorAll(forests)].map((one) => one.getBoundingClientRect());
+  const shown = places.find((place) => place.height);
   return shown && [shown.top, performance.now()];
 }"""
 WARM_UP, STEPS = 20, 200
