@@ -87,18 +87,18 @@ def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft", plann
         (
             layer(3),
             {},
-            "keep 3 here: at least 3 guesses pass with probability 0.74 (0.70 is asked for), 4 only with 0.52",
+            "keep 3 here: 3 or more guesses pass with probability 0.74 (0.70 is asked for), 4 only with 0.52",
         ),
         (
             layer(4),
             {"width_threshold": 0.5},
-            "keep 4 here: at least 4 guesses pass with probability 0.52 (0.50 is asked for), and there are no more "
+            "keep 4 here: 4 or more guesses pass with probability 0.52 (0.50 is asked for), and there are no more "
             "guesses",
         ),
         (
             layer(4),
             {"min_width": 4},
-            "keep 4 here, the least allowed (min_width): at least 4 guesses pass only with probability 0.52 (0.70 is "
+            "keep 4 here, the least allowed (min_width): 4 or more guesses pass only with probability 0.52 (0.70 is "
             "asked for)",
         ),
         (
