@@ -53,7 +53,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.hold(at=4)
     visit.choose("method", "Sampling")
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration [1-3]")
+    visit.wait_for("#note", r"iteration \d")
     visit.page.click("#stop")
     said = visit.wait_for("#note", "Stopped after")
     engine.release()
@@ -74,7 +74,7 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
     """Catches a place in the queue that is said once and then stays as it was, and a note that fades."""
     engine.hold(at=2)
     visit.run("Once upon")
-    visit.wait_for("#note", "iteration 1")
+    visit.wait_for("#note", r"iteration \d")
     second = Visit(browser, address)
     second.run("Once upon")
     first_said = second.wait_for("#note", r"queue: 1/1 \|\s*\d")

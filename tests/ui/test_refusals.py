@@ -81,7 +81,7 @@ def test_a_full_queue_is_said_once(visits, engine):
     running, waiting, refused = visits(), visits(), visits()
     engine.hold(at=2)
     running.run("Once upon")
-    running.wait_for("#note", "iteration 1")
+    running.wait_for("#note", r"iteration \d")
     waiting.run("Once upon")
     waiting.wait_for("#note", "queue: 1/1")
     refused.open_drawer()
