@@ -156,16 +156,8 @@ def table(found: Sequence[dict[str, Any]], where: str) -> str:
         ours = [one for one in found if one["size"] == size]
         half, most = (median(one[name] for one in ours) for name in ("step_ms", "step_p90_ms"))
         places = [f"y = {_range(one[name] for one in ours)}" for name in ("first_forest_y", "viewer_forest_y")]
-        lines.append(
-            _row(
-                [
-                    size.replace("x", "×"),
-                    *places,
-                    _range(one["first_forest_s"] for one in ours),
-                    f"{half:.1f} ({most:.1f})",
-                ]
-            )
-        )
+        seconds = _range(one["first_forest_s"] for one in ours)
+        lines.append(_row([size.replace("x", "×"), *places, seconds, f"{half:.1f} ({most:.1f})"]))
     visits = len(found) // len(dict.fromkeys(one["size"] for one in found))
     names = ("kilobytes", "requests", "elsewhere")
     kilobytes, requests, elsewhere = (_range(one[name] for one in found) for name in names)
