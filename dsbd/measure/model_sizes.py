@@ -82,31 +82,7 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
         PairError: there is no such configuration, or it is of no causal language model; the model is recurrent, has
             layers that are no attention, or is quantised.
     """
-    name = require_name(source)
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a user need not see its retries
-    try:
-        with quiet():
-            config = AutoConfig.from_pretrained(name, local_files_only=not fetch)
-            if getattr(config, "is_encoder_decoder", False):
-                raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
-            if getattr(config, "quantization_config", None) is not None:
-                raise PairError(
-                    f"{name} is quantised, and what its weights take depends on how; plan its original model, and "
-                    f"give the dtype"
-                )
-            with init_empty_weights(include_buffers=True):
-                module = AutoModelForCausalLM.from_config(
-                    config, dtype=DTYPES[dtype], experts_implementation=_EXPERTS_AS
-                ).eval()
-    except OSError as error:
-        if fetch:
-            raise _unplannable(name, error) from None
-        raise PairError(
-            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
-            f"pair once, or run: python -m dsbd plan"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
-        raise _unplannable(name, error) from None
+    module = _without_weights(require_name(source), dtype, fetch)
     model = LanguageModel(module, display_name(source))
     _require_attention(model)
     shapes = model.layer_shapes
@@ -129,6 +105,34 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
         context_size=model.context_size,
         masks=len(model.windows),
     )
+
+
+def _without_weights(name: str, dtype: str, fetch: bool) -> Any:
+    """Return a model whose weights have shapes and no numbers. Raises: PairError: as :func:`model_sizes`."""
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a user need not see its retries
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(name, local_files_only=not fetch)
+            if getattr(config, "is_encoder_decoder", False):
+                raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
+            if getattr(config, "quantization_config", None) is not None:
+                raise PairError(
+                    f"{name} is quantised, and what its weights take depends on how; plan its original model, and "
+                    f"give the dtype"
+                )
+            with init_empty_weights(include_buffers=True):
+                return AutoModelForCausalLM.from_config(
+                    config, dtype=DTYPES[dtype], experts_implementation=_EXPERTS_AS
+                ).eval()
+    except OSError as error:
+        if fetch:
+            raise _unplannable(name, error) from None
+        raise PairError(
+            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
+            f"pair once, or run: python -m dsbd plan"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
+        raise _unplannable(name, error) from None
 
 
 def _unplannable(name: str, error: Exception) -> PairError:

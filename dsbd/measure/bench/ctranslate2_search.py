@@ -102,7 +102,7 @@ def _convert(pair: Pair, remedy: str) -> Any:
         pair.target.model.save_pretrained(source)
         pair.tokenizer.save_pretrained(source)
         TransformersConverter(source).convert(str(Path(folder.name) / "converted"))
-    except (ValueError, RuntimeError, TypeError, KeyError, AttributeError, NotImplementedError, OSError) as error:
+    except (ValueError, RuntimeError, TypeError, KeyError, AttributeError, OSError) as error:
         folder.cleanup()
         raise PairError(f"CTranslate2 cannot convert {pair.target.id}: {first_line(error)}; use another target, "
                         f"{remedy}") from None  # fmt: skip
