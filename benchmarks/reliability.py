@@ -11,8 +11,6 @@ should be; the first such call is printed. docs/reliability.md says what was see
 import argparse
 import gc
 import json
-import pickle
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -22,20 +20,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from unittest import mock
 
 from gradio_client import Client
 from hypothesis import HealthCheck, Phase, given, settings
 
 import dsbd
-from dsbd.errors import TraceError
-from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
+from tests.ui.forked_reader import read_by_forks
 from tests.ui.hostile import Page, calls, uploads
 from ui import Engine, build_page, launch_options
-from ui.decodes import traces
 from ui.host.limits import Limits
-from ui.runs import decode
+from ui.pairs.shelf import PAGE
+from ui.play import shown
 
 SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=1_000_000)
 AT_ONCE = 12
@@ -74,42 +70,17 @@ def many(strategy: Any, count: int, send: Callable[[Any], str]) -> dict[str, int
 
 def send_uploads(count: int) -> dict[str, int]:
     """Uploads, as the page's handler takes them; each is read in a process of its own."""
-    with TemporaryDirectory() as folder, readers() as read, mock.patch.object(traces, "_read_apart", read):
+    engine = Engine(toy_pair(), SMALL)
+    with TemporaryDirectory() as folder, read_by_forks():
         path = Path(folder) / "mine.json.gz"
 
         def send(content: bytes) -> str:
             path.write_bytes(content)
-            frame = decode.bring_file(SMALL, str(path))
+            frame = shown.bring_file(engine, PAGE, str(path))
             assert "Traceback" not in str(frame.problem)
             return "refused" if frame.problem else "shown"
 
         return many(uploads(), count, send)
-
-
-@contextmanager
-def readers() -> Iterator[Callable[[Path, Limits], Trace]]:
-    """A function that reads an upload as the page does, in a fork of one process that has loaded the reader.
-
-    The page starts a new interpreter for each upload. That takes half a second: too long for ten thousand.
-    """
-    command = [sys.executable, "-m", "benchmarks.forked_reader"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
-        assert forking.stdin is not None, "a pipe was asked for"
-        assert forking.stdout is not None, "a pipe was asked for"
-
-        def read(path: Path, limits: Limits) -> Trace:
-            answer = path.with_suffix(".answer")
-            print(path, answer, limits.upload_seconds, sep="\t", file=forking.stdin, flush=True)
-            code = forking.stdout.readline().strip()
-            assert code == "0", f"the reader did not come to its end: {code or 'it is gone'}"
-            found = pickle.loads(answer.read_bytes())  # written by our own reader
-            if isinstance(found, TraceError):
-                raise found
-            assert isinstance(found, Trace), "the reader writes a trace or an error"
-            return found
-
-        yield read
-        forking.stdin.close()
 
 
 def many_clients(address: str, clients: int) -> dict[str, int]:

@@ -1,15 +1,21 @@
 """Reads files as the page's reader does, each in a process of its own, without the second that each needs to start.
 
 ``python forked_reader.py READER`` imports the reader of this path once, then forks for every line ``KIND TAB FILE TAB
-ANSWER`` of its input, lets the fork write to the file ANSWER what the reader writes to stdout, and says how it ended.
+ANSWER TAB SECONDS`` of its input, lets the fork write to the file ANSWER what the reader writes to stdout, within so
+many seconds of processor time, and says how it ended.
 """
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 
 class ForkedReader:
@@ -20,11 +26,11 @@ class ForkedReader:
         pipe = subprocess.PIPE
         self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
 
-    def run(self, command: list[str], **_) -> subprocess.CompletedProcess[bytes]:
+    def run(self, command: list[str], timeout: float, **_) -> subprocess.CompletedProcess[bytes]:
         """Read the file of a command of the page. Raises: CalledProcessError where the reader broke."""
         *_, kind, path = command
         with tempfile.NamedTemporaryFile() as answer:
-            self.process.stdin.write(f"{kind}\t{path}\t{answer.name}\n")
+            self.process.stdin.write(f"{kind}\t{path}\t{answer.name}\t{timeout}\n")
             self.process.stdin.flush()
             code = int(self.process.stdout.readline())
             if code:
@@ -38,6 +44,22 @@ class ForkedReader:
         self.process.stdout.close()
 
 
+@contextmanager
+def read_by_forks() -> Iterator[None]:
+    """The page reads files by forks of one process. It starts a new interpreter for each else: half a second."""
+    import dsbd
+    from ui.traffic import upload_reader, uploads
+
+    environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
+    forked = ForkedReader(Path(upload_reader.__file__), environment)
+    errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
+    try:
+        with mock.patch.object(uploads, "subprocess", SimpleNamespace(run=forked.run, **errors)):
+            yield
+    finally:
+        forked.close()
+
+
 def main(path: str) -> None:
     """Fork for every line."""
     spec = importlib.util.spec_from_file_location("reader", path)
@@ -46,10 +68,11 @@ def main(path: str) -> None:
     import dsbd.tracing.reading  # noqa: F401, before the forks
 
     for line in sys.stdin:
-        kind, file, answer = line.rstrip("\n").split("\t")
+        kind, file, answer, seconds = line.rstrip("\n").split("\t")
         child = os.fork()
         if not child:
             code = 1
+            signal.setitimer(signal.ITIMER_PROF, float(seconds))  # ends the fork
             try:
                 with open(answer, "w") as sys.stdout:
                     reader.main(kind, file)

@@ -1,10 +1,7 @@
 """What strangers may send: some hundred malformed calls and uploads, then many visitors at once."""
 
-import os
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from gradio_client import Client
@@ -14,15 +11,13 @@ from hypothesis import settings as hypothesis_settings
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from tests.ui.forked_reader import ForkedReader
+from tests.ui.forked_reader import read_by_forks
 from tests.ui.hostile import Page, calls, uploads
 from ui import Engine, build_page, launch_options
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.play import shown
 from ui.runs.decode import KEEP
-from ui.traffic import upload_reader
-from ui.traffic import uploads as uploads_of_the_page
 
 QUICK = hypothesis_settings(
     max_examples=150,
@@ -56,14 +51,8 @@ def test_no_call_is_answered_by_a_fault(site, call):
 @pytest.fixture(scope="module")
 def reader():
     """The page's reader of files, which is imported once."""
-    forked = ForkedReader(
-        Path(upload_reader.__file__), os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
-    )
-    with pytest.MonkeyPatch.context() as patch:
-        errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
-        patch.setattr(uploads_of_the_page, "subprocess", SimpleNamespace(run=forked.run, **errors))
+    with read_by_forks():
         yield
-    forked.close()
 
 
 @pytest.mark.slow
