@@ -163,7 +163,8 @@ def table(found: Sequence[dict[str, Any]], where: str) -> str:
     kilobytes, requests, elsewhere = (_range(one[name] for one in found) for name in names)
     words = (
         f"{visits} visits at each size, half of them dark, with nothing cached, {where}. Seconds count from the "
-        f"navigation. A step is timed from the key to the painted frame, {STEPS} times a visit: the median, in "
+        f"navigation to the server's picture of the forest. "
+        f"A step is timed from the key to the painted frame, {STEPS} times a visit: the median, in "
         f"brackets the 90th percentile. Opening the page fetches {kilobytes} KB, uncompressed, in {requests} requests, "
         f"{elsewhere} of them elsewhere."
     )
