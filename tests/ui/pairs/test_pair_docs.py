@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dsbd.models.presets import preset_rows
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "models.md"
 
 
 def table() -> str:

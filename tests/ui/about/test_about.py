@@ -8,7 +8,7 @@ from ui.about import models as about_models
 from ui.host.limits import Limits
 from visualize.look.states import styles
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_mark_of_the_drawings_is_defined():

@@ -11,7 +11,7 @@ from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ROW = re.compile(r"^\| `(DSBD_\w+)` \| ([^|]+) \| ?([^|]*?) ?\|$", re.M)
 
 
