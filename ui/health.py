@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 from dsbd.version import __version__
 
 from .engine import Engine
-from .pairs.shelf import model_name
+from .pairs.names import model_name
 
 GRACE_SECONDS = 60.0
 """A run looks at its time limit between two forwards; so late it hangs in one."""

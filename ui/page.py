@@ -10,6 +10,7 @@ from .about.tab import build_about_tab
 from .engine import Engine
 from .evaluate.tab import build_evaluate_tab
 from .learn.tab import build_learn_tab
+from .pairs.names import without_folders
 from .parts.files import read
 from .play.tab import build_play_tab
 from .programs import offer_to_programs
@@ -41,6 +42,7 @@ class Page(gr.Blocks):
             return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:
             error.print_exception = False
+            error.message = without_folders(str(error.message))
             raise
         except Exception:  # all: a component raises whatever Python does with a value of a kind it never expected
             words = "A value of the call is of a kind that its field does not take; reload the page and try again."

@@ -9,7 +9,8 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import BUNDLED
 from visualize.pages.markdown import markdown
 
-from ..pairs.shelf import PAGE, PairShelf, bundled_key, model_name
+from ..pairs.names import model_name
+from ..pairs.shelf import PAGE, PairShelf, bundled_key
 
 MOST_CHARACTERS = 60_000
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)

@@ -8,7 +8,7 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.settings import DecodingSettings
 
 from ..host.limits import Limits
-from ..pairs.shelf import BUNDLED_KEYS, PAGE, PairName, PairShelf, bundled_key, model_name, name_of
+from ..pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf, bundled_key
 from .form import DEFAULTS, FIELDS, Field, check_prompt, is_read, settings_of, shown_value, values_of
 
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
@@ -74,8 +74,7 @@ def pair_name(key: str, pairs: PairShelf) -> str:
     own = bundled_key(pairs.page_pair) if key == PAGE else key
     if own in BUNDLED_KEYS:
         return own
-    name = PairName.of(name_of(pairs.page_pair) if key == PAGE else key)
-    return PairName(model_name(name.target), name.draft and model_name(name.draft)).key
+    return pairs.words(key)
 
 
 def pair_key(name: str, pairs: PairShelf) -> str:

@@ -7,7 +7,7 @@ from dsbd.settings import DecodingSettings
 
 from ..asked.examples import examples_for
 from ..asked.form import DEFAULTS
-from ..pairs.shelf import model_name
+from ..pairs.names import model_name
 from . import traces
 from .recording import Recording
 

@@ -20,6 +20,7 @@ from visualize.pages.lesson import read_lesson
 from visualize.pages.site import FORESTS, LESSONS, page_name
 
 from ..decodes.traces import recorded_traces
+from ..pairs.names import without_folders
 
 WHOLE = "whole"
 """Stands before the name of a page that is one file, to take away."""
@@ -82,7 +83,7 @@ def learn_page(request: Request) -> Response:
             if asked.startswith(f"{WHOLE}/"):
                 return _whole(home, asked)
     except (DsbdError, OSError) as error:
-        return PlainTextResponse(f"The lessons cannot be shown: {error}.", 500)
+        return PlainTextResponse(f"The lessons cannot be shown: {without_folders(str(error))}.", 500)
     file = home / asked
     if not _PAGE.fullmatch(asked) or not file.is_file():
         return PlainTextResponse("There is no such lesson or recording here.", 404)

@@ -5,10 +5,10 @@ longest ago goes first. A bundled pair is read again when it is asked for: its f
 """
 
 import gc
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Generator
-from pathlib import PurePath
 from typing import NamedTuple
 
 import torch
@@ -20,6 +20,8 @@ from dsbd.errors import PairError
 from dsbd.models.loading import BUNDLED, loading
 from dsbd.models.pair import Pair
 from dsbd.steps import value_of
+
+from .names import model_name
 
 PAGE = "page"
 """The key of the pair that the page was started with."""
@@ -105,7 +107,7 @@ class PairShelf:
             return _WORDS[BUNDLED_KEYS.index(own)]
         if key == PAGE:
             return name_of(self.page_pair)
-        return key
+        return _named(PairName.of(key))
 
     def open(self, key: str) -> Pair:
         """The pair of this key, loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
@@ -152,13 +154,17 @@ def bundled_key(pair: Pair) -> str | None:
 
 
 def name_of(pair: Pair) -> str:
-    """The names of its models."""
-    return f"{pair.target.id}{BETWEEN}{pair.draft.id}" if pair.draft is not None else pair.target.id
+    """The names of its models, as a visitor reads them."""
+    return _named(PairName(pair.target.id, pair.draft and pair.draft.id))
 
 
-def model_name(model: str) -> str:
-    """A model's name; of a folder on this machine, only the last part."""
-    return PurePath(model).name if PurePath(model).is_absolute() else model
+def public_key(key: str) -> str:
+    """A key as browsers may hold it: one that names folders of this machine is replaced by a number."""
+    return key if _named(PairName.of(key)) == key else f"pair-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+
+
+def _named(name: PairName) -> str:
+    return PairName(model_name(name.target), name.draft and model_name(name.draft)).key
 
 
 def _give_memory_back() -> None:

@@ -10,7 +10,7 @@ from ..asked.form import check_prompt, settings_of
 from ..asked.link import is_form, pair_name, query_of, read_query
 from ..decodes.opening import Opening
 from ..engine import Engine
-from ..pairs.shelf import PAGE
+from ..pairs.shelf import PAGE, public_key
 from ..parts.wiring import PRIVATE
 from ..runs import decode as handlers
 from .auto_default import SAID, with_auto
@@ -66,7 +66,7 @@ def wire_restoring(
         if found is None:
             return opened()
         if found.pair not in (None, PAGE):
-            return [*kept, handlers.KEEP, "", gr.update(choices=choices(engine), value=found.pair), found]
+            return [*kept, handlers.KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found]
         filled = updates(found.prompt, found.settings, engine.limits)
         return [*filled, f"{FILLED} {BESIDE}" if is_form(found) else handlers.KEEP, "", handlers.KEEP, handlers.KEEP]
 

@@ -19,7 +19,7 @@ from dsbd.models.presets import PRESETS, Preset
 
 from ..engine import Engine
 from ..pairs.fetch import Wanted, fetched, wanted
-from ..pairs.shelf import PairName
+from ..pairs.shelf import PairName, public_key
 from ..runs.decode import KEEP, alert, sentence
 
 CANCELLED = "Cancelled. The page goes on with the pair it had; what was fetched stays on this machine."
@@ -39,8 +39,8 @@ class Frame(NamedTuple):
 
 
 def choices(engine: Engine) -> list[tuple[str, str]]:
-    """The pairs that can be chosen now: words and key."""
-    return [(engine.pairs.words(key), key) for key in engine.pairs.available()]
+    """The pairs that can be chosen now: words, and the key as a browser may hold it."""
+    return [(engine.pairs.words(key), public_key(key)) for key in engine.pairs.available()]
 
 
 def look(engine: Engine, target: Any, draft: Any) -> Frame:
@@ -102,7 +102,7 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
         return
     slower = " ".join(sentence(PairError(line)) for line in pair.fallbacks)
     said = _note(f"Loaded: {engine.pairs.words(key)}. {slower}".strip())
-    yield _ready(said)._replace(chosen=key, which=gr.update(choices=choices(engine), value=key))
+    yield _ready(said)._replace(chosen=key, which=gr.update(choices=choices(engine), value=public_key(key)))
 
 
 def cancel(engine: Engine, session: str) -> Frame:

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from ..engine import Engine
-from ..pairs.shelf import PAGE
+from ..pairs.shelf import PAGE, public_key
 from ..parts.components import markup
 from ..parts.wiring import ON_GPU, PRIVATE, session_of
 from . import pair_loading as handlers
@@ -24,7 +24,7 @@ def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
     chosen = gr.State(PAGE)
 
     def choose(key: Any) -> str:
-        return key if key in engine.pairs.available() else PAGE
+        return next((one for one in engine.pairs.available() if public_key(one) == key), PAGE)
 
     def offer() -> dict[str, Any]:
         return gr.update(choices=handlers.choices(engine))

@@ -16,7 +16,7 @@ from ..decodes.history import FILE, Kept
 from ..decodes.recording import Recording
 from ..engine import Engine
 from ..host.limits import Limits
-from ..pairs.shelf import model_name
+from ..pairs.names import model_name
 from ..runs.decode import Frame, alert, failed, sentence, shown
 
 LARGEST_SEED = 2**63 - 1

@@ -23,6 +23,7 @@ from ..decodes.recording import Recording
 from ..decodes.stat_strip import stat_strip
 from ..engine import Engine, Event
 from ..host.limits import setting
+from ..pairs.names import without_folders
 from ..pairs.shelf import PAGE
 from ..traffic.visitors import StopSignal, in_words
 from .stopped import halt, was_halted
@@ -199,8 +200,8 @@ def _queue_is_full(engine: Engine) -> str:
 
 
 def sentence(error: DsbdError) -> str:
-    """An error as a visitor reads it; names of settings and of files stay as they are."""
-    words = str(error)
+    """An error as a visitor reads it; names of settings and of files stay as they are, folders are left out."""
+    words = without_folders(str(error))
     if len(words) > LONGEST_SENTENCE:
         words = f"{words[: LONGEST_SENTENCE - 2]} …"
     if not {"_", "."} & set(words.split(" ", 1)[0]):
