@@ -49,7 +49,7 @@ class PlanValues(_Checked):
 class KeptPlan(_Checked):
     """A plan on disk."""
 
-    format: Literal[1]
+    format: Literal[2]
     conditions: dict[str, dict[str, Any]]
     """Machine, versions and models: :func:`dsbd.machine.conditions`."""
     settings: dict[str, Any]
@@ -79,7 +79,7 @@ def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | 
 def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan) -> None:
     """Keep a plan; a folder that cannot be written is no error, and said once."""
     kept = KeptPlan(
-        format=1,
+        format=2,
         conditions=dict(conditions),
         settings=vars(shared(asked)),
         made=datetime.now(timezone.utc),

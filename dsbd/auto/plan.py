@@ -1,16 +1,18 @@
 """Resolves ``auto``: finds the forest that decodes fastest on this pair and device by trying a few.
 
 Each candidate decodes the first tokens after the prompt. Two numbers are measured: how often a draft layer lets
-verification go on, and the seconds of an iteration. They give the expected layers per second at every depth, because
-the cost of an iteration grows linearly with its depth. The best few are measured again; those that promise most at a
-depth beyond the measured one draft that deep. If no candidate beats beam sampling of the same width, nothing is
-drafted. Only this measuring reads a clock: the resolved settings hold the costs, and a run with them makes the
-same choices.
+verification go on, and the seconds of an iteration. They give the expected layers per second at every depth: the cost
+of a depth that was not measured lies on the line between two that were. The best few are measured again, each at the
+depth where it promises most, shallower or deeper than before. If no candidate beats beam sampling of the same width by
+more than the noise of its measurements, nothing is drafted. Only this measuring reads a clock: the resolved settings
+hold the costs, and a run with them makes the same choices.
 
 *Source:* Theorem 3.2 of the paper for the expected layers; docs/algorithm.md, *Depth and auto*.
 """
 
+import math
 import statistics
+from bisect import bisect_left
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -23,8 +25,8 @@ MEASURED_DEPTH = 6
 MEASURED_TOKENS = 32
 DEEPEST = 16
 """The largest depth of the last measurements."""
-DEEP_TOKENS = 64
-"""Tokens of a measurement that drafts deeper than the first ones: a deep iteration yields many."""
+FINAL_TOKENS = 64
+"""Tokens of a finalist's further measurements: the first words after a prompt are often the easiest to foresee."""
 FINALISTS = 3
 """Forests that are measured again after one measurement each. The first forest is always among them: the others must
 beat it."""
@@ -64,12 +66,30 @@ class MeasuredForest:
     forest: str
     draft_width: int
     cover_width: int
-    draft_depth: int
-    seconds: float
-    """Seconds of an iteration: the lower quartile, because disturbances only make a measured time longer."""
+    seconds: tuple[tuple[int, float], ...]
+    """Each measured draft depth, the least first, and the seconds of an iteration of that depth: the lower quartile,
+    because disturbances only make a measured time longer."""
     continuation: float
     """How often a draft layer let verification go on."""
+    decided: int
+    """Draft layers that this was seen on."""
     mean_width: float
+
+    @property
+    def deepest(self) -> int:
+        """Return the largest measured draft depth."""
+        return self.seconds[-1][0]
+
+    def noise(self, depth: int) -> float:
+        """Return the standard error of the expected layers of a depth, as a part of them.
+
+        The chance that a layer lets verification go on is known from ``decided`` trials; its standard error is
+        carried over by the derivative of the expected layers.
+        """
+        rate = self.continuation
+        slope = sum(layer * rate ** (layer - 1) for layer in range(1, depth + 1))
+        error = math.sqrt(rate * (1.0 - rate) / max(self.decided, 1))
+        return slope * error / expected_layers(rate, depth)
 
 
 @dataclass(frozen=True)
@@ -124,22 +144,25 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
         runs.append([try_out(replace(one, seed=0))])
         yield PlanProgress(1 + len(runs), total)
     first = [_measured(*pair) for pair in zip(settings, runs, strict=True)]
-    rates = [_rates(first[0], one, _reach(asked, one)) for one in first]
-    places, done = _finalists(rates), 1 + len(runs)
-    again = {place: _deepened(settings[place], first[place].draft_depth, rates[place], room) for place in places}
+    places, done = _finalists([_rates(first[0], one, _depths(asked, one)) for one in first]), 1 + len(runs)
     for seed in range(1, 1 + FINALS):
+        so_far = {place: _measured(settings[place], runs[place]) for place in places}
         for place in places:
-            runs[place].append(try_out(replace(again[place], seed=seed)))
+            rates = _rates(so_far[0], so_far[place], _depths(asked, so_far[place]))
+            again = _again(settings[place], so_far[place].deepest, rates, room)
+            runs[place].append(try_out(replace(again, seed=seed)))
             done += 1
             yield PlanProgress(done, total)
     return choose(asked, [_measured(settings[place], runs[place]) for place in places])
 
 
-def _reach(asked: DecodingSettings, forest: MeasuredForest) -> int:
-    """Return the largest depth at which a forest may be measured again."""
-    if asked.draft_depth != AUTO or forest.draft_depth < MEASURED_DEPTH:  # given, or the texts ended early
-        return forest.draft_depth
-    return _deepest(forest.draft_width + forest.cover_width)
+def _depths(asked: DecodingSettings, forest: MeasuredForest) -> range:
+    """Return the depths at which a forest may be measured again."""
+    if asked.draft_depth != AUTO:
+        return range(forest.deepest, forest.deepest + 1)
+    if forest.deepest < MEASURED_DEPTH:  # beam sampling, or the texts ended early
+        return range(1, forest.deepest + 1)
+    return range(1, _deepest(forest.draft_width + forest.cover_width) + 1)
 
 
 def _deepest(nodes: int) -> int:
@@ -149,16 +172,17 @@ def _deepest(nodes: int) -> int:
 
 def _finalists(rates: Sequence[dict[int, float]]) -> list[int]:
     """Return the places of beam sampling, the first forest, and the other forests with the highest expected speed."""
-    others = sorted(range(2, len(rates)), key=lambda place: -max(rates[place].values()))
+    others = sorted(range(2, len(rates)), key=lambda place: -max(rates[place].values(), default=0.0))
     return [0, 1, *others[: FINALISTS - 1]]
 
 
-def _deepened(settings: DecodingSettings, measured: int, rates: dict[int, float], room: int) -> DecodingSettings:
-    """Return the settings of a further measurement: deeper where the best depth lies beyond the one measured."""
-    best = max(rates, key=lambda depth: rates[depth], default=0)
-    if best <= measured:
+def _again(settings: DecodingSettings, deepest: int, rates: dict[int, float], room: int) -> DecodingSettings:
+    """Return the settings of a further measurement: as deep as promises most so far, or somewhat beyond."""
+    if not rates:  # beam sampling, or no room to draft
         return settings
-    return replace(settings, draft_depth=min(best + HEADROOM, max(rates)), max_new_tokens=min(room, DEEP_TOKENS))
+    best = max(rates, key=lambda depth: rates[depth])
+    depth = best if best <= deepest else min(best + HEADROOM, max(rates))
+    return replace(settings, draft_depth=depth, max_new_tokens=min(room, FINAL_TOKENS))
 
 
 def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
@@ -193,20 +217,21 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
 def choose(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
     """Choose the candidate and depth with the most expected layers per second, or no drafting if that is faster."""
     baseline, tried = measured[0], measured[1:]
-    best, best_depth, best_rate = baseline, 0, 1.0 / baseline.seconds
+    alone = 1.0 / _seconds(baseline, baseline, 0)
+    best, best_depth, best_rate = baseline, 0, alone
     for candidate in tried:
         bar = best_rate * WORTHWHILE
         if candidate.mean_width < tried[0].mean_width - NARROWER:
             continue
-        for depth, rate in _rates(baseline, candidate, candidate.draft_depth).items():
-            if asked.draft_depth != AUTO and depth != candidate.draft_depth:
-                continue
-            if rate > (best_rate if best is candidate else bar):
+        depths = range(1 if asked.draft_depth == AUTO else candidate.deepest, candidate.deepest + 1)
+        for depth, rate in _rates(baseline, candidate, depths).items():
+            surely = rate > alone * (1.0 + candidate.noise(depth))
+            if surely and rate > (best_rate if best is candidate else bar):
                 best, best_depth, best_rate = candidate, depth, rate
     values: dict[str, Any] = {name: getattr(best, name) for name in ("forest", "draft_width", "cover_width")}
     if asked.draft_depth == AUTO:
-        deepest = min(best_depth + HEADROOM, best.draft_depth) if best_depth else 0
-        costs = tuple(_seconds(baseline, best, depth) / baseline.seconds for depth in range(deepest + 1))
+        deepest = min(best_depth + HEADROOM, best.deepest) if best_depth else 0
+        costs = tuple(_seconds(baseline, best, depth) / _seconds(baseline, best, 0) for depth in range(deepest + 1))
         values |= {"draft_depth": deepest, "depth_costs": costs, "continuation": best.continuation}
     else:
         values["draft_depth"] = best_depth
@@ -220,18 +245,18 @@ def _filled(asked: DecodingSettings, forest: str, width: int, cover: int, depth:
 
 def _measured(settings: DecodingSettings, runs: Sequence[MeasuredRun]) -> MeasuredForest:
     passed, stopped = sum(one.passed for one in runs), sum(one.stopped for one in runs)
-    layers = sum(one.layers for one in runs)
-    deepest = max(
-        depth for one in runs for depth, _ in one.seconds
-    )  # near the end of a decode the drafts are less deep
+    times: dict[int, list[float]] = {}
+    for one in runs:
+        deepest = max(depth for depth, _ in one.seconds)  # near the end of a decode the drafts are less deep
+        times.setdefault(deepest, []).extend(seconds for depth, seconds in one.seconds if depth == deepest)
     return MeasuredForest(
         settings.forest,
         settings.draft_width,  # type: ignore[arg-type]  # filled in
         settings.cover_width,  # type: ignore[arg-type]
-        deepest,
-        _lower_quartile([seconds for one in runs for depth, seconds in one.seconds if depth == deepest]),
+        tuple((depth, _lower_quartile(times[depth])) for depth in sorted(times)),
         (passed + 1) / (passed + stopped + 2),  # few layers were seen: keep the rate away from 0 and 1
-        sum(one.beams for one in runs) / layers,
+        passed + stopped,
+        sum(one.beams for one in runs) / sum(one.layers for one in runs),
     )
 
 
@@ -239,29 +264,37 @@ def _lower_quartile(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=4)[0] if len(values) > 1 else values[0]
 
 
-def _rates(baseline: MeasuredForest, candidate: MeasuredForest, deepest: int) -> dict[int, float]:
-    """Return the expected layers per second at each depth from 1 to ``deepest``."""
+def _rates(baseline: MeasuredForest, candidate: MeasuredForest, depths: range) -> dict[int, float]:
+    """Return the expected layers per second at each of the depths."""
     return {
-        depth: expected_layers(candidate.continuation, depth) / _seconds(baseline, candidate, depth)
-        for depth in range(1, deepest + 1)
+        depth: expected_layers(candidate.continuation, depth) / _seconds(baseline, candidate, depth) for depth in depths
     }
 
 
 def _seconds(baseline: MeasuredForest, candidate: MeasuredForest, depth: int) -> float:
-    """Return the seconds of an iteration of another depth, on the line through depth 0 and the depth tried."""
-    if candidate.draft_depth == 0:
-        return baseline.seconds
-    return baseline.seconds + (candidate.seconds - baseline.seconds) * depth / candidate.draft_depth
+    """Return the seconds of an iteration of a depth, on the lines between the measured depths, 0 among them.
+
+    A deeper one lies on the line through 0 and the deepest.
+    """
+    (_, alone), points = baseline.seconds[0], candidate.seconds
+    if depth == 0:
+        return alone
+    place = bisect_left([measured for measured, _ in points], depth)
+    if place == len(points):
+        (low, before), (high, after) = (0, alone), points[-1]
+    else:
+        (low, before), (high, after) = points[place - 1] if place else (0, alone), points[place]
+    return before + (after - before) * (depth - low) / (high - low)
 
 
 def _sentence(baseline: MeasuredForest, best: MeasuredForest, depth: int, rate: float) -> str:
-    alone = 1.0 / baseline.seconds
+    alone = 1.0 / _seconds(baseline, baseline, 0)
     if depth == 0:
-        return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest is faster."
+        return f"Drafting does not pay here: beam sampling makes {alone:.0f} layers/s, and no forest is clearly faster."
     nodes = f"{best.draft_width} drafts" if best.forest == "sampled" else f"the {best.draft_width} likeliest nodes"
     cover = f" and {best.cover_width} cover nodes" if best.cover_width else ""
     return (
         f"A {best.forest} forest of {nodes}{cover} a layer, {depth} layers deep: {rate:.0f} layers/s expected, while "
         f"beam sampling makes {alone:.0f}. A layer lets verification go on {best.continuation:.0%} of the time "
-        f"and an iteration costs {_seconds(baseline, best, depth) / baseline.seconds:.2f} x one of beam sampling."
+        f"and an iteration costs {_seconds(baseline, best, depth) * alone:.2f} x one of beam sampling."
     )

@@ -22,13 +22,13 @@ HERE = {
     "versions": {"dsbd": "1"},
     "models": {"target": {"id": "t", "dtype": "float32", "digest": "a"}, "draft": {"id": "d", "digest": "b"}},
 }
-BASELINE = MeasuredForest("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
-GOOD = MeasuredForest("sampled", 6, 8, 6, 0.02, 0.8, 4.0)
+BASELINE = MeasuredForest("sampled", 1, 0, ((0, 0.010),), 0.5, 0, 4.0)
+GOOD = MeasuredForest("sampled", 6, 8, ((4, 0.018), (6, 0.02)), 0.8, 90, 4.0)
 
 
 def made(asked=ALL, best=GOOD):
     asked = replace(asked, max_width=asked.widest)
-    return choose(asked, [BASELINE, MeasuredForest("sampled", 6, 0, best.draft_depth, 0.03, 0.3, 4.0), best])
+    return choose(asked, [BASELINE, MeasuredForest("sampled", 6, 0, ((best.deepest, 0.03),), 0.3, 90, 4.0), best])
 
 
 def only_file():
@@ -41,10 +41,16 @@ def test_a_plan_comes_back_as_it_was(kind):
     """Catches a value that a file changes: a tuple of costs, a depth that is given, a plan that drafts nothing."""
     asked, best = {
         "all": (ALL, GOOD),
-        "fixed depth": (replace(ALL, draft_depth=3), replace(GOOD, draft_depth=3)),
-        "likely": (replace(ALL, forest="likely"), MeasuredForest("likely", 24, 0, 9, 0.02, 0.9, 4.0)),
-        "does not pay": (ALL, replace(GOOD, seconds=9.0)),
-        "speculative": (replace(ALL, method="speculative"), MeasuredForest("sampled", 1, 0, 6, 0.012, 0.9, 4.0)),
+        "fixed depth": (replace(ALL, draft_depth=3), replace(GOOD, seconds=((3, 0.02),))),
+        "likely": (
+            replace(ALL, forest="likely"),
+            replace(GOOD, forest="likely", cover_width=0, draft_width=24),
+        ),
+        "does not pay": (ALL, replace(GOOD, seconds=((6, 9.0),))),
+        "speculative": (
+            replace(ALL, method="speculative"),
+            MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0),
+        ),
     }[kind]
     plan = made(asked, best)
     save_plan(HERE, asked, plan)
@@ -86,7 +92,7 @@ def with_values(**values):
         lambda text: text.replace('"layers_per_second":', '"layers_per_second":NaN,"x":'),
         lambda text: text.replace("0.02", "Infinity"),
         lambda text: text + " " * LARGEST_BYTES,
-        changed(format=2),
+        changed(format=1),
         changed(more=1),
         changed(sentence="\x1b[2J"),
         changed(settings={}),

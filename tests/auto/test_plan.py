@@ -24,7 +24,7 @@ from dsbd.steps import value_of
 from tests.toy_pair import toy_pair
 
 ALL = dsbd.DecodingSettings(draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO, max_new_tokens=24)
-BASELINE = MeasuredForest("sampled", 1, 0, 0, 0.010, 0.5, 4.0)
+BASELINE = MeasuredForest("sampled", 1, 0, ((0, 0.010),), 0.5, 0, 4.0)
 
 
 def unplanned() -> dsbd.Pair:
@@ -32,7 +32,7 @@ def unplanned() -> dsbd.Pair:
 
 
 def measured(width: int, cover: int, seconds: float, continuation: float, forest: str = "sampled", beams: float = 4.0):
-    return MeasuredForest(forest, width, cover, 4, seconds, continuation, beams)
+    return MeasuredForest(forest, width, cover, ((4, seconds),), continuation, 90, beams)
 
 
 def test_the_forest_with_most_layers_per_second_is_chosen():
@@ -74,7 +74,7 @@ def test_given_fields_are_left_alone():
     assert {one.forest for one in candidates(asked)} == {"sampled"}
     fixed = replace(ALL, draft_depth=3)
     assert {one.draft_depth for one in candidates(fixed)} == {3}
-    plan = choose(fixed, [BASELINE, MeasuredForest("sampled", 6, 0, 3, 0.02, 0.9, 4.0)])
+    plan = choose(fixed, [BASELINE, MeasuredForest("sampled", 6, 0, ((3, 0.02),), 0.9, 90, 4.0)])
     assert plan.values["draft_depth"] == 3
     assert "depth_costs" not in plan.values
 
@@ -87,7 +87,8 @@ def test_trimmed_iterations_do_not_lower_the_cost():
         return MeasuredRun([(settings.draft_depth, deep)] * 4 + [(0, 0.010)] * 4, 20, 12, 4, 80)
 
     plan = value_of(make_plan(ALL, run, room=100))
-    assert [one.seconds for one in plan.measured[1:]] == pytest.approx([0.022] * (len(plan.measured) - 1))
+    for forest in plan.measured:
+        assert dict(forest.seconds) == pytest.approx({depth: 0.010 + 0.002 * depth for depth, _ in forest.seconds})
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,8 @@ def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
     pair = unplanned()
     assert dsbd.decode(pair, "Once upon", replace(ALL, max_new_tokens=1)).stats.layers == 1
     (plan,) = known_plans(pair).values()
-    assert {forest.draft_depth for forest in plan.measured} == {0, 6}
+    assert plan.measured[0].deepest == 0
+    assert min(forest.deepest for forest in plan.measured[1:]) >= MEASURED_DEPTH
 
 
 def test_adaptation_is_in_the_trace():
@@ -229,3 +231,15 @@ def test_costs_that_cannot_be_are_refused(costs):
         dsbd.DecodingSettings(depth_costs=costs)
     with pytest.raises(SettingsError, match="depth_costs"):
         dsbd.DecodingSettings(draft_depth=AUTO, depth_costs=(1, 1, 1, 1, 1))
+
+
+def test_a_plan_that_drafts_nothing_is_beam_sampling():
+    """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
+    same_law = replace(ALL, min_width=4, max_width=4)
+    plan = choose(same_law, [BASELINE, measured(6, 0, 0.03, 0.4)])
+    ours = dsbd.decode(toy_pair(), "Once upon", replace(same_law, **plan.values))
+    plain = dsbd.decode(toy_pair(), "Once upon", replace(same_law, method="beam_sampling"))
+    assert ours.beams == plain.beams
+    for count in ("target_calls", "draft_calls", "kv_peak_slots", "kv_peak_bytes"):
+        assert getattr(ours.stats, count) == getattr(plain.stats, count)
+    assert ours.stats.draft_calls == 0

@@ -48,7 +48,7 @@ def test_auto_is_the_default_once_its_plan_is_there(engine):
 
 def test_a_plan_that_drafts_nothing_is_no_default(engine):
     """Catches a page without a forest to look at."""
-    keep(engine, best=replace(GOOD, seconds=9.0))
+    keep(engine, best=replace(GOOD, seconds=((6, 9.0),)))
     assert with_auto(engine, PAGE, OPENING) is None
 
 
