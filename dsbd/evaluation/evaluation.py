@@ -20,10 +20,9 @@ from dsbd.evaluation.predict import predict
 from dsbd.evaluation.processes import Processes
 from dsbd.evaluation.records import Exam, Job
 from dsbd.evaluation.store import FORMAT, Store
-from dsbd.machine import conditions
 from dsbd.measure.bench.bench import meters_of
 from dsbd.measure.bench.contenders import Contender, Contest
-from dsbd.measure.bench.prepare import resolve_auto
+from dsbd.measure.bench.prepare import conditions_of, resolve_auto
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import WARM_UP_TOKENS
 from dsbd.measure.energy import Meter
@@ -192,7 +191,7 @@ def head_of(pair: Pair, exam: Exam) -> dict[str, Any]:
         "date": now.timestamp(),
         "date_id": now.replace(tzinfo=None).isoformat().replace(":", "-"),
         "asked": exam.asked(),
-        "conditions": conditions(pair),
+        "conditions": conditions_of(pair, exam.contenders),
         "tokenizer": {name: _special(pair.tokenizer, name) for name in ("pad", "eos", "bos")},
         "context": pair.target.context_size,
         "chat_template": getattr(pair.tokenizer, "chat_template", None) if exam.chat else None,

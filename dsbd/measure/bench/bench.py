@@ -7,9 +7,14 @@ from pathlib import Path
 import torch
 from tqdm import tqdm
 
-from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contest
-from dsbd.measure.bench.prepare import learn_acceptance, learn_forwards, require_runnable, resolve_auto
+from dsbd.measure.bench.prepare import (
+    conditions_of,
+    learn_acceptance,
+    learn_forwards,
+    require_runnable,
+    resolve_auto,
+)
 from dsbd.measure.bench.records import BenchSummary
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
@@ -34,7 +39,7 @@ class Bench:
         pair.require_whole("a bench")
         require_runnable(pair, contest)
         self._pair, self._contest = pair, contest
-        self._results = ResultsFile(output, conditions(pair))
+        self._results = ResultsFile(output, conditions_of(pair, contest.contenders))
 
     def run(self) -> bool:
         """Measure what is missing; returns False where Ctrl-C stopped it."""

@@ -1,11 +1,14 @@
-"""What a bench does before it measures: checks, resolving ``auto``, costs of the forwards, acceptance."""
+"""What a bench does before it measures: conditions, checks, resolving ``auto``, costs of the forwards, acceptance."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
 
 from dsbd.api import decode
 from dsbd.api import plan as plan_auto
 from dsbd.errors import PairError, SettingsError
+from dsbd.machine import conditions
 from dsbd.measure.bench.acceptance import AcceptanceWatch
 from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender, Contest
 from dsbd.measure.bench.ctranslate2_search import generator_of
@@ -16,6 +19,14 @@ from dsbd.models.pair import Pair
 
 WATCHED_PROMPTS = 3
 FORWARD_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+
+def conditions_of(pair: Pair, contenders: Sequence[Contender]) -> dict[str, Any]:
+    """Return what figures depend on: machine, versions and models, and the versions of ``opponents`` that run here."""
+    found = conditions(pair)
+    if any(one.method in CTRANSLATE2 for one in contenders):
+        found["opponents"] = {"ctranslate2": version("ctranslate2")}
+    return found
 
 
 def require_runnable(pair: Pair, contest: Contest) -> None:

@@ -278,7 +278,7 @@ class BenchSummary:
 
     format: str = FORMAT
     conditions: dict[str, Any] = field(default_factory=dict)
-    """Machine, versions and models."""
+    """Machine, versions and models; where an opponent is a package of its own, its version too."""
     complete: bool = False
     prompts: int = 0
     rounds: int = 0

@@ -6,7 +6,7 @@ import dsbd
 from dsbd.errors import PairError
 from dsbd.measure.bench import ctranslate2_search
 from dsbd.measure.bench.ctranslate2_search import generator_of
-from dsbd.measure.bench.prepare import require_runnable
+from dsbd.measure.bench.prepare import conditions_of, require_runnable
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
@@ -23,6 +23,15 @@ def test_without_the_package_it_is_refused_before_anything_runs(monkeypatch):
     monkeypatch.setattr(ctranslate2_search, "find_spec", lambda name: None)
     with pytest.raises(PairError, match=r"needs CTranslate2, .* or leave ct2_beam_search out of the methods"):
         require_runnable(toy_pair(), contest_of(("ct2_beam_search",)))
+
+
+def test_its_version_is_among_the_conditions_where_it_runs():
+    """Catches figures of two versions of it in one file."""
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    pair = toy_pair()
+    found = conditions_of(pair, contest_of(("ct2_beam_search", "beam_sampling")).contenders)
+    assert found["opponents"] == {"ctranslate2": ctranslate2.__version__}
+    assert "opponents" not in conditions_of(pair, contest_of(("beam_sampling", "hf_beam_search")).contenders)
 
 
 @pytest.mark.slow
