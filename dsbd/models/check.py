@@ -7,6 +7,7 @@ path is right.
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -26,7 +27,7 @@ _PROMPT_SIZE = 7
 _PARENTS = (0, 0, 1, 1, 2)  # five nodes: 1 and 2 below the root, then 3 and 4 below 1, and 5 below 2
 _LAYERS = (2, 3)
 
-MakeRow = Callable[[LanguageModel], Row]
+Logits = Callable[[], torch.Tensor]
 
 
 class ForestCheck(NamedTuple):
@@ -38,15 +39,28 @@ class ForestCheck(NamedTuple):
     reason: str
 
 
+class EagerForests:
+    """What a model's own Python computes for the forests in one cache row: one run serves several checks."""
+
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = model
+
+    @cached_property
+    def logits(self) -> torch.Tensor:
+        """Logits [nodes, vocabulary] in float64; may raise what the model raises."""
+        return _two_iterations(ForestRow(self._model), self._model)
+
+
 @torch.inference_mode()
-def check_forest(model: LanguageModel) -> ForestCheck:
+def check_forest(model: LanguageModel, eager: EagerForests | None = None) -> ForestCheck:
     """Run a five-node forest, keep part of it, run another, and compare with each path alone."""
+    eager = eager or EagerForests(model)
     unknown = set(model.windows) - KNOWN_LAYER_TYPES
     if unknown:
         return ForestCheck(False, float("inf"), f"layers of kind {', '.join(sorted(unknown))}")
     if "local" in (getattr(model.config, "attention_layers", None) or ()):
         return ForestCheck(False, float("inf"), "local layers count their window in slots")
-    return _compare(model, ForestRow, PathRows, "forest and single paths")
+    return _compare(model, lambda: eager.logits, _paths_of(model), "forest and single paths")
 
 
 @torch.inference_mode()
@@ -55,8 +69,10 @@ def check_states(model: LanguageModel, attention: str) -> ForestCheck:
 
     Recurrences compute in float32 in a model of any dtype, so what is right in float32 is right here.
     """
-    least = TOLERANCE[torch.float32]
-    return _compare(replace(model, attention=attention), new_row, PathRows, "caches and single paths", least)
+    least, kept = TOLERANCE[torch.float32], replace(model, attention=attention)
+    return _compare(
+        kept, lambda: _two_iterations(new_row(kept), kept), _paths_of(kept), "caches and single paths", least
+    )
 
 
 @torch.inference_mode()
@@ -69,8 +85,9 @@ def check_causal(model: LanguageModel) -> ForestCheck:
 
 
 @torch.inference_mode()
-def check_engine(model: LanguageModel) -> ForestCheck:
+def check_engine(model: LanguageModel, eager: EagerForests | None = None) -> ForestCheck:
     """Run the same forests through the forwards that ``model.engine`` names and eagerly, and compare."""
+    eager = eager or EagerForests(model)
     if model.is_hooked:
         return ForestCheck(False, float("inf"), "hooks move its layers between devices, which only its own Python does")
     if model.processes > 1:
@@ -79,16 +96,22 @@ def check_engine(model: LanguageModel) -> ForestCheck:
         return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows one way only")
     if model.engine == "fused" and (reason := why_not_fused(model)) is not None:
         return ForestCheck(False, float("inf"), reason)
-    return _compare(model, new_row, ForestRow, f"{model.engine} and eager forwards")
+    names = f"{model.engine} and eager forwards"
+    return _compare(model, lambda: _two_iterations(new_row(model), model), lambda: eager.logits, names)
 
 
-def _compare(model: LanguageModel, tried: MakeRow, trusted: MakeRow, names: str, least: float = 0.0) -> ForestCheck:
-    """Run the same forests through two kinds of row; if the tried one raises, the check has failed."""
+def _paths_of(model: LanguageModel) -> Logits:
+    """Return what computes each path of the forests from its first token."""
+    return lambda: _two_iterations(PathRows(model), model)
+
+
+def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, least: float = 0.0) -> ForestCheck:
+    """Compare the logits that two kinds of row give for the same forests; if the tried one raises, it has failed."""
     try:
-        ours = _two_iterations(tried(model), model)
+        ours = tried()
     except (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
         return ForestCheck(False, float("inf"), f"{type(error).__name__}: {first_line(error)[:120]}")
-    return _compared(model, ours, _two_iterations(trusted(model), model), names, least)
+    return _compared(model, ours, trusted(), names, least)
 
 
 def _compared(
