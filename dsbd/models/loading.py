@@ -56,9 +56,9 @@ def load_pair(
             model on a CPU) or a name of :data:`dsbd.models.choices.DTYPES`.
         engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``fused``: the same with
             fewer operations, for Llama models; ``graph``: forwards of fixed shape, captured as CUDA graphs; ``auto``:
-            graph on a GPU (eager on ZeroGPU), on a CPU fused for Llama models in bfloat16 and traced for all others. A
-            model that fused fails on at load is traced; one that another engine fails on, or that is spread over
-            devices, runs eagerly.
+            graph on a GPU (eager on ZeroGPU), on a CPU fused for Llama models in bfloat16, for Llama draft models in
+            float32 too, and traced for all others. A model that fused fails on at load is traced; one that another
+            engine fails on, or that is spread over devices, runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or

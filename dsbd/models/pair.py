@@ -13,7 +13,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from dsbd.errors import PairError, PromptError
 from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
-from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states
+from dsbd.models.check import EagerForests, ForestCheck, check_causal, check_engine, check_forest, check_states
 from dsbd.models.choices import resolve_engine
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel
@@ -172,11 +172,12 @@ def make_pair(
         model = given if given.vocabulary_size == limit else replace(given, vocabulary_limit=limit)
         _require_causal(model)
         bias_by_depth(model.model)
-        checks[role] = check_forest(model)
+        eager = EagerForests(model)
+        checks[role] = check_forest(model, eager)
         models[role] = replace(model, attention="forest" if checks[role].passed else _best_fallback(model))
         while checks[role].passed and models[role].engine != "eager":
             tried = models[role].engine
-            checks[f"{role} {tried}"] = check_engine(models[role])
+            checks[f"{role} {tried}"] = check_engine(models[role], eager)
             if checks[f"{role} {tried}"].passed:
                 break
             models[role] = replace(models[role], engine="traced" if tried == "fused" else "eager")
@@ -186,7 +187,8 @@ def make_pair(
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
     """Return the model behind the decoder's one call, with its engine."""
     if isinstance(model, LanguageModel):
-        return model if engine is None else replace(model, engine=_auto_engine(model) if engine == "auto" else engine)
+        found = _auto_engine(model, role) if engine == "auto" else engine
+        return model if found is None else replace(model, engine=found)
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
@@ -200,15 +202,18 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     pack_groups(model)
     wrapped = LanguageModel(model.eval(), name, revision_of(model))
     asked = engine or "auto"
-    found = _auto_engine(wrapped) if asked == "auto" else resolve_engine(asked, wrapped.device)
+    found = _auto_engine(wrapped, role) if asked == "auto" else resolve_engine(asked, wrapped.device)
     return replace(wrapped, engine=found)
 
 
-def _auto_engine(model: LanguageModel) -> str:
-    """Return what ``auto`` is for a model; a fused forward is clearly faster in bfloat16, and hardly in float32."""
+def _auto_engine(model: LanguageModel, role: str) -> str:
+    """Return what ``auto`` is for a model; docs/decisions/0006 has the times of fused forwards.
+
+    They are clearly faster in bfloat16, and in float32 with few tokens only, as the draft model's forwards have.
+    """
     found = resolve_engine("auto", model.device)
-    fuses = found == "traced" and model.dtype == torch.bfloat16 and why_not_fused(model) is None
-    return "fused" if fuses else found
+    pays = model.dtype == torch.bfloat16 or (role == "draft" and model.dtype == torch.float32)
+    return "fused" if found == "traced" and pays and why_not_fused(model) is None else found
 
 
 def _require_causal(model: LanguageModel) -> None:

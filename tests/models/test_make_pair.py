@@ -10,6 +10,9 @@ from transformers import AutoModelForCausalLM, LlamaModel, TorchAoConfig
 
 import dsbd
 from dsbd.errors import PairError
+from dsbd.models import check
+from dsbd.models.engines import fused
+from dsbd.models.rows import ForestRow
 from dsbd.models.weights import has_only_pickles, weights_of
 from tests.toy_pair import toy_model, toy_tokenizer
 
@@ -43,10 +46,21 @@ def test_loaded_models_decode_as_loaded_names_do(toy_folders, plain):
     """Catches a model that stays in training mode, and an engine that is not checked."""
     target, draft = (loaded(toy_folders[role]).train() for role in ("target", "draft"))
     pair = dsbd.make_pair(target=target, draft=draft, tokenizer=toy_tokenizer())
-    assert (pair.target.engine, pair.draft.engine) == ("traced", "traced")
+    assert (pair.target.engine, pair.draft.engine) == ("traced", "fused")
     assert not pair.fallbacks
     assert not target.training
     assert ids(pair) == plain
+
+
+def test_the_checks_of_a_model_share_their_eager_forwards(monkeypatch):
+    """Catches a load that runs the same forests again for every engine that it tries."""
+    runs = []
+    monkeypatch.setattr(check, "ForestRow", lambda model: runs.append(model.id) or ForestRow(model))
+    monkeypatch.setattr(fused, "_rotated", lambda states, cosines, sines: states)
+    pair = dsbd.make_pair(toy_model(1, 1).float(), None, toy_tokenizer(), "fused")
+    assert pair.target.engine == "traced"
+    assert list(pair.checks) == ["target", "target fused", "target traced"]
+    assert len(runs) == 1
 
 
 @pytest.mark.parametrize("role", ["target", "draft"])

@@ -72,14 +72,17 @@ def test_other_models_are_not_fused(family: str) -> None:
 
 
 def test_auto_fuses_what_it_can() -> None:
-    """Catches ``auto`` that reports a fallback for every model that is not a Llama, and one that fuses in float32."""
+    """Catches ``auto`` that reports a fallback for every model that is not a Llama, and one fused where it loses."""
     tokenizer = toy_pair().tokenizer
-    for dtype, bias, engine in (
-        (BFLOAT16, False, "fused"),
-        (BFLOAT16, True, "traced"),
-        (torch.float32, False, "traced"),
+    for dtype, bias, engines in (
+        (BFLOAT16, False, ("fused", "fused")),
+        (BFLOAT16, True, ("traced", "traced")),
+        (torch.float32, False, ("traced", "fused")),
+        (torch.float64, False, ("traced", "traced")),
     ):
-        model = toy_model(1, 1).to(dtype)
-        model.config.attention_bias = bias
-        pair = make_pair(model, None, tokenizer)
-        assert (pair.target.engine, pair.fallbacks) == (engine, [])
+        models = [toy_model(seed, 1).to(dtype) for seed in (1, 2)]
+        for model in models:
+            model.config.attention_bias = bias
+        pair = make_pair(*models, tokenizer)
+        assert (pair.target.engine, pair.draft.engine) == engines
+        assert pair.fallbacks == []
