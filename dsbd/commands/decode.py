@@ -10,11 +10,11 @@ from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
+from dsbd.commands.trying_out import try_out_forests
 from dsbd.settings import plain_settings
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
-    from dsbd.settings import DecodingSettings
 
 
 def add(commands: Any) -> None:
@@ -36,7 +36,7 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.api import stream
 
     pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
-    _plan(pair, parsed, settings)
+    try_out_forests(pair, parsed.prompt, settings, parsed.chat)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if pair.reports and not parsed.json:
@@ -68,18 +68,6 @@ def run(parsed: argparse.Namespace) -> int:
         file=sys.stderr,
     )
     return OK
-
-
-def _plan(pair: "Pair", parsed: argparse.Namespace, settings: "DecodingSettings") -> None:
-    """Resolve ``auto`` first, with a progress bar on a terminal."""
-    from tqdm import tqdm
-
-    from dsbd.api import planning
-
-    with tqdm(desc="trying out forests", leave=False, disable=None) as bar:
-        for step in planning(pair, parsed.prompt, settings, chat=parsed.chat):
-            bar.total = step.total
-            bar.update()
 
 
 def _models(pair: "Pair") -> dict[str, Any]:

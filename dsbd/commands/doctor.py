@@ -6,6 +6,7 @@ from typing import Any
 from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
+from dsbd.commands.trying_out import try_out_forests
 
 
 def add(commands: Any) -> None:
@@ -16,19 +17,22 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
-    from dsbd.measure.doctor import examine
+    from dsbd.measure.doctor import PLAN_PROMPT, PLAN_SETTINGS, examine
 
-    report = examine(pair_of(parsed))
+    pair = pair_of(parsed)
+    if pair.draft is not None:
+        try_out_forests(pair, PLAN_PROMPT, PLAN_SETTINGS)
+    report = examine(pair)
     if parsed.json:
         print_json(report)
         return OK
     print("versions   " + ", ".join(f"{name} {number}" for name, number in report["versions"].items()))
-    machine = f"{report['device']}, {report['cores']} cores, {report['threads']} threads"
-    print(f"device     {machine}, {report['dtype']}, engine {report['engine']}")
+    print(f"device     {report['device']}, {report['cores']} cores, {report['threads']} threads")
     for role, model in report["models"].items():
         if model is not None:
             check = report["checks"][role]
-            print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {model['attention']} attention")
+            how = f"{model['dtype']}, engine {model['engine']}, {model['attention']} attention"
+            print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {how}")
             print(f"{'':<11}{check['reason']} (error {check['error']:.2g} of the spread)")
     for role in ("target", "draft"):
         times = report[f"{role}_forward_milliseconds"]

@@ -116,6 +116,9 @@ def _memory_lines(found: "Forecast") -> Iterator[str]:
             f"{'':<11}{fits}; largest context {found.largest_context:,} tokens "
             f"(by the memory alone {found.memory_context:,})"
         )
+        asked = found.prompt_tokens + found.new_tokens
+        if asked > found.largest_context:
+            yield f"{'':<11}asked about: {asked:,} tokens of prompt and answer, which is more than that"
 
 
 def _speed_line(name: str, one: "DepthForecast", continuation: float) -> str:

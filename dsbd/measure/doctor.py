@@ -19,6 +19,8 @@ from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 FOREST_SIZES = (1, 8, 16, 32, 64)
 DRAFT_SIZES = (1, 8)
 PLAN_PROMPT = "One day, a little girl"
+_EVERYTHING: dict[str, Any] = dict.fromkeys(AUTO_FIELDS, AUTO)
+PLAN_SETTINGS = DecodingSettings(**_EVERYTHING)
 
 
 def examine(pair: Pair) -> dict[str, Any]:
@@ -47,8 +49,7 @@ def examine(pair: Pair) -> dict[str, Any]:
         "draft_forward_milliseconds": draft,
     }
     if pair.draft is not None:
-        everything: dict[str, Any] = dict.fromkeys(AUTO_FIELDS, AUTO)
-        report["plan"] = asdict(plan(pair, PLAN_PROMPT, DecodingSettings(**everything)))
+        report["plan"] = asdict(plan(pair, PLAN_PROMPT, PLAN_SETTINGS))
     return report | {"advice": advice(report) + [f"Slower than it could be: {line}." for line in pair.fallbacks]}
 
 
@@ -88,4 +89,6 @@ def _model(model: LanguageModel) -> dict[str, Any]:
         "vocabulary_size": model.vocabulary_size,
         "context_size": model.context_size,
         "attention": model.attention,
+        "engine": model.engine,
+        "dtype": str(model.dtype).removeprefix("torch."),
     }

@@ -31,6 +31,13 @@ def test_a_plan_to_read(capsys):
         assert part in out
 
 
+def test_a_prompt_beyond_the_largest_context_is_said(capsys):
+    """Catches a plan that says "fits" of a decode that would be refused."""
+    said = "100,064 tokens of prompt and answer, which is more than that"
+    assert said in run(capsys, "plan", *FOLDERS, "--prompt-tokens", "100000")[1]
+    assert "more than that" not in run(capsys, "plan", *FOLDERS, "--prompt-tokens", "20")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
