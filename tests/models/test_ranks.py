@@ -4,16 +4,20 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 
 import dsbd
-from dsbd.errors import PairError
+from dsbd.errors import ModelError, PairError
+from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.ranks import ranks_of
+from dsbd.models.ranks import InStep, Ranks, ranks_of
 from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -122,6 +126,97 @@ def test_every_forward_is_shared_and_every_iteration_compared():
     assert ranks.compared["the result"] == result.token_ids
     _, beams = ranks.compared["the beams of iteration 1"]
     assert all(ids and count >= 1 for ids, count in beams)
+
+
+def test_what_is_compared_tells_runs_apart():
+    """Catches two seeds, or two multiplicities of a beam, that count as the same."""
+    seen = []
+    for seed in (3, 4):
+        ranks = Alone()
+        dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, replace(SETTINGS, seed=seed))
+        seen.append(ranks.compared["prompt or settings"])
+    (first, _), (second, _) = seen
+    assert first == second == toy_pair().encode(PROMPT)
+    assert seen[0] != seen[1]
+    ranks, node = Alone(), Node(None, 5, 0)
+    told = []
+    for count in (1, 2):
+        beams = [SimpleNamespace(node=node, multiplicity=count)]
+        InStep(ranks).on_iteration(SimpleNamespace(index=0, layers=[], output_beams=beams))
+        told.append(ranks.compared["the beams of iteration 1"])
+    assert told[0] != told[1]
+
+
+class Together:
+    """Stands for ``torch.distributed`` between threads, each of which is a process: what one sends reaches all."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.numbers = count, {}
+        self._all, self._sent = threading.Barrier(count, timeout=60), {}
+
+    def get_rank(self) -> int:
+        return self.numbers[threading.get_ident()]
+
+    def get_world_size(self) -> int:
+        return self.count
+
+    def new_group(self, backend: str) -> str:
+        return backend
+
+    def broadcast(self, tensor, src, group=None) -> None:
+        found = [None] * self.count
+        self.all_gather(found, tensor.clone(), group)
+        tensor.copy_(found[src])
+
+    def all_gather(self, found, mine, group=None) -> None:
+        self._sent[self.get_rank()] = mine
+        self._all.wait()
+        found[:] = [self._sent[number] for number in range(self.count)]
+        self._all.wait()
+
+    def run(self, what) -> list:
+        """Return what each process makes of its ranks."""
+
+        def one(number: int):
+            self.numbers[threading.get_ident()] = number
+            return what(Ranks())
+
+        with ThreadPoolExecutor(self.count) as pool:
+            return list(pool.map(one, range(self.count)))
+
+
+@pytest.fixture
+def together(monkeypatch) -> Together:
+    made = Together(3)
+    for name in ("get_rank", "get_world_size", "new_group", "broadcast", "all_gather"):
+        monkeypatch.setattr(torch.distributed, name, getattr(made, name))
+    return made
+
+
+def test_the_first_of_three_decides(together):
+    """Catches numbers or an answer of another process, and a view of a transposed tensor."""
+
+    def decided(ranks):
+        mine = torch.full((3, 2), float(ranks.number), dtype=torch.bfloat16).t()
+        asked = []
+        stop = ranks.agreed(lambda: asked.append(1) or len(asked) == 2)
+        return ranks.of_first(mine).tolist(), [stop(), stop(), stop()], len(asked)
+
+    first, *others = together.run(decided)
+    assert first == ([[0.0] * 3] * 2, [False, True, False], 3)
+    assert others == [([[0.0] * 3] * 2, [False, True, False], 0)] * 2
+
+
+def test_all_of_three_see_that_one_differs(together):
+    """Catches a process that compares with its neighbour only, or that raises while the others wait."""
+
+    def compared(ranks):
+        ranks.require_equal("nothing", "same")
+        with pytest.raises(ModelError, match=r"3 processes .* they differ in the end"):
+            ranks.require_equal("the end", ranks.number == 2)
+        return ranks.number
+
+    assert together.run(compared) == [0, 1, 2]
 
 
 class Spread:

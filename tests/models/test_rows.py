@@ -7,14 +7,13 @@ import torch
 
 from dsbd.law.beams import Node
 from dsbd.models import rows
-from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import ForestRow
 from tests.models.driver import CLOSE, Driver, wandered
-from tests.models.tiny import ALIBI, FORESTS, VOCABULARY, WINDOW, tiny_model
+from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
 
 
 @pytest.fixture(scope="module")
@@ -88,39 +87,6 @@ def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytes
 def test_check_passes_families_that_work(family: str, dtype: torch.dtype) -> None:
     """Catches a tolerance so tight that a right model is decoded through paths, many times slower."""
     outcome = check_forest(tiny_model(family, seed=1, dtype=dtype))
-    assert outcome.passed, outcome
-
-
-@pytest.mark.parametrize("family", ALIBI)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-def test_check_fails_alibi(family: str, dtype: torch.dtype) -> None:
-    """Catches a check that lets a model pass whose bias counts slots."""
-    outcome = check_forest(tiny_model(family, dtype=dtype))
-    assert not outcome.passed
-    assert outcome.reason
-
-
-@pytest.mark.parametrize("family", ALIBI)
-@pytest.mark.parametrize("seed", range(2))
-def test_a_bias_by_depth_is_that_of_each_path(family: str, seed: int) -> None:
-    """Catches a bias that counts slots, and one that a second call makes from the first call's mask."""
-    model = tiny_model(family)
-    bias_by_depth(model.model)
-    assert wandered(model, seed).worst < CLOSE
-
-
-@pytest.mark.parametrize("family", ALIBI)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_alibi_passes_with_a_bias_by_depth(family: str, dtype: torch.dtype) -> None:
-    """Catches a bias of another dtype, and one that changes what the model computes without a forest."""
-    model, tokens = tiny_model(family, dtype=dtype), torch.tensor([[3, 4, 5, 6]])
-    padded = torch.tensor([[1, 1, 1, 0]])  # on the right, so that every row sees something
-    with torch.inference_mode():
-        before = [model.model(tokens, attention_mask=mask).logits for mask in (None, padded)]
-        bias_by_depth(model.model)
-        after = [model.model(tokens, attention_mask=mask).logits for mask in (None, padded)]
-    assert all(torch.equal(*pair) for pair in zip(before, after, strict=True))
-    outcome = check_forest(model)
     assert outcome.passed, outcome
 
 

@@ -1,0 +1,142 @@
+"""What ``generate`` of transformers asks, as settings, stops and prompts; no model runs."""
+
+import pytest
+import torch
+from transformers import (
+    GenerationConfig,
+    MaxLengthCriteria,
+    MaxTimeCriteria,
+    NoRepeatNGramLogitsProcessor,
+    PrefixConstrainedLogitsProcessor,
+    TemperatureLogitsWarper,
+)
+
+from dsbd import generation_request as request
+from dsbd.errors import SettingsError
+
+CPU = torch.device("cpu")
+MASK = torch.ones(1, 2)
+
+
+def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
+    return request.settings_of(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
+
+
+@pytest.mark.parametrize(
+    ("draft", "beams", "samples", "method"),
+    [
+        (True, 3, True, "dsbd"),
+        (True, 3, False, "speculative_beam_search"),
+        (True, 1, True, "speculative"),
+        (True, 1, False, "speculative"),
+        (False, 3, True, "beam_sampling"),
+        (False, 3, False, "beam_search"),
+        (False, 1, True, "sampling"),
+        (False, 1, False, "greedy"),
+    ],
+)
+def test_the_method_has_the_law_of_what_was_asked(draft, beams, samples, method):
+    """Catches a method of another law, a width that is not the number of beams, and beams that repeat each other."""
+    found = settings_of(draft, num_beams=beams, do_sample=samples, temperature=0.7, top_k=9, top_p=0.8)
+    assert (found.method, found.num_beams) == (method, beams)
+    assert (found.temperature, found.top_k, found.top_p) == ((0.7, 9, 0.8) if samples else (0.0, 0, 1.0))
+    assert found.draft_width == (5 if beams == 3 else 1)
+    if beams > 1:
+        assert (found.min_width, found.max_width, found.replacement) == (3, 3, False)
+
+
+def test_what_is_left_out_asks_for_nothing():
+    """Catches a temperature of 0, a penalty of 0, or a forest of no layer where nothing was said."""
+    config = GenerationConfig(do_sample=True)
+    for name in ("temperature", "top_k", "top_p", "length_penalty", "num_beams"):
+        setattr(config, name, None)
+    found = request.settings_of(config, "draft", 4, 7)
+    assert (found.temperature, found.top_k, found.top_p, found.length_penalty) == (1.0, 0, 1.0, 1.0)
+    assert (found.num_beams, found.draft_depth, found.draft_width) == (1, 4, 7)
+    assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0
+
+
+def test_eos_is_one_id_several_or_none():
+    found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
+    assert found == [frozenset(), {0}, {3, 5}]
+
+
+def test_room_is_what_is_left_of_the_length():
+    """Catches a prompt that does not count, and a length that is all prompt."""
+    room_for, config = request.room_for, GenerationConfig()
+    assert room_for(GenerationConfig(max_new_tokens=4), [MaxLengthCriteria(9)], 7) == 4
+    assert room_for(config, [MaxLengthCriteria(12), MaxLengthCriteria(9)], 7) == 2
+    assert room_for(GenerationConfig(max_length=8), [], 7) == 1
+    with pytest.raises(SettingsError, match="max_length is 7 and the prompt has 7 tokens"):
+        room_for(config, [MaxLengthCriteria(7)], 7)
+
+
+def test_each_prompt_is_read_once_without_its_padding():
+    """Catches copies that are decoded again, padding that is read, and ids that are taken for padding."""
+    ids = torch.tensor([[0, 0, 5, 6]] * 2 + [[1, 2, 3, 0]] * 2)
+    mask = torch.tensor([[0, 0, 1, 1]] * 2 + [[1, 1, 1, 1]] * 2)
+    found = [(padding.tolist(), prompt) for padding, prompt in request.prompts_of(ids, mask, 2)]
+    assert found == [([0, 0], [5, 6]), ([], [1, 2, 3, 0])]
+    assert [prompt for _, prompt in request.prompts_of(ids[::2], None, 1)] == [[0, 0, 5, 6], [1, 2, 3, 0]]
+
+
+def ends_with_prompt_and(token, seen):
+    def criterion(ids, scores):
+        seen.append(ids.tolist())
+        return ids[:, -1] == token
+
+    return criterion
+
+
+def test_a_text_ends_at_the_first_place_that_a_criterion_names():
+    """Catches a criterion that sees no prompt, one not asked at the last place, and the prompt as a place."""
+    seen = []
+    stops = request.stops_of([ends_with_prompt_and(8, seen), MaxLengthCriteria(3)], 1)
+    assert stops.first([7, 8, 8], [8], CPU) == 2
+    assert seen == [[[8, 7]], [[8, 7, 8]]]
+    assert stops.first([7, 8], [1], CPU) == 2
+    assert stops.first([7, 7], [8], CPU) is None
+    with pytest.raises(SettingsError, match="function is given with 2 beams"):
+        request.stops_of([ends_with_prompt_and(8, seen)], 2)
+
+
+def test_the_earliest_deadline_counts():
+    """Catches seconds that are counted from another moment."""
+    limits = [MaxTimeCriteria(9.0, initial_timestamp=100.0), MaxTimeCriteria(5.0, initial_timestamp=101.0)]
+    assert request.stops_of(limits, 4) == request.Stops(106.0, ())
+    assert request.stops_of([], 4).deadline is None
+
+
+def test_processors_see_the_padding_in_front():
+    """Catches padding behind the ids, and a constraint that is asked about a beam as if it were a prompt."""
+    ids, scores, seen = torch.tensor([[5, 6], [5, 7]]), torch.zeros(2, 9), []
+
+    def note(given, scores):
+        seen.append(given.tolist())
+        return scores
+
+    (one,) = request.behind_padding(torch.tensor([0, 0]), [note])
+    one(ids, scores)
+    assert seen == [[[0, 0, 5, 6], [0, 0, 5, 7]]]
+    constraint = PrefixConstrainedLogitsProcessor(lambda batch, ids: [batch, int(ids[-1])], 2)
+    ngram = NoRepeatNGramLogitsProcessor(2)
+    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram])
+    assert kept is ngram
+    assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[0, 6], [0, 7]]
+
+
+@pytest.mark.parametrize("name", sorted(request.REFUSED))
+def test_a_field_is_refused_unless_it_asks_for_nothing(name):
+    """Catches a field that is dropped in silence, and a value of nothing that is refused."""
+    config, nothing = GenerationConfig(), request.REFUSED[name]
+    for value in (None, nothing):
+        setattr(config, name, value)
+        request.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None})
+    setattr(config, name, 3)
+    with pytest.raises(SettingsError, match=f"{name} is 3; dsbd.generate cannot honour it"):
+        request.refuse_unknown(config, {})
+
+
+def test_an_unknown_input_is_refused():
+    with pytest.raises(SettingsError, match="inputs_embeds is given"):
+        request.refuse_unknown(GenerationConfig(), {"inputs_embeds": MASK})
