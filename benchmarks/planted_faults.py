@@ -1,4 +1,4 @@
-"""Planted faults: single-line mistakes in the core, each of which the tests of its own file must catch.
+"""Planted faults: single-line mistakes in what must not go wrong, each of which the tests of its own file must catch.
 
 Run from the clone's root, with the requirements of the tests:
 
@@ -62,9 +62,10 @@ class Outcome(NamedTuple):
 
 
 def mirrors_of(file: str) -> list[str]:
-    """Return the test files that mirror a file of the package."""
+    """Return the test files that mirror a file; ``tests`` has the folders of ``dsbd``, and those of ``ui`` in one."""
     path = Path(file)
-    mirror = Path("tests", *path.parts[1:-1], f"test_{path.name}").as_posix()
+    folders = path.parent.parts[path.parts[0] == "dsbd" :]
+    mirror = Path("tests", *folders, f"test_{path.name}").as_posix()
     return [mirror, *ALSO.get(file, [])]
 
 

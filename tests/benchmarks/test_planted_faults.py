@@ -20,6 +20,7 @@ def test_no_fault_is_listed_twice():
     assert len(set(FAULTS)) == len(FAULTS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("new", "caught"), [("number < 0", True), ("number  > 0", False)])
 def test_a_fault_is_caught_or_missed(tmp_path, new, caught):
     """Catches a program that plants nothing, says caught of everything, or leaves the fault behind."""

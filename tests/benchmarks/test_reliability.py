@@ -1,0 +1,37 @@
+"""The long run against the page, in small: it still finds what it calls, and writes what it saw."""
+
+import json
+import sys
+
+import pytest
+
+from benchmarks import reliability
+
+
+@pytest.mark.slow
+def test_a_small_run_writes_what_it_saw(tmp_path, monkeypatch):
+    """Catches a name of the page that moved, and an answer that is not counted; nobody starts the long run often."""
+    monkeypatch.setattr(reliability, "EVERY", 2)
+    output = tmp_path / "seen.json"
+    sizes = ["--calls", "6", "--uploads", "6", "--clients", "2", "--runs", "4"]
+    monkeypatch.setattr(sys, "argv", ["reliability", *sizes, "--output", str(output)])
+    assert reliability.main() == 0
+    found = json.loads(output.read_text())
+    assert (sum(found["calls"].values()), sum(found["uploads"].values())) == (6, 6)
+    assert found["clients"] == {"their own": 2, "not their own": 0}
+    assert [run for run, mib in found["memory_mib"] if mib > 0] == [0, 2]
+    assert "<title>Resident memory" in output.with_suffix(".svg").read_text()
+
+
+def test_an_answer_of_another_visitor_is_counted(monkeypatch):
+    """Catches a run that says all is well of answers that were mixed up."""
+
+    class Mixed:
+        def __init__(self, address, verbose):
+            pass
+
+        def predict(self, prompt, settings, api_name):
+            return {"token_ids": [1, 2, 3]}
+
+    monkeypatch.setattr(reliability, "Client", Mixed)
+    assert reliability.many_clients("nowhere", 2) == {"their own": 0, "not their own": 2}
