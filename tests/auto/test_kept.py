@@ -101,6 +101,7 @@ def with_values(**values):
         changed(conditions=HERE | {"machine": {"threads": 99}}),
         with_values(draft_width=256),
         with_values(draft_depth=32, depth_costs=[1.0] * 33),
+        with_values(cover_width=24, draft_depth=10, depth_costs=[1.0] * 11),
         with_values(depth_costs=[1.0]),
         with_values(forest="auto"),
         with_values(max_width=64),
@@ -109,7 +110,17 @@ def with_values(**values):
     ],
     ids=[
         *("cut", "empty", "deep", "longer", "NaN", "infinite", "huge", "format", "more", "control", "no settings"),
-        *("bad settings", "no conditions", "other conditions", "wide", "deep draft", "costs", "auto", "beams"),
+        *(
+            "bad settings",
+            "no conditions",
+            "other conditions",
+            "wide",
+            "deep draft",
+            "deep for its width",
+            "costs",
+            "auto",
+            "beams",
+        ),
         *("continuation", "seed"),
     ],
 )
@@ -123,6 +134,13 @@ def test_a_damaged_or_foreign_file_is_as_if_it_were_not_there(damage):
     assert list(kept_plans()) == []
     save_plan(HERE, ALL, made())
     assert load_plan(HERE, ALL) == made(), "the next plan takes its place"
+
+
+def test_a_forest_at_its_largest_is_believed():
+    """Catches bounds that are tighter than the trials: their plan would be measured again at every start."""
+    save_plan(HERE, ALL, made())
+    only_file().write_text(with_values(cover_width=24, draft_depth=9, depth_costs=[1.0] * 10)(only_file().read_text()))
+    assert load_plan(HERE, ALL).values["cover_width"] == 24
 
 
 def test_what_is_no_text_or_no_file_is_left_out():

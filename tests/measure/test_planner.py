@@ -255,6 +255,31 @@ def test_the_context_is_that_of_memory_and_models():
     assert found.largest_context == 2048 < found.memory_context
 
 
+def test_a_decode_reads_half_of_its_new_tokens():
+    """Catches a cache that is full, or holds the prompt alone, from the first forward to the last."""
+    plans = [
+        forecast(prompt_tokens=prompt, settings=dsbd.DecodingSettings(max_new_tokens=new))
+        for prompt, new in ((100, 200), (150, 100))
+    ]
+    first, second = (one.forwards for one in plans)
+    assert first == second
+    assert forecast(prompt_tokens=100, settings=dsbd.DecodingSettings(max_new_tokens=100)).forwards != first
+
+
+def test_tokens_are_free_until_arithmetic_takes_as_long_as_reading():
+    """Catches a count without the cache, and one in another unit than tokens."""
+    found = forecast(prompt_tokens=2000)
+    alone = next(floor for floor in found.forwards if (floor.role, floor.tokens) == ("target", 1))
+    assert found.free_tokens == pytest.approx(alone.by_bandwidth / alone.by_arithmetic)
+    assert found.free_tokens > 1
+
+
+def test_a_share_of_the_memory_stays_free():
+    """Catches a pair that is said to fit and leaves nothing for activations."""
+    just_enough = forecast().memory.total / (1 - RESERVED)
+    assert [forecast(memory=just_enough * share).fits for share in (0.999, 1.001)] == [False, True]
+
+
 def test_figures_of_a_device_can_be_replaced():
     """Catches a replaced figure that does not show in the source."""
     assert device_for("h100").bandwidth == 3350e9

@@ -109,3 +109,17 @@ def test_drafts_are_fed_one_layer_at_a_time() -> None:
             tokens = torch.tensor([source.randrange(tiny.VOCABULARY) for _ in range(2)])
             row.feed(tokens, torch.tensor([first, first]), (2,))
     assert seen == [(1, 1), (2, 1), (2, 1), (2, 1)]
+
+
+def test_a_short_path_goes_on_without_the_padding_of_a_long_one() -> None:
+    """Catches a state that is kept at the end of the padding: what is fed below it sees tokens that are not there."""
+    llama = replace(tiny.tiny_model("llama"), attention="states")
+    row, root, prompt = StateRows(llama), Node(None, -1, 0), [3, 8, 6, 2]
+    row.prefill(prompt, root)
+    row.open([root], 5)
+    row.feed(torch.tensor([4, 5, 9, 7]), torch.tensor([0, 0, 2, 3]), (2, 1, 1))
+    below = row.feed(torch.tensor([11, 12]), torch.tensor([1, 4]), (2,))
+    for logits, path in zip(below, ([4, 11], [5, 9, 7, 12]), strict=True):
+        with torch.inference_mode():
+            alone = llama.model(torch.tensor([prompt + path])).logits[0, -1]
+        assert float((logits - alone).abs().max()) < CLOSE

@@ -50,6 +50,31 @@ def test_what_would_hold_the_model_is_refused(changed, named):
     assert "allowed on this page; " in str(caught.value)
 
 
+NODES = {"max_width": 3, "draft_width": 4, "draft_depth": 5, "cover_width": 6, "max_new_tokens": 10}
+BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "top_k": 7}
+
+
+@pytest.mark.parametrize(
+    ("settings", "limit", "most", "named"),
+    [
+        (NODES, "max_nodes", 3 + 5 * (4 + 6), "nodes to score"),
+        (NODES, "max_beam_tokens", 3 * 10, "times beams"),
+        (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
+        (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
+        (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
+        (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
+        (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
+    ],
+    ids=["nodes", "tokens", "slots", "pairs", "all pairs", "branches", "pairs of branches"],
+)
+def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
+    """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
+    asked = DecodingSettings(**settings)
+    check_decode(Limits(**{limit: most}), asked, VOCABULARY, 100)
+    with pytest.raises(SettingsError, match=f"{named}.*: {most:,} asked for, {most - 1:,} allowed"):
+        check_decode(Limits(**{limit: most - 1}), asked, VOCABULARY, 100)
+
+
 @pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "speculative", "greedy"])
 def test_what_the_form_starts_with_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included."""
