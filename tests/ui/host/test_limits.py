@@ -62,10 +62,11 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
         (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
         (NODES | {"top_k": 7}, "max_pairs", (5 + 6) * 7, "pairs"),
         (NODES | {"top_k": 0}, "max_pairs", (5 * 4 + 6 * 3) * VOCABULARY, "pairs"),
+        (AUTO | {"max_new_tokens": 10}, "max_nodes", 4 + 24 * 12, "nodes to score"),
         (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
         (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
     ],
-    ids=["nodes", "tokens", "slots", "pairs", "all pairs", "branches", "pairs of branches"],
+    ids=["nodes", "tokens", "slots", "pairs", "all pairs", "auto", "branches", "pairs of branches"],
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
     """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
@@ -91,9 +92,10 @@ def test_the_largest_form_is_allowed():
 
 def test_a_comparison_is_bounded_as_a_whole():
     each = [DecodingSettings(method=method, max_new_tokens=256, num_beams=16) for method in ("beam_sampling", "greedy")]
-    check_compare(Limits(), each, 5)
-    with pytest.raises(SettingsError, match="of all runs"):
-        check_compare(Limits(max_compared_tokens=1000), each, 5)
+    tokens = 5 * (16 + 1) * 256
+    check_compare(Limits(max_compared_tokens=tokens), each, 5)
+    with pytest.raises(SettingsError, match="of all runs: 21,760 asked for"):
+        check_compare(Limits(max_compared_tokens=tokens - 1), each, 5)
     with pytest.raises(SettingsError, match="runs: 6"):
         check_compare(Limits(), each, 6)
 
