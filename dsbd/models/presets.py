@@ -3,11 +3,11 @@
 Parameters are counted from the models' configurations, without those that are tied. Bytes are computed from them: a
 download has the dtype that its publisher stored, memory the dtype that is asked for.
 
-Licences and formats were compared with pages on the hub: the models' own, those of models made from them (Qwen3), or of
-a larger one of the family (GPT-2). The gates of Llama were not seen. Sizes were compared with the files listed there or
-in copies of gated models. Buffers that were stored too come on top: 6.43 GB of GPT-2 XL instead of 6.23, 0.17 of
-Pythia-70M instead of 0.14. No list of files was seen of SmolLM2-135M, Qwen3, Qwen2.5-0.5B, GPT-2 and Pythia-1.4B:
-their dtypes are those of their families.
+Licences were read on the models' own pages of the hub. Where only pages of models made from it were seen (Qwen3,
+Llama-2), the licence is marked as not confirmed. The gate of Llama-2 was not seen either. Sizes were compared with
+the files listed there or in copies of gated models. Buffers that were stored too come on top: 6.43 GB of GPT-2 XL
+instead of 6.23, 0.17 of Pythia-70M instead of 0.14. No list of files was seen of SmolLM2-135M, Qwen3, Qwen2.5-0.5B,
+GPT-2 and Pythia-1.4B: their dtypes are those of their families.
 """
 
 from typing import NamedTuple
@@ -27,6 +27,8 @@ class PresetModel(NamedTuple):
     """Its licence must be accepted on the model's page before files can be fetched."""
     pickled: bool = False
     """Its publisher stores the weights as pickles only; they are read as tensors, and nothing in them is run."""
+    confirmed: bool = True
+    """Its licence was read on its own page, not only on pages of models made from it."""
 
     @property
     def download_bytes(self) -> int:
@@ -68,7 +70,8 @@ class Preset(NamedTuple):
     @property
     def licences(self) -> str:
         """Their licences, in words."""
-        return " and ".join(dict.fromkeys(model.licence for model in self.models))
+        told = (model.licence if model.confirmed else f"{model.licence} (not confirmed)" for model in self.models)
+        return " and ".join(dict.fromkeys(told))
 
     @property
     def gated(self) -> str:
@@ -85,8 +88,8 @@ PRESETS = (
         PresetModel("HuggingFaceTB/SmolLM2-1.7B", 1_711_376_384, 2, 49_152, _APACHE),
     ),
     Preset(
-        PresetModel("Qwen/Qwen3-0.6B", 596_049_920, 2, 151_936, _APACHE),
-        PresetModel("Qwen/Qwen3-8B", 8_190_735_360, 2, 151_936, _APACHE),
+        PresetModel("Qwen/Qwen3-0.6B", 596_049_920, 2, 151_936, _APACHE, confirmed=False),
+        PresetModel("Qwen/Qwen3-8B", 8_190_735_360, 2, 151_936, _APACHE, confirmed=False),
     ),
     Preset(
         PresetModel("Qwen/Qwen2.5-0.5B", 494_032_768, 2, 151_936, _APACHE),
@@ -98,7 +101,7 @@ PRESETS = (
     ),
     Preset(
         PresetModel("JackFram/llama-68m", 68_030_208, 4, 32_000, _APACHE, pickled=True),
-        PresetModel("meta-llama/Llama-2-13b-hf", 13_015_864_320, 2, 32_000, "Llama 2 Community", gated=True),
+        PresetModel("meta-llama/Llama-2-13b-hf", 13_015_864_320, 2, 32_000, "Llama 2 Community", True, confirmed=False),
     ),
     Preset(
         PresetModel("facebook/opt-125m", 125_239_296, 2, 50_272, _OPT, pickled=True),

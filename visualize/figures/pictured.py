@@ -15,7 +15,7 @@ IN_NOTEBOOKS = "plotly_mimetype"
 
 
 class PicturedFigure(go.Figure):
-    """A figure with an SVG beside it."""
+    """A figure with an SVG beside it. Its frames wait for a reader: Plotly's pages would play them as they open."""
 
     _picture: Callable[[], str] | None = None
 
@@ -27,6 +27,14 @@ class PicturedFigure(go.Figure):
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(*args, **options)
         return {**bundle, "image/svg+xml": self._picture()} if bundle and self._picture else bundle
+
+    def to_html(self, *args: Any, **options: Any) -> str:
+        """The figure as a page or a part of one, as Plotly writes it."""
+        return str(super().to_html(*args, **{"auto_play": False, **options}))
+
+    def write_html(self, *args: Any, **options: Any) -> None:
+        """Write the figure as a page, as Plotly does."""
+        super().write_html(*args, **{"auto_play": False, **options})
 
     def show(self, *args: Any, **options: Any) -> None:
         """Show the figure as Plotly does; in a notebook with its picture beside the data."""

@@ -138,6 +138,10 @@ def test_a_known_pair_is_told_where_the_hub_cannot_be_asked(hub):
         "128,256, both",
     ):
         assert words in said
+    assert "not confirmed" not in said
+    qwen = PRESETS[1]
+    said = pair_loading.look(engine_of(), qwen.target.id, qwen.draft.id).said
+    assert "Licence: Apache-2.0 (not confirmed)." in said
 
 
 def test_only_files_that_are_read_are_fetched_and_the_bytes_are_counted(hub):

@@ -49,6 +49,15 @@ def test_the_axes_have_room_for_the_largest_forest():
     assert menu.buttons[0].method == "animate"
 
 
+def test_a_written_page_waits_for_its_reader(tmp_path):
+    """Catches a page that plays its frames as it opens: a click on its slider meanwhile leaves marks of two frames."""
+    ALL.write_html(tmp_path / "all.html", include_plotlyjs=False)
+    for page in (ALL.to_html(include_plotlyjs=False), (tmp_path / "all.html").read_text(encoding="utf-8")):
+        assert "Plotly.addFrames" in page
+        assert "Plotly.animate" not in page
+    assert "Plotly.animate" in ALL.to_html(include_plotlyjs=False, auto_play=True)
+
+
 def test_every_column_has_its_head_also_where_nothing_was_tried():
     """Catches guesses that float in no column."""
     untried = 0
