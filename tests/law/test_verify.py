@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dsbd.law import toy
-from dsbd.law.beams import Node
+from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
-from dsbd.law.forest import DraftLaw, Forest, ForestLayer
+from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.verified import VerifiedLayer
 from dsbd.law.verify import verify
 
@@ -122,6 +122,28 @@ def test_without_replacement_as_many_drafts_are_planned_as_q_has_pairs() -> None
     layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=9, min_width=1, max_width=3)[0]
     assert layer.width is not None
     assert (layer.law.support, len(layer.width.acceptance)) == (4, 3)
+
+
+def test_with_replacement_as_many_drafts_are_planned_as_were_drawn() -> None:
+    """Catches a width planned for no more drafts than P has pairs: each pair may be drawn and accepted again."""
+    layer = run([0.0] * 9, forest=with_drafts([toy.AA] * 6), min_width=1)[0]
+    assert layer.width is not None
+    assert (layer.law.support, len(layer.width.acceptance)) == (4, 6)
+
+
+def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
+    """Catches children of another node, or of none: the rest of the tree would never be tried."""
+
+    def family(parent: Node, *children: Node) -> ForestLayer:
+        law = DraftLaw([parent], np.zeros(3, dtype=int), np.arange(3), np.full(3, 1 / 3))
+        return ForestLayer(list(children), [1 / 3] * len(children), [], law)
+
+    first = {toy.A: family(toy.A, toy.AB, toy.AA)}
+    second = {node: family(node, node.child(1)) for node in (toy.AB, toy.AA)}
+    forest = Forest([Beam(toy.A, 0.0)], [BranchedLayer(first), BranchedLayer(second)])
+    found = run([0.9, 0.0, 0.0, 0.0, 0.0], forest=forest, min_width=1, max_width=1)
+    assert [[toy.text(trial.node) for trial in layer.trials] for layer in found] == [["ab", "aa"], ["aab"], []]
+    assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
 
 
 def test_a_layer_of_which_only_some_land_is_short() -> None:
