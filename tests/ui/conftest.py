@@ -8,8 +8,9 @@ import pytest
 
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
+from tests.ui.served import served
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page, launch_options
+from ui import Engine, build_page
 from ui.decodes import traces
 
 
@@ -88,6 +89,5 @@ def page(engine, recorded) -> gr.Blocks:
 @pytest.fixture(scope="session")
 def address(page, engine):
     """Where the page is served."""
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
-    yield address
-    page.close()
+    with served(page, engine) as address:
+        yield address

@@ -13,7 +13,8 @@ from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 from tests.ui.forked_reader import read_by_forks
 from tests.ui.hostile import Page, calls, uploads
-from ui import Engine, build_page, launch_options
+from tests.ui.served import served
+from ui import Engine, build_page
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.play import shown
@@ -34,10 +35,8 @@ CLIENTS = 16
 def site(recorded):
     """The address of a page with small limits."""
     engine = Engine(toy_pair(), SMALL)
-    page = build_page(engine)
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
-    yield address
-    page.close()
+    with served(build_page(engine), engine) as address:
+        yield address
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
 from tests.toy_pair import toy_pair_on
+from tests.ui.served import served
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page, launch_options, programs
 from ui.host.limits import Limits
@@ -28,11 +29,8 @@ NAME = "toy-story"
 def address(recorded):
     """Where a page is served that is an MCP server too."""
     engine = Engine(toy_pair_on("eager"), Limits(max_new_tokens=16))
-    page = build_page(engine)
-    options = launch_options(engine, Host(mcp=True))
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)
-    yield address
-    page.close()
+    with served(build_page(engine), engine, Host(mcp=True)) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,10 @@ import pytest
 
 from tests.toy_pair import toy_pair
 from tests.ui.conftest import PacedEngine
+from tests.ui.served import served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from ui import build_page, launch_options
+from ui import build_page
 from ui.host.limits import Limits
 
 pytestmark = pytest.mark.slow
@@ -21,10 +22,8 @@ def engine():
 
 @pytest.fixture(scope="module")
 def address(engine, recorded):
-    page = build_page(engine)
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
-    yield address
-    page.close()
+    with served(build_page(engine), engine) as address:
+        yield address
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from tests.toy_pair import toy_pair_on
+from tests.ui.served import served
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page, launch_options
+from ui import Engine, build_page
 from ui.host.limits import Limits
 
 PATIENCE_SECONDS = 60
@@ -38,22 +39,21 @@ class SlowPair:
 
 
 @contextmanager
-def served(limits: Limits, recorded):
+def slow_site(limits: Limits, recorded):
     """A page of its own: its slow pair, its engine and its address."""
     slow = SlowPair()
     engine = Engine(slow.pair, limits)
     page = build_page(engine)
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
-    try:
-        yield slow, engine, page, address.rstrip("/")
-    finally:
-        slow.slow.clear()
-        page.close()
+    with served(page, engine) as address:
+        try:
+            yield slow, engine, page, address.rstrip("/")
+        finally:
+            slow.slow.clear()
 
 
 @pytest.fixture(scope="module")
 def site(recorded):
-    with served(Limits(max_waiting=2, uploads_per_hour=5, max_upload_bytes=20_000), recorded) as site:
+    with slow_site(Limits(max_waiting=2, uploads_per_hour=5, max_upload_bytes=20_000), recorded) as site:
         yield site
 
 
@@ -125,7 +125,7 @@ def test_a_run_ends_when_its_visitor_leaves(address, site, name):
 
 
 def test_a_run_ends_at_its_time_limit(recorded):
-    with served(Limits(decode_seconds=1), recorded) as (slow, _, _, address):
+    with slow_site(Limits(decode_seconds=1), recorded) as (slow, _, _, address):
         slow.slow.set()
         kind, data = answer_of(address, "decode", "Once upon", LONG)
         assert kind == "error"
@@ -293,7 +293,7 @@ def upload(address, content, name="mine.json.gz"):
 
 def test_uploads_are_bounded(recorded):
     """Catches a visitor who fills the disk with small files."""
-    with served(Limits(uploads_per_hour=3, max_upload_bytes=20_000), recorded) as (_, _, _, address):
+    with slow_site(Limits(uploads_per_hour=3, max_upload_bytes=20_000), recorded) as (_, _, _, address):
         assert upload(address, b"x" * 30_000).status_code == 413
         assert upload(address, b"{}").status_code == 200
         assert upload(address, b"{}").status_code == 200
@@ -327,7 +327,7 @@ def test_every_answer_has_its_headers(address, path):
 
 
 def test_embedding_is_a_choice(recorded):
-    with served(Limits(frame_ancestors="https://school.example"), recorded) as (*_, address):
+    with slow_site(Limits(frame_ancestors="https://school.example"), recorded) as (*_, address):
         assert "frame-ancestors https://school.example" in httpx.get(address).headers["content-security-policy"]
 
 
@@ -343,7 +343,7 @@ def test_each_fault_of_a_model_has_its_own_sentence(recorded, fault, said):
             raise fault
         output.logits.fill_(math.nan)
 
-    with served(Limits(), recorded) as (slow, _, _, address):
+    with slow_site(Limits(), recorded) as (slow, _, _, address):
         hook = slow.pair.target.model.register_forward_hook(breaks)
         kind, answer = answer_of(address, "decode", "Once", {"max_new_tokens": 2, "method": "greedy"})
         assert kind == "error"

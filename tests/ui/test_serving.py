@@ -21,7 +21,8 @@ from starlette.routing import Route
 
 from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
-from ui import Engine, build_page, launch_options
+from tests.ui.served import served
+from ui import Engine, build_page
 from ui.health import GRACE_SECONDS
 from ui.parts.files import FOLDER
 from ui.traffic import run_log
@@ -81,10 +82,8 @@ def page(engine, recorded):
 @pytest.fixture(scope="module")
 def address(page, engine):
     """Where the page is served that believes to be below ``PATH``."""
-    options = launch_options(engine) | {"root_path": PATH}
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)
-    yield address
-    page.close()
+    with served(page, engine, root_path=PATH) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")

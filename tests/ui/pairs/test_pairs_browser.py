@@ -7,8 +7,9 @@ import pytest
 import dsbd
 from dsbd.assets import asset_path
 from tests.toy_pair import toy_model
+from tests.ui.served import served
 from tests.ui.visit import PATIENCE, Visit
-from ui import Engine, build_page, launch_options
+from ui import Engine, build_page
 from ui.decodes import traces
 from ui.host.allowed_models import AllowedModels
 
@@ -28,10 +29,8 @@ def real_recordings():
 @pytest.fixture(scope="module")
 def bundled_address(real_recordings):
     engine = Engine(dsbd.load_pair(device="cpu", engine="eager"), allowed=AllowedModels("*"))
-    page = build_page(engine)
-    _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **launch_options(engine))
-    yield address
-    page.close()
+    with served(build_page(engine), engine) as address:
+        yield address
 
 
 def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_address, toy_folders, tmp_path):
