@@ -192,7 +192,7 @@ def test_loaded_pair_decodes(target: Path, draft: Path) -> None:
         "target": True,
         "draft": True,
         "target traced": True,
-        "draft traced": True,
+        "draft fused": True,
     }
     assert pair.target.dtype == torch.float32
     assert pair.device == torch.device("cpu")

@@ -155,7 +155,7 @@ def bundled_key(pair: Pair) -> str | None:
 
 def name_of(pair: Pair) -> str:
     """The names of its models, as a visitor reads them."""
-    return _named(PairName(pair.target.id, pair.draft and pair.draft.id))
+    return _named(PairName(pair.target.id, None if pair.draft is None else pair.draft.id))
 
 
 def public_key(key: str) -> str:
