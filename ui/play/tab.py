@@ -71,14 +71,14 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
         after = _after()
         plotly_view(recording, first)
     outputs = _outputs(form, stage, recording)
-    remember = _remembering(engine, form, kept, tools, outputs)
+    repeat = _repeating(after, first, recording)
+    remember = _remembering(engine, form, kept, tools, outputs, repeat)
     linked = gr.State(None)
     _wire_run(engine, form, after, tools, outputs, remember)
     show = _wire_traces(engine, form, tools, kept, first, outputs, remember)
-    _wire_pairs(engine, form, tools, kept, first, outputs, linked)
+    _wire_pairs(engine, form, tools, kept, first, outputs, linked, repeat)
     wire_link(engine, form, after.share, after.link, stage.problem)
     wire_restoring(engine, page, form, opening, linked, stage.note, stage.problem)
-    after.python.expand(partial(_program, first), recording, after.lines, queue=False, **PRIVATE)
     _offer(engine)
     return Play(form, show)
 
@@ -117,8 +117,24 @@ def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
     return [*parts, form.run, form.stop, recording, gr.State(None), gr.State(None)]
 
 
+def _repeating(after: After, first: Recording | None, recording: gr.State) -> Callable[[Any], None]:
+    """Returns what to do after an event that may have changed what is shown: the program is that of what is shown."""
+    program = partial(_program, first)
+
+    def repeat(event: Any) -> None:
+        event.then(program, recording, after.lines, queue=False, **PRIVATE)
+
+    after.python.expand(program, recording, after.lines, queue=False, **PRIVATE)
+    return repeat
+
+
 def _remembering(
-    engine: Engine, form: Form, kept: gr.State, tools: TraceTools, outputs: list[Any]
+    engine: Engine,
+    form: Form,
+    kept: gr.State,
+    tools: TraceTools,
+    outputs: list[Any],
+    repeat: Callable[[Any], None],
 ) -> Callable[[Any], None]:
     """Returns what to do after an event that may have brought news: they go into the list of decodes."""
     news = outputs[-1]
@@ -128,6 +144,7 @@ def _remembering(
 
     def after(event: Any) -> None:
         event.then(keep, [form.pair, kept, news], [kept, tools.shown, news], queue=False, **PRIVATE)
+        repeat(event)
 
     return after
 
@@ -211,6 +228,7 @@ def _wire_pairs(
     first: Recording | None,
     outputs: list[Any],
     linked: gr.State,
+    repeat: Callable[[Any], None],
 ) -> None:
     """Examples, recordings and prompt belong to the pair."""
     recording = outputs[-3]
@@ -226,6 +244,7 @@ def _wire_pairs(
     changed = [tools.shown, *form.chips, *outputs, *form.filled, linked]
     other = form.pair.change(followed, [form.pair, kept, recording, linked], changed, **PRIVATE)
     other.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
+    repeat(other)
 
 
 def _forget() -> str:

@@ -102,6 +102,7 @@ class SceneBuilder:
             trials=tuple(iteration.trials),
             draws=tuple(iteration.draws),
             slots=iteration.kept,
+            slots_before=self._slots_before(iteration),
             beginnings=tuple(iteration.beginnings),
         )
         self.iterations.append(scene)
@@ -146,6 +147,11 @@ class SceneBuilder:
                     raise TraceError(f"iteration {iteration.index} names node {node}; add the earlier iterations first")
                 members[node] = self._nodes[node]
         return members
+
+    def _slots_before(self, iteration: Iteration) -> int | None:
+        if iteration.index == 0:
+            return iteration.kept.prompt_slots
+        return self.iterations[-1].slots.slots_kept if self.iterations else None
 
     def _read_prompt(self, prompt: Prompt | None) -> tuple[str, ...]:
         texts, pending = [], b""

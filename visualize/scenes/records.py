@@ -185,6 +185,8 @@ class IterationScene:
     """As recorded, so that a reader of the scene can decide them again."""
     draws: tuple[Draw, ...]
     slots: KeptSlots
+    slots_before: int | None
+    """Cache slots in use when the iteration began; None if the iteration before is not known."""
     beginnings: tuple[Beginning, ...]
     """As recorded, under block verification."""
 

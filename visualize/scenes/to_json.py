@@ -121,8 +121,8 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "beams_before": _table(BEAM, iteration.beams_before),
         "beams_after": _table(BEAM, iteration.beams_after),
         "seconds": _rounded(iteration.seconds),
-        "slots": {"prompt": slots.prompt_slots, "scored": slots.slots_scored, "kept": slots.slots_kept,
-                  "nodes": sorted(places[node] for node in slots.nodes if node in places)},
+        "slots": {"prompt": slots.prompt_slots, "before": iteration.slots_before, "scored": slots.slots_scored,
+                  "kept": slots.slots_kept, "nodes": sorted(places[node] for node in slots.nodes if node in places)},
     }  # fmt: skip
 
 

@@ -57,7 +57,7 @@ class Words:
         if trial.acceptance is None or trial.uniform is None:
             return self(f"trial.{trial.verdict}_plain")
         if trial.verdict == "rejected" and trial.acceptance == 0:
-            return self("trial.rejected_none")
+            return self("trial.rejected_used" if trial.c else "trial.rejected_none")
         if trial.acceptance >= 1 and trial.residual_prob is not None:
             residual, draft = tell_apart(trial.residual_prob, trial.draft_prob)
             return self("trial.accepted_sure", residual=residual, draft=draft)

@@ -112,6 +112,7 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 2')")
     assert form_of(visit)[0].startswith(mine[0])
     assert form_of(visit)[1:] == ("Sampling", "6")
+    visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=6')")
 
     restored = Visit(browser, link)
     restored.wait_for("#note", "The link filled in the form")

@@ -54,6 +54,22 @@ def test_slots_are_marked_at_the_commit(page):
     assert page.locator(".dsbd-slot.dsbd-dropped").count() == len(forest) - len(stays)
 
 
+def test_the_slots_of_prompt_versions_and_guesses_add_up(page):
+    """Catches slots of repeated guesses that are counted as text."""
+    show_view(page, "slots")
+    for at, prompt, read in ((1, 0, len(TRACE.iterations[1].input_beams)), (0, 1, 0)):
+        if at == 0:
+            page.focus(".dsbd")
+            page.keyboard.press("PageUp")
+        kept, forest = TRACE.iterations[at].kept, [one for one in TRACE.iterations[at].nodes if one.kind != "drawn"]
+        before = TRACE.iterations[at - 1].kept.slots_kept if at else kept.prompt_slots
+        counts = [int(text) for text in page.locator(".dsbd-block b").all_inner_texts()]
+        assert counts[0] == kept.prompt_slots + prompt
+        if at:
+            assert counts[1] == before - kept.prompt_slots + read
+        assert sum(counts) + len(forest) == kept.slots_scored
+
+
 def test_the_charts_follow_the_iteration_and_lead_to_it(page):
     show_view(page, "charts")
     page.wait_for_selector(".dsbd-chart .main-svg")

@@ -38,8 +38,12 @@ def trial(verdict="accepted", **changes):
             "(0.60 against 0.50)",
         ),
         (
-            trial("rejected", acceptance=0.0, residual_prob=0.0),
+            trial("rejected", acceptance=0.0, residual_prob=0.0, c=0.0),
             "rejected: the large model has no probability left for it",
+        ),
+        (
+            trial("rejected", acceptance=0.0, residual_prob=0.0, c=1.2),
+            "rejected: the earlier guesses have used up the probability that the large model had for it",
         ),
         (trial(uniform=None), "accepted without a random number"),
         (

@@ -69,7 +69,9 @@ export class Words {
     if (trial.verdict === "orphaned") return this.say("trial.orphaned");
     if (trial.verdict === "unneeded") return this.say("trial.unneeded", {width});
     if (trial.acceptance === null || trial.uniform === null) return this.say(`trial.${trial.verdict}_plain`);
-    if (trial.verdict === "rejected" && trial.acceptance === 0) return this.say("trial.rejected_none");
+    if (trial.verdict === "rejected" && trial.acceptance === 0) {
+      return this.say(trial.c ? "trial.rejected_used" : "trial.rejected_none");
+    }
     if (trial.acceptance >= 1 && trial.residual_prob !== null) {
       const [residual, draft] = tellApart(trial.residual_prob, trial.draft_prob);
       return this.say("trial.accepted_sure", {residual, draft});

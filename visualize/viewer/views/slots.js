@@ -31,7 +31,6 @@ export class SlotsPanel {
     const forest = now.nodes
       .map((node, at) => [node, at])
       .filter(([node]) => node.kind !== "drawn" && node.kind !== "input");
-    const live = Math.max(scored - prompt - forest.length, 0);
     const block = (key, count) =>
       make("div", {class: "dsbd-block"}, make("b", {text: String(count)}), make("span", {text: say(key)}));
     this.legend = make(
@@ -47,12 +46,27 @@ export class SlotsPanel {
       make(
         "div",
         {class: "dsbd-slots"},
-        block("slots.prompt", prompt),
-        block("slots.live", live),
+        ...this.counts(now, forest.length).map(([key, count]) => block(key, count)),
         ...forest.map(([node, at]) => box(node, at)),
       ),
       this.legend,
     );
+  }
+
+  /* What the slots without a box hold: [key, count]. The last token of the prompt is read in the first pass, and the
+   * last tokens of the versions in every later one; a guess that repeats another has a slot of its own. */
+  counts({index, nodes, slots}, guesses) {
+    const {prompt, before, scored} = slots;
+    const beams = nodes.filter((node) => node.kind === "input").length;
+    const first = index ? 0 : beams;
+    if (before === null) return [["slots.prompt", prompt]];
+    const live = before - prompt + beams - first;
+    const counts = [
+      ["slots.prompt", prompt + first],
+      ["slots.live", live],
+      ["slots.same", scored - prompt - first - live - guesses],
+    ];
+    return counts.filter(([key, count]) => key === "slots.prompt" || count > 0);
   }
 
   update() {
