@@ -139,7 +139,7 @@ FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2
         {},
         pytest.param({"landing": False}, marks=pytest.mark.slow),
         pytest.param({"cover_width": 3, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2}, marks=pytest.mark.slow),
-        {"replacement": False},
+        pytest.param({"replacement": False}, marks=pytest.mark.slow),
         pytest.param(
             {"forest": "likely", "draft_width": 5, "top_k": 6, "temperature": 0.8, "max_new_tokens": 2},
             marks=pytest.mark.slow,

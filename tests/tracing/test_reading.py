@@ -167,8 +167,8 @@ def add_nodes(data: dict, count: int, chain: bool) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda data: add_nodes(data, 200_000, chain=False), "at most 576 are"),
-        (lambda data: add_nodes(data, 150_000, chain=True), "at most 33 are"),
+        (lambda data: add_nodes(data, 20_000, chain=False), "at most 576 are"),
+        (lambda data: add_nodes(data, 15_000, chain=True), "at most 33 are"),
         (lambda data: data["iterations"][0].update(layers=[], trials=[], draws=[]), "no layers"),
         (lambda data: data["iterations"][0].update(draft_depth=10**15), "at most 33 are"),
         (lambda data: data["iterations"][0]["layers"][0].update(width=10**9), "at most 64 are"),
