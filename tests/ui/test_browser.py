@@ -129,7 +129,7 @@ def test_files_in_and_out(visit, tmp_path):
     bad.write_text('{"format": "<img src=x onerror=alert(1)>"}')
     chooser = visit.page.locator("input[type=file]").first
     chooser.set_input_files(bad)
-    visit.wait_for("#problem", "Not a trace")
+    visit.wait_for("#said", "Not a trace")
     chooser.set_input_files(mine)
     visit.wait_for("#note", "Your trace")
     assert visit.page.inner_text("#problem") == ""

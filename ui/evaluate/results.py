@@ -79,7 +79,7 @@ def label_of(contender: str) -> str:
 def _table(found: EvaluationTable) -> str:
     heads = [head.format(baseline=label_of(found.baseline).lower() if found.baseline else "others") for head in HEADS]
     head = "".join(f'<th scope="col">{escape(words)}</th>' for words in heads)
-    rows = "".join(_row(found, row) for row in found.rows)
+    rows = "".join(_row(found, row, heads[1:]) for row in found.rows)
     note = f" Note: {found.note}." if found.note else ""
     return (
         f'<p class="said">{escape(asked_line(found))} {escape(METRICS.get(found.metric, ""))}{escape(note)}</p>'
@@ -90,7 +90,8 @@ def _table(found: EvaluationTable) -> str:
     )
 
 
-def _row(found: EvaluationTable, row: ContenderRow) -> str:
+def _row(found: EvaluationTable, row: ContenderRow, heads: list[str]) -> str:
+    """A row; each cell holds its column's name, which stands beside it on a narrow screen."""
     is_base = row.contender == found.baseline
     speed = "1" if is_base else median_cell(row.speed.median, row.speed.low, row.speed.high) if row.speed else "–"
     cells = [
@@ -100,7 +101,10 @@ def _row(found: EvaluationTable, row: ContenderRow) -> str:
         _split(speed),
         (f"{row.layers_per_iteration:.2f}" if row.layers_per_iteration else "1", ""),
     ]
-    body = "".join(f"<td>{_minus(value)}<small>{_minus(below)}</small></td>" for value, below in cells)
+    body = "".join(
+        f'<td data-head="{escape(head)}">{_minus(value)}<small>{_minus(below)}</small></td>'
+        for head, (value, below) in zip(heads, cells, strict=True)
+    )
     ours = " class=ours" if row.method == "dsbd" else ""
     head = f'<th scope="row">{escape(label_of(row.contender))}</th>'
     return f"<tr{ours}>{head}{body}</tr>"

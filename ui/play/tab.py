@@ -198,13 +198,23 @@ def _wire_traces(
         filled = updates(new.prompt, new.trace.settings, engine.limits) if isinstance(new, Recording) else unchanged
         return [*frame, *filled]
 
+    def in_drawer(frame: handlers.Frame) -> list[Any]:
+        """What was refused is said beside the files: on a phone the drawer lies over everything else."""
+        refused = frame.problem if isinstance(frame.problem, str) else ""
+        what = frame._replace(note=handlers.KEEP, problem="") if refused else frame
+        return [*followed(what), refused]
+
     def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
         done = event(lambda *values: followed(handler(*values)), given, [*outputs, *form.filled], **PRIVATE)
         done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
         remember(done)
 
-    show(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
-    show(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
+    def show_from_drawer(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
+        changed = [*outputs, *form.filled, tools.said]
+        remember(event(lambda *values: in_drawer(handler(*values)), given, changed, **PRIVATE))
+
+    show_from_drawer(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
+    show_from_drawer(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
     for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
         taken = button.click(_of(save, first), recording, [tools.file, tools.said], **PRIVATE)
         taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)

@@ -103,7 +103,8 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     bad = tmp_path / "bad.json"
     bad.write_text("{}")
     visit.page.locator("input[type=file]").first.set_input_files(bad)
-    visit.wait_for("#problem", "Not a trace")
+    visit.wait_for("#said", "Not a trace")
+    assert visit.page.inner_text("#problem") == ""
     assert form_of(visit) == mine
     visit.close_drawer()
     visit.page.click("#python button")
