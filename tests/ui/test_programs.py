@@ -17,6 +17,8 @@ from ui import Engine, build_page, launch_options, programs
 from ui.host.limits import Limits
 from ui.host.options import Host
 
+PATIENCE_SECONDS = 60
+
 mcp = pytest.importorskip("mcp")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,14 +56,14 @@ def test_the_examples_of_the_page_run(address, trace_file, monkeypatch, capsys):
     assert names["drawing"]["content"].startswith("<svg")
     assert names["table"]["content"].startswith("id,parent,layer")
     assert names["own"]["content"] == names["page"].predict(NAME, "text", 0, "en", api_name="/export")["content"]
-    info = httpx.get(f"{address}gradio_api/info").json()
+    info = httpx.get(f"{address}gradio_api/info", timeout=PATIENCE_SECONDS).json()
     used = set(re.findall(r'api_name="(/\w+)"', TEXT))
     assert used == set(info["named_endpoints"])
 
 
 def test_endpoints_say_their_types(address):
     """Catches an endpoint whose values a program has to guess."""
-    info = httpx.get(f"{address}gradio_api/info").json()["named_endpoints"]
+    info = httpx.get(f"{address}gradio_api/info", timeout=PATIENCE_SECONDS).json()["named_endpoints"]
     node = {one["parameter_name"]: one for one in info["/explain_node"]["parameters"]}
     assert node["iteration"]["type"]["type"] == "integer"
     assert node["language"]["parameter_default"] == "en"
@@ -151,7 +153,7 @@ def test_four_tools_and_no_other(address):
     assert refused.isError
     assert "99 asked for, 16 allowed" in refused.content[0].text
     assert unknown.isError
-    schema = httpx.get(f"{address}gradio_api/mcp/schema").json()
+    schema = httpx.get(f"{address}gradio_api/mcp/schema", timeout=PATIENCE_SECONDS).json()
     assert {tool["name"] for tool in schema} == set(programs.MCP_TOOLS)
 
 

@@ -94,7 +94,9 @@ def test_no_handler_passes_by_the_queue(address, site):
     for function in queued:
         for way in ("run", "api"):
             body = {"data": [None] * len(function.inputs), "fn_index": function._id, "session_hash": "x"}
-            answer = httpx.post(f"{address}/gradio_api/{way}/{function.api_name or 'predict'}", json=body)
+            answer = httpx.post(
+                f"{address}/gradio_api/{way}/{function.api_name or 'predict'}", json=body, timeout=PATIENCE_SECONDS
+            )
             assert answer.status_code == 404
             assert "join the queue" in answer.json()["detail"]
 
@@ -279,7 +281,7 @@ def test_a_full_queue_says_when_to_come_back(address, site):
     before = slow.forwards
     wait_until(lambda: slow.forwards > before)
     waiting = [call(address, "decode", "Once", {"max_new_tokens": 1}) for _ in range(2)]
-    refused = httpx.post(f"{address}/gradio_api/call/decode", json={"data": ["Once", {}]})
+    refused = httpx.post(f"{address}/gradio_api/call/decode", json={"data": ["Once", {}]}, timeout=PATIENCE_SECONDS)
     assert refused.status_code == 503
     assert int(refused.headers["retry-after"]) >= 5
     slow.slow.clear()
@@ -318,7 +320,7 @@ def test_a_full_disk_is_said(address, monkeypatch):
 @pytest.mark.parametrize("path", ["/", "/config", "/gradio_api/dsbd/page.js", "/gradio_api/info", "/nothing-here"])
 def test_every_answer_has_its_headers(address, path):
     """Catches a page that may load from elsewhere, or be shown in any frame."""
-    headers = httpx.get(address + path).headers
+    headers = httpx.get(address + path, timeout=PATIENCE_SECONDS).headers
     policy = dict(rule.split(" ", 1) for rule in headers["content-security-policy"].split("; "))
     assert headers["x-content-type-options"] == "nosniff"
     assert policy["default-src"] == "'self'"
@@ -328,7 +330,10 @@ def test_every_answer_has_its_headers(address, path):
 
 def test_embedding_is_a_choice(recorded):
     with slow_site(Limits(frame_ancestors="https://school.example"), recorded) as (*_, address):
-        assert "frame-ancestors https://school.example" in httpx.get(address).headers["content-security-policy"]
+        assert (
+            "frame-ancestors https://school.example"
+            in httpx.get(address, timeout=PATIENCE_SECONDS).headers["content-security-policy"]
+        )
 
 
 @pytest.mark.parametrize(

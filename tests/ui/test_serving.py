@@ -93,7 +93,7 @@ def below(address):
 
 
 def test_a_page_that_can_run_is_healthy(address):
-    answer = httpx.get(f"{address}health")
+    answer = httpx.get(f"{address}health", timeout=PATIENCE_SECONDS)
     assert answer.status_code == 200
     assert answer.json() == {
         "status": "ok",
@@ -103,15 +103,15 @@ def test_a_page_that_can_run_is_healthy(address):
         "waiting": 0,
     }
     assert answer.headers["cache-control"] == "no-store"
-    assert httpx.get(f"{address}{FOLDER}/health").json() == answer.json()
+    assert httpx.get(f"{address}{FOLDER}/health", timeout=PATIENCE_SECONDS).json() == answer.json()
 
 
 def test_a_run_that_hangs_is_not_healthy(address, engine):
     """Catches a container that is kept although nobody will ever be served again."""
     with engine.visitors.run("a visitor", 1.0):
-        assert httpx.get(f"{address}health").json()["running"] == 1
+        assert httpx.get(f"{address}health", timeout=PATIENCE_SECONDS).json()["running"] == 1
     with engine.visitors.run("a visitor", -GRACE_SECONDS - 1):
-        answer = httpx.get(f"{address}health")
+        answer = httpx.get(f"{address}health", timeout=PATIENCE_SECONDS)
     assert answer.status_code == 503
     assert "does not end" in answer.json()["problem"]
     assert "visitor" not in answer.text
@@ -122,28 +122,28 @@ def test_a_queue_that_has_stopped_is_not_healthy(address, page, monkeypatch):
     queue = copy(page._queue)  # the page's own would end for good
     queue.stopped = True
     monkeypatch.setattr(page, "_queue", queue)
-    assert httpx.get(f"{address}health").status_code == 503
+    assert httpx.get(f"{address}health", timeout=PATIENCE_SECONDS).status_code == 503
 
 
 def test_a_model_of_this_machine_is_named_without_its_folder(address, engine, monkeypatch):
     target = replace(engine.pair.target, id="/home/somebody/models/mine")
     monkeypatch.setattr(engine, "pair", replace(engine.pair, target=target))
-    assert httpx.get(f"{address}health").json()["pair"] == ["mine", "toy/draft"]
+    assert httpx.get(f"{address}health", timeout=PATIENCE_SECONDS).json()["pair"] == ["mine", "toy/draft"]
 
 
 def test_every_address_of_the_page_works_below_a_path(below):
     """Catches an address that begins with a slash: it leads out of the path."""
-    page = httpx.get(below)
+    page = httpx.get(below, timeout=PATIENCE_SECONDS)
     assert page.status_code == 200
     named = re.findall(r'(?:src|href)=\\?"([^"\\]+)', page.text)
     own = {name for name in named if name.startswith(FOLDER)}
     assert any("page.js" in name for name in own)
     for name in own:
-        assert httpx.get(httpx.URL(below).join(name)).status_code == 200, name
+        assert httpx.get(httpx.URL(below).join(name), timeout=PATIENCE_SECONDS).status_code == 200, name
     out = [name for name in named if name.startswith("/") and not name.startswith(PATH)]
     assert out == ["/manifest.json"], "Gradio names this one, for pages that can be installed, which this one is not"
-    assert httpx.get(f"{below}health").json()["status"] == "ok"
-    assert httpx.get(f"{below}config").json()["root"] == below.rstrip("/")
+    assert httpx.get(f"{below}health", timeout=PATIENCE_SECONDS).json()["status"] == "ok"
+    assert httpx.get(f"{below}config", timeout=PATIENCE_SECONDS).json()["root"] == below.rstrip("/")
 
 
 def test_programs_call_below_a_path_and_waiting_is_logged(below, capsys):

@@ -10,10 +10,12 @@ from tests.visualize.toy import toy_trace
 from ui.decodes.first_paint import first_paint
 from ui.decodes.recording import Recording
 
+PATIENCE_SECONDS = 60
+
 
 def test_the_page_holds_a_forest_before_any_script(address):
     """Catches a page that is empty until its scripts have run, and a length that is not the body's."""
-    answer = httpx.get(address)
+    answer = httpx.get(address, timeout=PATIENCE_SECONDS)
     before, _, after = answer.text.partition("<gradio-app")
     painted = before.partition('id="first-paint"')[2]
     assert painted.count("<svg") == 3
@@ -24,8 +26,8 @@ def test_the_page_holds_a_forest_before_any_script(address):
 
 
 def test_other_answers_pass_as_they_are(address):
-    assert httpx.get(f"{address}config").json()["title"]
-    assert "first-paint" not in httpx.get(f"{address}gradio_api/info").text
+    assert httpx.get(f"{address}config", timeout=PATIENCE_SECONDS).json()["title"]
+    assert "first-paint" not in httpx.get(f"{address}gradio_api/info", timeout=PATIENCE_SECONDS).text
 
 
 def test_text_of_a_recording_is_escaped():

@@ -14,6 +14,8 @@ from ui.learn import site as learn_site
 from ui.pairs.shelf import PAGE
 from ui.runs.decode import KEEP
 
+PATIENCE_SECONDS = 60
+
 
 @pytest.fixture(autouse=True)
 def places(recorded, monkeypatch):
@@ -95,7 +97,7 @@ def test_the_button_leads_to_the_decode(browser, address, places):
 def test_the_pages_are_served_in_the_headers_of_this_server(address):
     """Catches a route that hands out other files, and a page that its own headers forbid."""
     learn_site._home.cache_clear()
-    with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/") as site:
+    with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/", timeout=PATIENCE_SECONDS) as site:
         lesson = site.get("lessons/1-speculative-decoding.html")
         assert lesson.status_code == 200
         assert "'self'" in re.search("frame-ancestors ([^;]*)", lesson.headers["content-security-policy"])[1]
