@@ -6,6 +6,7 @@ logits directly, so it makes only the rows of the alive beams, layer by layer.
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -67,10 +68,12 @@ class NextTokensOnDemand(_Named):
 
     @torch.inference_mode()
     def _make(self, places: list[int]) -> list[TopTokens]:
-        tokens, log_probs, _ = next_token_rows(self._logits[places], self._top_k)
-        wide = log_probs.double().numpy()
-        require_numbers(wide, "target")
-        return [TopTokens(*row) for row in zip(tokens.numpy(), wide, strict=True)]
+        log_probs = token_log_probs(self._logits[places]).numpy()
+        if 0 < self._top_k < log_probs.shape[1]:
+            return likeliest_tokens(log_probs, self._top_k)
+        require_numbers(log_probs, "target")
+        every = np.arange(log_probs.shape[1])
+        return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
 
     def log_prob(self, node: Node) -> float:
         return self._log_probs[self._slot(node, len(self._log_probs))]
@@ -121,8 +124,33 @@ def require_numbers(log_probs: np.ndarray, role: str) -> None:
         )
 
 
+def likeliest_tokens(log_probs: np.ndarray, top_k: int) -> list[TopTokens]:
+    """Return the ``top_k`` likeliest tokens of each row, by id; a few more tokens may be among them.
+
+    The entries that lie a stride apart make a group. At least ``top_k`` entries reach the ``top_k``-th best of the
+    groups' largest entries, and hardly more: all that do are returned, impossible tokens excepted.
+
+    Args:
+        log_probs: [rows, vocabulary] on the host, float32 or float64.
+        top_k: 1 to vocabulary - 1.
+
+    Raises:
+        ModelError: there is a NaN.
+    """
+    rows, size = log_probs.shape
+    groups = size // max(size // (4 * top_k), 1)
+    largest = log_probs[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
+    require_numbers(largest, "target")  # a NaN makes its whole row NaN
+    largest.partition(groups - top_k, axis=1)
+    bounds = np.maximum(largest[:, groups - top_k], np.finfo(log_probs.dtype).min)
+    found = np.flatnonzero(log_probs >= bounds[:, None])
+    ends = found.searchsorted(np.arange(1, rows + 1) * size).tolist()
+    tokens, values = found % size, log_probs.ravel()[found].astype(np.float64)
+    return [TopTokens(tokens[start:end], values[start:end]) for start, end in pairwise([0, *ends])]
+
+
 def next_token_rows(logits: torch.Tensor, top_k: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return the likeliest tokens of each row, ties to the lowest id (bfloat16 logits tie often).
+    """Return the likeliest tokens of each row in one tensor, ties to the lowest id (bfloat16 logits tie often).
 
     Returns:
         tokens [rows, k], their raw log-probabilities [rows, k], and those of all tokens [rows, vocabulary].

@@ -61,10 +61,10 @@ def score(
     parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
     next_tokens: NextTokens
     if is_at_hand(logits):
-        host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
+        host, next_tokens = _Host.of(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
     else:
         top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
-        host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
+        host = _Host.copy_of([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
         shape = tuple(top_tokens.shape)
         next_tokens = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
     return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
@@ -116,10 +116,19 @@ def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
 
 
 class _Host:
-    """Copies several tensors [n] to the host at once, and returns them one after the other as float64 arrays."""
+    """Reads several tensors [n] on the host, one after the other."""
 
-    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
-        tensors = list(tensors)
+    def __init__(self, arrays: Iterable[np.ndarray]) -> None:
+        self._next = iter(arrays)
+
+    @classmethod
+    def of(cls, tensors: Sequence[torch.Tensor]) -> "_Host":
+        """Read tensors that are on the host, where they are."""
+        return cls(tensor.numpy() for tensor in tensors)
+
+    @classmethod
+    def copy_of(cls, tensors: Sequence[torch.Tensor]) -> "_Host":
+        """Copy tensors to the host at once, all of them as float64."""
         groups: dict[torch.dtype, list[torch.Tensor]] = {}
         for tensor in tensors:
             groups.setdefault(tensor.dtype, []).append(tensor)
@@ -132,13 +141,13 @@ class _Host:
             start, size = place[tensor.dtype], tensor.numel()
             pieces.append(flat[start : start + size])
             place[tensor.dtype] += size
-        self._next = iter(pieces)
+        return cls(pieces)
 
     def floats(self) -> np.ndarray:
         return next(self._next)
 
     def ints(self) -> np.ndarray:
-        return next(self._next).astype(np.int64)
+        return next(self._next).astype(np.int64, copy=False)
 
 
 class _HostLayer(NamedTuple):
@@ -220,14 +229,19 @@ class _ForestBuilder:
         A draft is a node if Q > 0; a cover node if its probability is not 0.
         """
         seen, slots = set[int](), list[Node | None]()
-        parents, tokens = drafted.parents[drafted.chosen].tolist(), drafted.tokens[drafted.chosen].tolist()
-        for place, (index, parent, token) in enumerate(zip(drafted.chosen, parents, tokens, strict=True)):
-            node, log_prob = above[parent], float(drafted.log_probs[index])
-            exists = drafted.probs[index] > 0 if place < width else log_prob > -math.inf
-            slots.append(node.child(token) if node is not None and exists and index not in seen else None)
+        chosen = drafted.chosen
+        parents, tokens = drafted.parents[chosen].tolist(), drafted.tokens[chosen].tolist()
+        probs, log_probs = drafted.probs[chosen].tolist(), drafted.log_probs[chosen].tolist()
+        for place, index in enumerate(chosen):
+            node = above[parents[place]]
+            exists = probs[place] > 0 if place < width else log_probs[place] > -math.inf
+            if node is not None and exists and index not in seen:
+                made = node.child(tokens[place])
+                self.log_probs[made] = log_probs[place]
+                slots.append(made)
+            else:
+                slots.append(None)
             seen.add(index)
-            if (made := slots[-1]) is not None:
-                self.log_probs[made] = log_prob
         return slots
 
     def _forest_layer(

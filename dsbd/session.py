@@ -180,10 +180,14 @@ class Session:
         )
 
     def _count(self, layer: VerifiedLayer) -> None:
-        self._counts.update(trial.verdict for trial in layer.trials)
-        self._counts.update(draw.kind for draw in layer.draws)
-        self._counts["landed"] += sum(draw.landed for draw in layer.draws)
-        self._counts["beams"] += sum(beam.multiplicity for beam in layer.beams)
+        counts = self._counts
+        for trial in layer.trials:
+            counts[trial.verdict] += 1
+        for draw in layer.draws:
+            counts[draw.kind] += 1
+            counts["landed"] += draw.landed
+        for beam in layer.beams:
+            counts["beams"] += beam.multiplicity
 
     def _stats(self, returned: DecodedBeam) -> Stats:
         counts, total, seconds = self._counts, self._clock.total_seconds, self._clock.seconds

@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
-from dsbd.next_tokens import NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
+from dsbd.law.laws import TopTokens, joint_law
+from dsbd.next_tokens import (
+    NextTokensCopied,
+    NextTokensOnDemand,
+    likeliest_tokens,
+    next_token_rows,
+    require_numbers,
+    token_log_probs,
+)
+from dsbd.settings import ResolvedSettings
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32, torch.float64])
@@ -56,7 +67,8 @@ def test_each_node_has_the_row_and_the_log_probability_of_its_own_slot(copied: b
             continue
         (found,) = asked([node])
         order = np.argsort(-twin[row], kind="stable")[:top_k] if top_k else np.arange(7)
-        assert found.tokens.tolist() == order.tolist()
+        assert sorted(found.tokens.tolist()) == sorted(order.tolist())
+        order = found.tokens
         assert found.log_probs == pytest.approx(twin[row][order], abs=1e-12)
         if node not in beams:
             slot = slots.index(node)
@@ -64,6 +76,48 @@ def test_each_node_has_the_row_and_the_log_probability_of_its_own_slot(copied: b
     together = asked([second, beams[0]])
     alone = [asked([node])[0].log_probs[0] for node in (second, beams[0])]
     assert [row.log_probs[0] for row in together] == pytest.approx(alone, abs=1e-12)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.integers(1, 4), st.integers(2, 1500), st.integers(1, 60), st.sampled_from([2, 5, 1000]), st.integers(0, 2**31)
+)
+def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
+    rows: int, size: int, top_k: int, levels: int, seed: int
+) -> None:
+    """Catches groups that hide a likelier token, a tie broken away from the lowest id, and rows cut wrongly."""
+    source, top_k = np.random.default_rng(seed), min(top_k, size - 1)
+    logits = torch.from_numpy(source.integers(0, levels, (rows, size)).astype(np.float32))
+    logits[logits == 1] = -torch.inf
+    logits[:, source.integers(size)] = 0.0
+    log_probs = token_log_probs(logits).numpy()
+    found = likeliest_tokens(log_probs, top_k)
+    orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
+    exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
+    for row, more, order in zip(log_probs, found, orders, strict=True):
+        assert set(order[row[order] > -np.inf].tolist()) <= set(more.tokens.tolist())
+        assert np.array_equal(more.log_probs, row[more.tokens].astype(np.float64))
+        assert (np.diff(more.tokens) > 0).all()
+    chosen = ResolvedSettings(top_k=top_k)
+    weights, counts = [-0.25 * place for place in range(rows)], [1 + place % 2 for place in range(rows)]
+    law, twin = (joint_law(tops, weights, counts, chosen) for tops in (found, exact))
+    for one, other in zip(
+        (law.keys, law.probs, law.log_weights), (twin.keys, twin.probs, twin.log_weights), strict=True
+    ):
+        assert np.array_equal(one, other)
+
+
+def test_few_tokens_more_than_asked_for_are_returned() -> None:
+    """Catches a bound that lets a whole row through: then every layer would sort the vocabulary."""
+    log_probs = token_log_probs(torch.randn(4, 5000, generator=torch.Generator().manual_seed(1))).numpy()
+    assert all(50 <= row.tokens.size < 100 for row in likeliest_tokens(log_probs, 50))
+
+
+def test_a_row_of_nan_is_refused() -> None:
+    """Catches a row without tokens, and its layer without pairs, where the model failed."""
+    log_probs = token_log_probs(torch.tensor([[0.0, 1.0, 2.0], [0.0, torch.nan, 1.0]])).numpy()
+    with pytest.raises(ModelError, match="the target model returns logits that are not numbers"):
+        likeliest_tokens(log_probs, 1)
 
 
 def test_one_nan_among_numbers_is_refused() -> None:

@@ -58,5 +58,5 @@ class Uniforms:
         uniform = next(self._next)
         cdf = np.cumsum(masses)
         cdf /= cdf[-1]
-        index = int(np.searchsorted(cdf, uniform, side="right"))
+        index = int(cdf.searchsorted(uniform, side="right"))
         return DrawnPair(index, uniform, float(cdf[index - 1]) if index else 0.0, float(cdf[index]))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsbd.law.beams import Beam, Node
-from dsbd.law.laws import Floats, Ints, Law, pair_keys
+from dsbd.law.laws import Floats, Ints, Law
 
 LEAST_DRAFT_PROB = 1e-300
 """A pair that the draft model finds less likely than this is not in Q: it is never drafted.
@@ -73,9 +73,8 @@ class DraftLaw:
         place_of = np.array([places.get(node, -1) for node in self.parents], dtype=np.int64)
         beams = place_of[self.parent_places]
         alive = beams >= 0
-        keys, probs = pair_keys(beams[alive], self.tokens[alive]), self.probs[alive]
-        index = np.minimum(np.searchsorted(law.keys, keys), law.support - 1)
-        shared = law.keys[index] == keys
+        index, shared = law.locate(beams[alive], self.tokens[alive])
+        probs = self.probs[alive]
         on_law = np.zeros(law.support)
         on_law[index[shared]] = probs[shared]
         return on_law, float(alive.sum() if self.ranked else probs.sum())

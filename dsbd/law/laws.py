@@ -23,7 +23,10 @@ _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 
 
 class TopTokens(NamedTuple):
-    """The likeliest next tokens of one beam: top_k of them, all where top_k is 0. Ties go to the lowest id."""
+    """The likeliest next tokens of one beam: all where top_k is 0, else top_k of them and perhaps a few more.
+
+    Ties go to the lowest id. What the joint law keeps of all beams is the same with those few more and without them.
+    """
 
     tokens: Ints  # [k]
     log_probs: Floats  # [k] raw log p(token | beam), nats
@@ -64,8 +67,20 @@ class Law:
         (3, None)
         """
         key = (beam << _TOKEN_BITS) | token
-        index = int(np.searchsorted(self.keys, key))
+        index = int(self.keys.searchsorted(key))
         return index if index < self.keys.size and self.keys[index] == key else None
+
+    def locate(self, beams: Ints, tokens: Ints) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the index of each of many pairs [n], and whether the law has it; where it has not, any index.
+
+        >>> from dsbd.law import toy
+        >>> index, has = toy.target_law().locate(np.array([1, 1]), np.array([0, 1]))  # "ba" and "bb"
+        >>> index[has].tolist(), has.tolist()
+        ([3], [True, False])
+        """
+        keys = pair_keys(beams, tokens)
+        index = np.minimum(self.keys.searchsorted(keys), self.support - 1)
+        return index, self.keys[index] == keys
 
     def pair(self, index: int) -> tuple[int, int]:
         """Return the place of the beam and the token of a pair.
@@ -144,6 +159,9 @@ def joint_law(
     possible = weights > -np.inf
     if not possible.all():
         keys, weights = keys[possible], weights[possible]
+    if not (keys[1:] > keys[:-1]).all():
+        order = keys.argsort()
+        keys, weights = keys[order], weights[order]
     if settings.temperature == 0:
         return _greedy_law(keys, weights, settings)
     with np.errstate(over="ignore"):  # below the smallest float a score is minus infinity, and its probability 0
@@ -151,37 +169,40 @@ def joint_law(
     if max(multiplicities) > 1:
         scores = scores + np.log(np.asarray(multiplicities, dtype=np.float64))[keys >> _TOKEN_BITS]
     if 0 < settings.top_k < scores.size:
-        kept = np.lexsort((keys, -scores))[: settings.top_k]
+        kept = _best_first(scores)[: settings.top_k]
+        kept.sort()
         keys, weights, scores = keys[kept], weights[kept], scores[kept]
-    if not (keys[1:] > keys[:-1]).all():  # complete rows are in order already
-        order = np.argsort(keys)
-        keys, weights, scores = keys[order], weights[order], scores[order]
     probs = np.exp(scores - scores.max())
     probs /= probs.sum()
     if not probs.all():  # a pair whose probability underflows to 0 can never be drawn
         keys, weights, probs = keys[probs > 0], weights[probs > 0], probs[probs > 0]
     if settings.top_p < 1:
-        kept = _nucleus(keys, probs, settings.top_p)
+        kept = _nucleus(probs, settings.top_p)
         keys, weights, probs = keys[kept], weights[kept], probs[kept] / probs[kept].sum()
     return Law(keys, probs, weights)
 
 
-def _nucleus(keys: Ints, probs: Floats, top_p: float) -> Ints:
+def _best_first(values: Floats) -> Ints:
+    """Return the indices of all values, best first. Ties go to the lowest index: to the first in the order of pairs."""
+    return (-values).argsort(kind="stable")
+
+
+def _nucleus(probs: Floats, top_p: float) -> Ints:
     """Return the indices, ascending, of the likeliest pairs up to mass ``top_p``, with the one that crosses it."""
-    order = np.lexsort((keys, -probs))
+    order = _best_first(probs)
     before = np.cumsum(probs[order]) - probs[order]
     return np.sort(order[before < top_p])
 
 
 def _greedy_law(keys: Ints, weights: Floats, settings: ResolvedSettings) -> Law:
     """Make the law of temperature 0: all mass on the best pair, without replacement on the best that is left."""
-    ranked = np.lexsort((keys, -weights))
+    ranked = _best_first(weights)
     if settings.replacement:
         best = ranked[:1]
         return Law(keys[best], np.ones(1), weights[best])
     if settings.top_k > 0:
         ranked = ranked[: settings.top_k]
-    order = np.argsort(keys[ranked])
+    order = np.argsort(ranked)
     kept = ranked[order]
     ranks = np.argsort(order)
     probs = np.zeros(kept.size)
@@ -219,7 +240,7 @@ class Residual:
         self._drafted: list[int] = []
         self._removed: list[int] = []
         self.c = 0.0
-        self.S = float(self._target.sum())
+        self.S = self._whole = float(self._target.sum())
 
     def probability(self, index: int) -> float:
         """Return P' at a pair.
@@ -250,7 +271,7 @@ class Residual:
             gain: Q * gain is the law the draft came from.
         """
         c = self.c + self.S * gain
-        rest = float(np.maximum(self._target - c * self._draft, 0.0).sum())
+        rest = float(self._excess(c).sum())
         if rest <= 0:
             return False
         self.c, self.S = c, rest
@@ -286,8 +307,8 @@ class Residual:
         if not self.replacement:
             self._removed.append(index)
             self._target = self.law.masses(self._removed)
-        self.c = 0.0
-        self.S = float(self._target.sum())
+            self._whole = float(self._target.sum())
+        self.c, self.S = 0.0, self._whole
 
     def masses(self) -> Floats:
         """Return P' at all pairs [n], not normalised: the sum is S.
@@ -299,4 +320,7 @@ class Residual:
         >>> [round(mass, 6) for mass in residual.masses().tolist()]
         [0.25, 0.0, 0.0, 0.0]
         """
-        return np.maximum(self._target - self.c * self._draft, 0.0)
+        return self._excess(self.c) if self.c > 0 else self._target
+
+    def _excess(self, c: float) -> Floats:
+        return np.maximum(self._target - c * self._draft, 0.0)

@@ -179,15 +179,16 @@ class _Verifier:
         replacement are the best pairs in turn: whether K of them land is certain.
         """
         law, widest = state.law, self.settings.max_width
-        pairs = {law.find(state.places[node.parent], node.token) for node in drafted.below(state.places) if node.parent}
-        held = [index for index in pairs if index is not None]
+        below = drafted.below(state.places)
+        parents = np.array([state.places[node.parent] for node in below if node.parent], dtype=np.int64)
+        index, has = law.locate(parents, np.array([node.token for node in below], dtype=np.int64))
+        held = index[has]
         if law.ranks is None:
-            mass = min(math.fsum(law.probs[held]), 1.0)
+            mass = min(math.fsum(law.probs[held].tolist()), 1.0)
             chances = [mass**count for count in range(1, widest + 1)]
         else:
-            lands = np.isin(law.ranks[:widest], held)
-            mass = float(lands[0])
-            chances = np.cumprod(lands).astype(float).tolist()
+            chances = np.cumprod(np.isin(law.ranks[:widest], held)).astype(float).tolist()
+            mass = chances[0]
         return likely_forest_width(chances, mass, law.support, self.settings)
 
     def bonus_layer(self, state: _State, width: Width | None = None) -> VerifiedLayer:
