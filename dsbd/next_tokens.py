@@ -68,7 +68,8 @@ class NextTokensOnDemand(_Named):
 
     @torch.inference_mode()
     def _make(self, places: list[int]) -> list[TopTokens]:
-        log_probs = token_log_probs(self._logits[places]).numpy()
+        wanted = torch.from_numpy(np.array(places))
+        log_probs = token_log_probs(self._logits.index_select(0, wanted)).numpy()
         if 0 < self._top_k < log_probs.shape[1]:
             return likeliest_tokens(log_probs, self._top_k)
         require_numbers(log_probs, "target")

@@ -144,8 +144,8 @@ def test_every_node_has_the_log_probabilities_of_its_own_slot():
         assert result.next_tokens.log_prob(node) == pytest.approx(own, abs=1e-9)
         (after,) = result.next_tokens([node])
         best = np.argsort(-log_probs[len(BEAMS) + slot], kind="stable")[:2]
-        assert after.tokens.tolist() == best.tolist()
-        assert after.log_probs == pytest.approx(log_probs[len(BEAMS) + slot][best], abs=1e-9)
+        assert sorted(after.tokens.tolist()) == sorted(best.tolist())
+        assert after.log_probs == pytest.approx(log_probs[len(BEAMS) + slot][after.tokens], abs=1e-9)
     (node,) = result.forest.layers[0].drafts[1:2]
     assert result.draft_log_probs[node] == pytest.approx(-math.log(2 + 2))
 

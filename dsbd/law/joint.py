@@ -21,10 +21,10 @@ from dsbd.law.laws import Floats, Law, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 from dsbd.law.verified import DrawnBeam, JointSums, TriedDraft, VerifiedLayer
 from dsbd.law.verify import TopTokensAfter
-from dsbd.law.width import Chain, Width
+from dsbd.law.width import Chain, Numbers, Width
 from dsbd.settings import ResolvedSettings
 
-ONE_SEQUENCE = Width(Chain([0.0], [1.0]), [], [1.0], 1, "joint")
+ONE_SEQUENCE = Width(1, lambda: Numbers(Chain([0.0], [1.0]), [], [1.0], "joint"))
 """The width of every layer: the method follows one sequence."""
 
 

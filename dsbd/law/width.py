@@ -4,7 +4,9 @@
 the authors' code, which subtracts Q twice per step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -22,19 +24,34 @@ class Chain(NamedTuple):
     S: list[float]
 
 
-class Width(NamedTuple):
-    """The chosen width of a layer, and the numbers it follows from."""
+class Numbers(NamedTuple):
+    """The numbers that a width follows from."""
 
     chain: Chain
     acceptance: list[float]  # alpha_1..alpha_m
     distribution: list[float]  # P(m, 0)..P(m, m)
-    width: int
     reason: str
     """Which bound decided: ``threshold``, ``min_width``, ``max_width`` or ``support``; ``random`` if it was drawn."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """The chosen width of a layer.
+
+    Where ``min_width`` is ``max_width`` no choice hangs on the numbers: they are made when somebody looks at them.
+    """
+
+    width: int
+    find_numbers: Callable[[], Numbers]
     forest_mass: float | None = None
     """In a likely forest: P of all its nodes below the alive beams. This is the probability that a draw lands."""
     drawn: DrawnPair | None = None
     """In ``random_width``: the draw of the width. Its index counts from min_width."""
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """What the width follows from."""
+        return self.find_numbers()
 
 
 def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Chain:
@@ -97,10 +114,10 @@ def choose_width(
 
     >>> from dsbd.law import toy
     >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.5))
-    >>> width.width, width.reason  # P(accepted >= 2) is 9/16
+    >>> width.width, width.numbers.reason  # P(accepted >= 2) is 9/16
     (2, 'threshold')
     >>> width = choose_width(toy.target_law().probs, toy.DRAFT_PROBS, 2, 4, toy.settings(width_threshold=0.9))
-    >>> width.width, width.reason  # P(accepted >= 1) is 13/16
+    >>> width.width, width.numbers.reason  # P(accepted >= 1) is 13/16
     (1, 'min_width')
 
     Args:
@@ -110,16 +127,24 @@ def choose_width(
         support: number of pairs P can draw.
         settings: min_width, max_width, width_threshold, replacement are read.
     """
-    chain = residual_chain(target_probs, draft_probs, drafts)
-    acceptance = acceptance_chain(chain.S)
-    distribution = accepted_distribution(acceptance)
-    tail, likely = 0.0, 0
-    for count in range(drafts, 0, -1):
-        tail += distribution[count]
-        if tail >= settings.width_threshold:
-            likely = count
-            break
-    return Width(chain, acceptance, distribution, *_bounded(likely, support, settings))
+
+    def follow() -> tuple[int, Numbers]:
+        chain = residual_chain(target_probs, draft_probs, drafts)
+        acceptance = acceptance_chain(chain.S)
+        distribution = accepted_distribution(acceptance)
+        tail, likely = 0.0, 0
+        for count in range(drafts, 0, -1):
+            tail += distribution[count]
+            if tail >= settings.width_threshold:
+                likely = count
+                break
+        width, reason = _bounded(likely, support, settings)
+        return width, Numbers(chain, acceptance, distribution, reason)
+
+    if settings.min_width == settings.max_width:
+        return Width(cap_width(settings.max_width, support, settings), lambda: follow()[1])
+    width, numbers = follow()
+    return Width(width, lambda: numbers)
 
 
 def likely_forest_width(
@@ -141,7 +166,8 @@ def likely_forest_width(
         settings: min_width, max_width, width_threshold, replacement are read.
     """
     likely = sum(chance >= settings.width_threshold for chance in chances)
-    return Width(Chain([0.0], [1.0]), [], [1.0], *_bounded(likely, support, settings), forest_mass)
+    width, reason = _bounded(likely, support, settings)
+    return Width(width, lambda: Numbers(Chain([0.0], [1.0]), [], [1.0], reason), forest_mass)
 
 
 def random_width(drawn: DrawnPair, support: int, settings: ResolvedSettings) -> Width:
@@ -151,7 +177,7 @@ def random_width(drawn: DrawnPair, support: int, settings: ResolvedSettings) -> 
     >>> from dsbd.law.choices import Uniforms
     >>> weights = np.array([1.0, 3.0])  # of the widths 1 and 2
     >>> width = random_width(Uniforms([0.3]).draw(weights), 4, toy.settings())
-    >>> width.width, width.reason, width.drawn.low
+    >>> width.width, width.numbers.reason, width.drawn.low
     (2, 'random', 0.25)
 
     Args:
@@ -163,7 +189,8 @@ def random_width(drawn: DrawnPair, support: int, settings: ResolvedSettings) -> 
     """
     asked = settings.min_width + drawn.index
     width = cap_width(asked, support, settings)
-    return Width(Chain([], []), [], [], width, "random" if width == asked else "support", drawn=drawn)
+    reason = "random" if width == asked else "support"
+    return Width(width, lambda: Numbers(Chain([], []), [], [], reason), drawn=drawn)
 
 
 def _bounded(likely: int, support: int, settings: ResolvedSettings) -> tuple[int, str]:

@@ -228,18 +228,19 @@ class _IterationWriter:
 
     def _layer(self, number: int, layer: VerifiedLayer) -> Layer:
         width = layer.width
+        numbers = None if width is None else width.numbers
         return Layer(
             layer=number,
             kind="bonus" if layer.is_bonus else "draft",
             alive=[self.ids[beam.node] for beam in layer.alive],
-            draws_planned=0 if width is None else len(width.acceptance),
-            chain_c=[] if width is None else width.chain.c,
-            chain_S=[] if width is None else width.chain.S,
-            acceptance_chain=[] if width is None else width.acceptance,
-            accepted_distribution=[] if width is None else width.distribution,
+            draws_planned=0 if numbers is None else len(numbers.acceptance),
+            chain_c=[] if numbers is None else numbers.chain.c,
+            chain_S=[] if numbers is None else numbers.chain.S,
+            acceptance_chain=[] if numbers is None else numbers.acceptance,
+            accepted_distribution=[] if numbers is None else numbers.distribution,
             target_support=layer.law.support,
             width=len(layer.draws) if width is None else width.width,
-            width_reason="bonus" if width is None else width.reason,
+            width_reason="bonus" if numbers is None else numbers.reason,
             accepted=sum(trial.verdict in TAKEN for trial in layer.trials),
             outcome=layer.outcome,
             beams=self._beams(layer.beams),

@@ -92,7 +92,7 @@ def test_acceptance_chain_and_distribution_are_probabilities() -> None:
     for _ in range(200):
         target, draft = random.random(6) ** 3, random.random(6) ** 3 * (random.random(6) < 0.5)
         chosen = choose_width(target / target.sum(), draft / max(draft.sum(), 1), 4, 6, ResolvedSettings())
-        assert min(chosen.acceptance) >= 0
-        assert min(chosen.distribution) >= 0
-        assert max(chosen.acceptance) <= 1
-        assert max(chosen.distribution) <= 1
+        assert min(chosen.numbers.acceptance) >= 0
+        assert min(chosen.numbers.distribution) >= 0
+        assert max(chosen.numbers.acceptance) <= 1
+        assert max(chosen.numbers.distribution) <= 1

@@ -328,7 +328,7 @@ def accepted_counts(case: Case, number: int) -> float:
         for probability, layer in _first_layers(run, case):
             accepted = sum(trial.verdict == "accepted" for trial in layer.trials)
             enumerated[accepted] = enumerated.get(accepted, 0.0) + probability
-            expected = layer.width.distribution
+            expected = layer.width.numbers.distribution
     return total_variation(enumerated, dict(enumerate(expected)))
 
 

@@ -121,7 +121,7 @@ def test_without_replacement_as_many_drafts_are_planned_as_q_has_pairs() -> None
     forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
     layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=9, min_width=1, max_width=3)[0]
     assert layer.width is not None
-    assert (layer.law.support, len(layer.width.acceptance)) == (4, 3)
+    assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, 3)
 
 
 def test_with_replacement_as_many_drafts_are_planned_as_were_drawn() -> None:
@@ -161,7 +161,7 @@ def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chos
     """Catches a count that is one off: of K draws all land with probability (3/4)**K."""
     layer = run([0.0] * 9, forest=toy.likely_forest(), forest_kind="likely", width_threshold=threshold)[0]
     assert layer.width is not None
-    assert (layer.width.width, layer.width.reason, layer.outcome) == (*chosen, "landed")
+    assert (layer.width.width, layer.width.numbers.reason, layer.outcome) == (*chosen, "landed")
 
 
 def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:
@@ -170,4 +170,4 @@ def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> Non
     greedy = {"temperature": 0.0, "replacement": False, "forest_kind": "likely"}
     layer = run([0.0] * 9, forest=forest, **greedy)[0]
     assert layer.width is not None
-    assert (layer.width.width, layer.width.reason) == (2, "threshold")
+    assert (layer.width.width, layer.width.numbers.reason) == (2, "threshold")

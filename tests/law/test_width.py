@@ -86,15 +86,15 @@ def test_equal_laws_accept_everything() -> None:
     """Catches 0/0 where P = Q."""
     law = np.array([0.5, 0.25, 0.25])
     chosen = choose_width(law, law, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0))
-    assert chosen.distribution == [0, 0, 0, 0, 0, 1]
-    assert (chosen.width, chosen.reason) == (5, "threshold")
+    assert chosen.numbers.distribution == [0, 0, 0, 0, 0, 1]
+    assert (chosen.width, chosen.numbers.reason) == (5, "threshold")
 
 
 def test_disjoint_laws_accept_nothing() -> None:
     """Catches a width above min_width where no draft can be accepted."""
     chosen = choose_width(np.array([0.5, 0.5]), np.zeros(2), 5, 2, ResolvedSettings(draft_width=5))
-    assert chosen.distribution == [1, 0, 0, 0, 0, 0]
-    assert (chosen.width, chosen.reason) == (1, "min_width")
+    assert chosen.numbers.distribution == [1, 0, 0, 0, 0, 0]
+    assert (chosen.width, chosen.numbers.reason) == (1, "min_width")
 
 
 @settings(max_examples=200, deadline=None)
@@ -114,7 +114,7 @@ def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold
     expected = width_of(*laws, Widths(drafts, low, low + more, threshold), Warp(replacement=replacement))
     assert shipped.width == expected
     bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
-    assert shipped.width == bounds[shipped.reason]
+    assert shipped.width == bounds[shipped.numbers.reason]
 
 
 @pytest.mark.parametrize(("replacement", "expected"), [(True, 7), (False, 3)])

@@ -40,4 +40,4 @@ class AcceptanceWatch(Observer):
 
 def _probability(width: Width, count: int) -> float:
     """Return the probability that a layer has at least ``count`` accepted (or landed) beams."""
-    return sum(width.distribution[count:]) if width.forest_mass is None else float(width.forest_mass**count)
+    return sum(width.numbers.distribution[count:]) if width.forest_mass is None else float(width.forest_mass**count)
