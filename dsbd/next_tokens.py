@@ -82,7 +82,9 @@ class NextTokensOnDemand(_Named):
     @cached_property
     def _log_probs(self) -> list[float]:
         with torch.inference_mode():
-            own: list[float] = token_log_probs(self._logits)[self._parents, self._tokens].tolist()
+            parents, place = self._parents.unique(return_inverse=True)
+            rows = token_log_probs(self._logits.index_select(0, parents))
+            own: list[float] = rows[place, self._tokens].tolist()
         return own
 
 

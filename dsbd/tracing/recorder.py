@@ -251,7 +251,7 @@ class _IterationWriter:
         )
 
     def _alternatives(self, number: int, layer: VerifiedLayer) -> list[Alternative]:
-        best = np.lexsort((layer.law.keys, -layer.law.probs))[:ALTERNATIVES]
+        best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
         rows = []
         for index in best.tolist():
             place, token = layer.law.pair(index)
