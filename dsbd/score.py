@@ -61,10 +61,10 @@ def score(
     parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
     next_tokens: NextTokens
     if is_at_hand(logits):
-        host, next_tokens = _Host.of(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
+        host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
     else:
         top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
-        host = _Host.copy_of([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
+        host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
         shape = tuple(top_tokens.shape)
         next_tokens = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
     return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
@@ -116,19 +116,10 @@ def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
 
 
 class _Host:
-    """Reads several tensors [n] on the host, one after the other."""
+    """Copies several tensors [n] to the host at once, and returns them one after the other as float64 arrays."""
 
-    def __init__(self, arrays: Iterable[np.ndarray]) -> None:
-        self._next = iter(arrays)
-
-    @classmethod
-    def of(cls, tensors: Sequence[torch.Tensor]) -> "_Host":
-        """Read tensors that are on the host, where they are."""
-        return cls(tensor.numpy() for tensor in tensors)
-
-    @classmethod
-    def copy_of(cls, tensors: Sequence[torch.Tensor]) -> "_Host":
-        """Copy tensors to the host at once, all of them as float64."""
+    def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
+        tensors = list(tensors)
         groups: dict[torch.dtype, list[torch.Tensor]] = {}
         for tensor in tensors:
             groups.setdefault(tensor.dtype, []).append(tensor)
@@ -141,13 +132,13 @@ class _Host:
             start, size = place[tensor.dtype], tensor.numel()
             pieces.append(flat[start : start + size])
             place[tensor.dtype] += size
-        return cls(pieces)
+        self._next = iter(pieces)
 
     def floats(self) -> np.ndarray:
         return next(self._next)
 
     def ints(self) -> np.ndarray:
-        return next(self._next).astype(np.int64, copy=False)
+        return next(self._next).astype(np.int64)
 
 
 class _HostLayer(NamedTuple):
