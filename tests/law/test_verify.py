@@ -128,7 +128,7 @@ def test_with_replacement_as_many_drafts_are_planned_as_were_drawn() -> None:
     """Catches a width planned for no more drafts than P has pairs: each pair may be drawn and accepted again."""
     layer = run([0.0] * 9, forest=with_drafts([toy.AA] * 6), min_width=1)[0]
     assert layer.width is not None
-    assert (layer.law.support, len(layer.width.acceptance)) == (4, 6)
+    assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, 6)
 
 
 def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
