@@ -86,7 +86,8 @@ def test_the_rule_is_that_of_the_first_layer_of_an_iteration():
         toy.likely_forest(), toy.next_tokens, toy.settings(method="width_rule_sampling"), toy.EOS, Uniforms([0.2] * 2)
     )
     drafted = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9]))[0]
-    assert ruled.width is not None and drafted.width is not None
+    assert ruled.width is not None
+    assert drafted.width is not None
     assert ruled.width.width == drafted.width.width
     assert ruled.width.numbers == drafted.width.numbers
     assert ruled.outcome == "bonus"
