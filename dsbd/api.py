@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from dsbd.arguments import check_helpers, check_processors, enough_of, settings_of
 from dsbd.auto.measuring import measure_forests
 from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.block_search import require_few_blocks
@@ -17,9 +18,9 @@ from dsbd.models.ranks import InStep
 from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot
-from dsbd.settings import DecodingSettings, ResolvedSettings
+from dsbd.settings import METHODS, DecodingSettings, ResolvedSettings
 from dsbd.steps import value_of
-from dsbd.stopping import Check, Enough, Until, check_of, never_enough
+from dsbd.stopping import Check, Enough, check_of
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
@@ -48,6 +49,7 @@ def decode(
     pair: Pair,
     prompt: str,
     settings: DecodingSettings | None = None,
+    *,
     record: bool = False,
     observers: Sequence[Observer] = (),
     chat: bool = False,
@@ -57,7 +59,18 @@ def decode(
 ) -> DecodingResult:
     """Decode a prompt to the end; see :func:`stream`."""
     result = None
-    for update in stream(pair, prompt, settings, record, observers, chat, stop, until, processors):
+    updates = stream(
+        pair,
+        prompt,
+        settings,
+        record=record,
+        observers=observers,
+        chat=chat,
+        stop=stop,
+        until=until,
+        processors=processors,
+    )
+    for update in updates:
         result = update.result
     assert result is not None, "the last update carries the result"
     return result
@@ -67,6 +80,7 @@ def stream(
     pair: Pair,
     prompt: str,
     settings: DecodingSettings | None = None,
+    *,
     record: bool = False,
     observers: Sequence[Observer] = (),
     chat: bool = False,
@@ -94,7 +108,8 @@ def stream(
             models pass through them, and the decode follows the law of the target so processed.
 
     Raises:
-        SettingsError: ``until`` has an empty text, or is given with ``record``: a trace is of a whole decode.
+        SettingsError: an argument is not what is said above, and names itself.
+        SettingsError: ``until`` is given with ``record``: a trace is of a whole decode.
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
@@ -104,13 +119,15 @@ def stream(
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
-    asked = settings or DecodingSettings()
+    asked = settings_of(pair, settings)
+    check_helpers(observers, stop)
+    enough = enough_of(until, record)
+    check_processors(processors, asked, record)
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
-    _check_processors(processors, asked, record)
     resolved = _resolved(pair, prompt_ids, asked, check)
     start = RunStart(pair, prompt, prompt_ids, resolved, Node(None, -1, 0), tuple(processors))
-    return _updates(start, Recorder() if record else None, observers, check, _enough(until, record))
+    return _updates(start, Recorder() if record else None, observers, check, enough)
 
 
 def planning(
@@ -128,21 +145,25 @@ def planning(
     Raises:
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
-    prompt_ids = _checked_ids(pair, prompt, settings, chat)
-    if not has_auto(settings):
+    asked = settings_of(pair, settings)
+    check_helpers((), stop)
+    prompt_ids = _checked_ids(pair, prompt, asked, chat)
+    if not has_auto(asked):
         return None
     with memory_errors(TRYING):
-        return (yield from measure_forests(pair, prompt_ids, settings, check_of(stop)))
+        return (yield from measure_forests(pair, prompt_ids, asked, check_of(stop)))
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[], bool] | None = None) -> Plan:
     """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``.
 
     Raises:
+        SettingsError: none is.
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
     found = value_of(planning(pair, prompt, settings, stop=stop))
-    assert found is not None, "no field is auto"
+    if found is None:
+        raise SettingsError("no field of the settings is 'auto', so there is nothing to plan; set draft_depth='auto'")
     return found
 
 
@@ -164,8 +185,8 @@ def _updates(
 def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool) -> list[int]:
     if needs_draft_model(settings) and pair.draft is None:
         raise PairError(
-            f"method {settings.method} needs a draft model; load one, or use a method other than "
-            f"{', '.join(sorted(DRAFTING_METHODS))}"
+            f"method {settings.method} needs a draft model; load one, or use "
+            f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which need none"
         )
     if settings.method == "mjgd":
         require_few_blocks(pair.target.vocabulary_size, settings.block)
@@ -176,30 +197,6 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids
-
-
-def _enough(until: Sequence[str], record: bool) -> Enough:
-    if isinstance(until, str) or not all(isinstance(text, str) and text for text in until):
-        raise SettingsError(f"until is {until!r}; give a list of texts that are not empty")
-    if until and record:
-        raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
-    return Until(until) if until else never_enough
-
-
-def _check_processors(processors: Sequence[Processor], asked: DecodingSettings, record: bool) -> None:
-    """Refuse what processors cannot be combined with."""
-    if not processors:
-        return
-    if not all(callable(processor) for processor in processors):
-        raise SettingsError(f"processors is {processors!r}; give functions of ids and logits")
-    reasons = {
-        "a trace does not hold what they did; leave out record": record,
-        "auto measures without them; give numbers": has_auto(asked),
-        "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
-    }
-    for reason, applies in reasons.items():
-        if applies:
-            raise SettingsError(f"processors are given, and {reason}")
 
 
 def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:

@@ -190,6 +190,8 @@ class DecodingSettings:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DecodingSettings":
         """Make settings from plain data, resolved or not. Raises: SettingsError: an unknown field or a bad value."""
+        if not isinstance(values, dict):
+            raise SettingsError(f"settings are a {type(values).__name__}; give a dictionary of names and values")
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in values.items() if name in known or name != FOLLOWS_FROM_METHOD}
         for name in values:

@@ -3,8 +3,10 @@
 import itertools
 
 import pytest
+import torch
 
 import dsbd
+from dsbd.api import plan
 from dsbd.errors import PairError, PromptError
 from dsbd.models.pair import make_pair
 from tests.toy_pair import EOS, toy_pair
@@ -173,3 +175,48 @@ def test_errors_surface_before_the_first_update():
     """Catches a stream with a bad prompt that fails only when it is read."""
     with pytest.raises(PromptError):
         dsbd.stream(toy_pair(), "a" * 200)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"settings": {"max_new_tokens": 4}}, r"settings is .*; give dsbd.DecodingSettings.from_dict"),
+        ({"settings": {}}, "settings is {}"),
+        ({"settings": 4}, r"settings is 4; give dsbd.DecodingSettings\("),
+        ({"observers": [1]}, r"observers is \[1\]; give a list"),
+        ({"observers": None}, "observers is None"),
+        ({"stop": True}, "stop is True; give a function"),
+        ({"until": 5}, "until is 5; give a list"),
+        ({"until": None}, "until is None"),
+        ({"processors": None}, "processors is None; give a list"),
+        ({"processors": [3]}, r"processors is \[3\]"),
+    ],
+    ids=["a dictionary", "an empty one", "a number", "observer", "no observers", "stop", "until", "no until",
+         "no processors", "processor"],
+)  # fmt: skip
+def test_an_argument_of_a_wrong_kind_is_named(given, said):
+    """Catches an AttributeError or a TypeError from within, and settings that are silently the defaults."""
+    with pytest.raises(dsbd.SettingsError, match=said):
+        dsbd.decode(toy_pair(), "One day", **given)
+
+
+@pytest.mark.parametrize("pair", [None, "x"])
+def test_what_is_no_pair_is_named(pair):
+    with pytest.raises(dsbd.PairError, match="give what dsbd"):
+        dsbd.decode(pair, "One day")
+
+
+@pytest.mark.parametrize("answer", [None, torch.zeros(1, 5)], ids=["nothing", "another shape"])
+def test_a_processor_that_returns_no_logits_is_named(answer):
+    """Catches an error from the middle of a decode that names no processor."""
+
+    def mine(ids, logits):
+        return answer
+
+    with pytest.raises(dsbd.ModelError, match="the logits processor mine returned"):
+        dsbd.decode(toy_pair(), "One day", dsbd.DecodingSettings(max_new_tokens=2), processors=[mine])
+
+
+def test_a_plan_without_auto_is_refused():
+    with pytest.raises(dsbd.SettingsError, match="nothing to plan"):
+        plan(toy_pair(), "One day", dsbd.DecodingSettings())

@@ -71,10 +71,19 @@ class ProcessedRow(WrappedRow):
             ids = torch.tensor([paths[place] for place in asked], device=logits.device)
             scores = logits[asked]
             for processor in self._processors:
-                scores = processor(ids, scores)
+                scores = _answer_of(processor, ids, scores)
             if bool((scores == -torch.inf).all(dim=1).any()):
                 raise ModelError("the logits processors forbid every next token of a beam; allow at least EOS")
             for place, row in zip(asked, scores, strict=True):
                 rows[place] = row
         self._answers += rows
         return len(rows)
+
+
+def _answer_of(processor: Processor, ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    answer = processor(ids, scores)
+    if not isinstance(answer, torch.Tensor) or answer.shape != scores.shape:
+        found = list(answer.shape) if isinstance(answer, torch.Tensor) else type(answer).__name__
+        name = getattr(processor, "__name__", type(processor).__name__)
+        raise ModelError(f"the logits processor {name} returned {found}; it must return logits {list(scores.shape)}")
+    return answer

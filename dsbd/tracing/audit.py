@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsbd.depth import DepthPolicy
+from dsbd.errors import TraceError
 from dsbd.methods import resolve
 from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
@@ -42,7 +43,12 @@ def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
     Args:
         trace: the record.
         list_sealed: also find out what only the digest seals. This decides the trace again for each setting.
+
+    Raises:
+        TraceError: ``trace`` is no trace.
     """
+    if not isinstance(trace, Trace):
+        raise TraceError(f"{trace!r:.60} is no trace; give dsbd.Trace.load(path), or the trace of a recorded result")
     audit = _Audit(trace)
     try:
         audit.run()
