@@ -10,29 +10,27 @@ from transformers import GenerationConfig
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd.decoder import iterations
-from dsbd.errors import SettingsError
+from dsbd.errors import PairError, SettingsError
 from dsbd.generation_request import (
     Stops,
-    behind_padding,
     eos_ids,
     processors_of,
     prompts_of,
     refuse_unknown,
+    returned_of,
     room_for,
     settings_of,
     stops_of,
 )
 from dsbd.law.beams import Node
 from dsbd.methods import resolve
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.kept import kept_pair
+from dsbd.models.pair import Pair
 from dsbd.models.processed import Processor
 from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam, DecodingResult
 from dsbd.session import Snapshot
 from dsbd.settings import DecodingSettings
-
-KEPT_ON_MODEL = "_dsbd_pairs"
-"""Attribute of a target with its pairs by draft model. It is the target's own, so that both are freed together."""
 
 
 def generate(
@@ -41,16 +39,19 @@ def generate(
     logits_processor: Sequence[Processor] = (),
     stopping_criteria: Sequence[Any] = (),
     generation_config: GenerationConfig | None = None,
-    draft_model: Any = None,
+    draft_model: Any = ...,
     draft_depth: int = 4,
     draft_width: int | None = None,
+    vocabulary_size: int | None = None,
     **inputs: Any,
 ) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
     """Decode for ``model.generate(**inputs, custom_generate=dsbd.generate, draft_model=draft, num_beams=4, ...)``.
 
     With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the law of
     ``beam_sampling`` without replacement, so the beams differ. ``do_sample=False`` is ``speculative_beam_search``. With
-    one beam they are speculative sampling, and the same at temperature 0. Without a draft model nothing is drafted.
+    one beam they are speculative sampling, and the same at temperature 0; each sequence to return is then a sample of
+    its own. The models are checked at the first call, and again after their weights changed; both are set to evaluation
+    mode.
     The seed comes from torch's global generator, so ``transformers.set_seed`` governs it.
 
     Args:
@@ -58,12 +59,14 @@ def generate(
         input_ids: [prompts * max(num_beams, num_return_sequences), length], int64; prompts are decoded one by one.
         logits_processor: may look at one sequence each (bad words, n-grams, forced tokens, a grammar, ...); both
             models' logits pass through them before the joint law is made.
-        stopping_criteria: with one beam any; with several, those of length, time and EOS.
+        stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
+            length, time and EOS.
         generation_config: as ``generate`` prepared it.
-        draft_model: a smaller model with the same tokenizer. ``generate`` hands its own argument ``assistant_model`` to
-            nobody, so it has this name.
+        draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` keeps its own arguments
+            ``assistant_model``, ``streamer``, ``tokenizer`` and ``synced_gpus`` to itself: they never arrive here.
         draft_depth: tokens that the draft looks ahead.
         draft_width: drafts for each of them; None is num_beams + 2, and 1 for one beam.
+        vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
         inputs: what else ``generate`` passes on; of it the attention mask is read.
 
     Returns:
@@ -72,46 +75,53 @@ def generate(
         length ** length_penalty).
 
     Raises:
-        SettingsError: something was asked that cannot be honoured; the message names it.
-        PairError: the vocabularies differ, or a model is no causal language model or spread over processes.
+        SettingsError: something was asked that cannot be honoured, or no draft model was named; the message names it.
+        SettingsError: the law leaves fewer texts than ``num_return_sequences``.
+        PairError: the draft has fewer ids than the target, or a model is no causal language model or spread over
+            processes.
     """
     config = generation_config if generation_config is not None else model.generation_config
     refuse_unknown(config, inputs)
+    if draft_model is ...:
+        raise SettingsError(
+            "draft_model is not given; give draft_model=draft, as transformers hands assistant_model to no function of "
+            "this kind, or draft_model=None to draft nothing"
+        )
     asked = settings_of(config, draft_model, draft_depth, draft_width)
-    returned = config.num_return_sequences or 1
-    if returned > asked.num_beams:
-        raise SettingsError(f"num_return_sequences is {returned}; allowed are 1 to num_beams, {asked.num_beams}")
-    pair = replace(_pair(model, draft_model), eos=eos_ids(config))
+    returned, samples = returned_of(config)
+    pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
+    _require_every_token(pair, vocabulary_size)
     pair.require_whole("dsbd.generate")
-    processors, stops = processors_of(logits_processor), stops_of(stopping_criteria, asked.num_beams)
+    stops = stops_of(stopping_criteria, asked.num_beams)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), max(asked.num_beams, returned))
+    room = room_for(config, stopping_criteria, input_ids.shape[1])
     beams = list[tuple[list[int], DecodedBeam]]()
     for padding, prompt in prompts:
-        room = room_for(config, stopping_criteria, input_ids.shape[1])
         pair.require_room(len(prompt), room)
-        seed = int(torch.randint(2**31, ()).item())
-        settings = replace(asked, max_new_tokens=room, seed=seed)
-        result = _decode(pair, prompt, settings, behind_padding(padding, processors), stops)
-        best = result.beams[:returned]
-        beams += [(prompt, beam) for beam in [*best, *[best[-1]] * (returned - len(best))]]
+        for _ in range(samples):
+            processors = processors_of(logits_processor, padding, number=len(beams) * samples // returned)
+            settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
+            best = _decode(pair, prompt, settings, processors, stops).beams[: returned // samples]
+            if len(best) * samples < returned:
+                raise SettingsError(
+                    f"num_return_sequences is {returned}, and the law leaves {len(best)} texts of a prompt; ask for "
+                    f"fewer, or cut the law less"
+                )
+            beams += [(prompt, beam) for beam in best]
     return _output(beams, input_ids, config)
 
 
-def _pair(model: Any, draft_model: Any) -> Pair:
-    """Return the pair of these models; it is checked once and kept as long as the target lives."""
-    known: dict[int, Pair] = model.__dict__.setdefault(KEPT_ON_MODEL, {})
-    if id(draft_model) not in known:
-        known[id(draft_model)] = make_pair(model, draft_model, _Ids())
-    return known[id(draft_model)]
-
-
-class _Ids:
-    """Stands for the tokenizer, which ``generate`` does not have: no text is made."""
-
-    eos_token_id = None
-
-    def decode(self, ids: Sequence[int], **how: Any) -> str:
-        return ""
+def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
+    """Check that the draft's vocabulary cuts off no token of the target's. Raises: PairError."""
+    if pair.draft is None or pair.target.vocabulary_limit is None:
+        return
+    whole = int(pair.target.config.vocab_size) if vocabulary_size is None else vocabulary_size
+    left = pair.target.vocabulary_size
+    if left < whole:
+        raise PairError(
+            f"{pair.draft.id} has {left} ids and {pair.target.id} {whole}, so the last ids of the target could never "
+            f"come; use a draft with the same vocabulary, or give vocabulary_size=len(tokenizer) if they are padding"
+        )
 
 
 def _decode(

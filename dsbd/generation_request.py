@@ -4,6 +4,7 @@ What these decoders cannot honour is refused by name.
 """
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from transformers import (
     MaxLengthCriteria,
     MaxTimeCriteria,
     PrefixConstrainedLogitsProcessor,
+    RepetitionPenaltyLogitsProcessor,
     TemperatureLogitsWarper,
     TopKLogitsWarper,
     TopPLogitsWarper,
@@ -28,6 +30,8 @@ IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, Logi
 """Processors that are left out: the joint law is warped once over all beams, as the settings say."""
 NOT_OF_ONE_SEQUENCE = frozenset(
     {
+        "EncoderNoRepeatNGramLogitsProcessor",
+        "EncoderRepetitionPenaltyLogitsProcessor",
         "EpsilonLogitsWarper",
         "EtaLogitsWarper",
         "MinPLogitsWarper",
@@ -38,22 +42,84 @@ NOT_OF_ONE_SEQUENCE = frozenset(
         "WatermarkLogitsProcessor",
     }
 )
-"""Processors that are refused: they follow the temperature, keep a state, or call the model themselves."""
-REFUSED = {
-    "constraints": None,
+"""Processors that are refused: they follow the temperature, keep a state or other prompts, or call the model."""
+HONOURED = frozenset(
+    {
+        "bos_token_id",
+        "do_sample",
+        "eos_token_id",
+        "length_penalty",
+        "max_length",
+        "max_new_tokens",
+        "max_time",
+        "num_beams",
+        "num_return_sequences",
+        "pad_token_id",
+        "return_dict_in_generate",
+        "temperature",
+        "top_k",
+        "top_p",
+        "bad_words_ids",
+        "begin_suppress_tokens",
+        "exponential_decay_length_penalty",
+        "forced_bos_token_id",
+        "forced_eos_token_id",
+        "min_length",
+        "min_new_tokens",
+        "no_repeat_ngram_size",
+        "remove_invalid_values",
+        "renormalize_logits",
+        "repetition_penalty",
+        "sequence_bias",
+        "suppress_tokens",
+        "epsilon_cutoff",
+        "eta_cutoff",
+        "min_p",
+        "top_h",
+        "typical_p",
+        "watermarking_config",
+    }
+)
+"""Fields of a GenerationConfig that are read here or arrive as processors, some of which are refused then."""
+HARMLESS = frozenset(
+    {
+        "_from_model_config",
+        "cache_config",
+        "cache_implementation",
+        "compile_config",
+        "continuous_batching_config",
+        "decoder_start_token_id",
+        "disable_compile",
+        "is_assistant",
+        "low_memory",
+        "max_cache_len",
+        "prefill_chunk_size",
+        "transformers_version",
+        "use_cache",
+    }
+)
+"""Fields that change no text: how forwards are computed, and where a configuration comes from."""
+NOTHING = {
+    "assistant_confidence_threshold": 0.4,
+    "assistant_lookbehind": 10,
     "diversity_penalty": 0.0,
-    "force_words_ids": None,
+    "early_stopping": False,
+    "encoder_no_repeat_ngram_size": 0,
+    "encoder_repetition_penalty": 1.0,
     "guidance_scale": 1,
+    "num_assistant_tokens": 20,
+    "num_assistant_tokens_schedule": "constant",
     "num_beam_groups": 1,
     "output_attentions": False,
     "output_hidden_states": False,
     "output_logits": False,
     "output_scores": False,
     "penalty_alpha": 0.0,
-    "prompt_lookup_num_tokens": None,
+    "target_lookbehind": 10,
     "token_healing": False,
+    "use_mtp": False,
 }
-"""Fields of a GenerationConfig that cannot be honoured, with the value that asks for nothing."""
+"""Values besides None that ask for nothing; all fields of a GenerationConfig but those above are refused otherwise."""
 KNOWN_INPUTS = frozenset(
     {"attention_mask", "cache_position", "logits_to_keep", "past_key_values", "position_ids", "use_cache"}
 )
@@ -62,10 +128,10 @@ KNOWN_INPUTS = frozenset(
 
 def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
     """Raise SettingsError for the first thing that was asked and cannot be honoured."""
-    for name, nothing in REFUSED.items():
-        value = getattr(config, name, None)
+    for name in sorted(vars(GenerationConfig()).keys() - HONOURED - HARMLESS):
+        value, nothing = getattr(config, name, None), NOTHING.get(name)
         if value is not None and value != nothing:
-            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out")
+            raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out, or set {nothing}")
     for name, value in inputs.items():
         if value is not None and name not in KNOWN_INPUTS:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
@@ -75,7 +141,7 @@ def settings_of(
     config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
 ) -> DecodingSettings:
     """Return the method and the settings that have the law of what was asked."""
-    beams, samples = config.num_beams or 1, bool(config.do_sample)
+    beams, samples = 1 if config.num_beams is None else config.num_beams, bool(config.do_sample)
     methods = {
         (True, True, True): "dsbd",
         (True, True, False): "speculative_beam_search",
@@ -87,7 +153,8 @@ def settings_of(
         (False, False, False): "greedy",
     }
     several = beams > 1
-    given: dict[str, Any] = {"draft_depth": draft_depth, "draft_width": draft_width or (beams + 2 if several else 1)}
+    width = (beams + 2 if several else 1) if draft_width is None else draft_width
+    given: dict[str, Any] = {"draft_depth": draft_depth, "draft_width": width}
     given |= {"temperature": 0.0, "top_k": 0, "top_p": 1.0}
     if samples:
         temperature, top_k, top_p = config.temperature, config.top_k, config.top_p
@@ -96,10 +163,25 @@ def settings_of(
     if several:
         given |= {"num_beams": beams, "min_width": beams, "max_width": beams, "replacement": False}
     else:
-        given |= {"num_beams": 1}
+        given |= {"num_beams": beams}
     penalty = 1.0 if config.length_penalty is None else config.length_penalty
     method = methods[draft_model is not None, several, samples]
     return DecodingSettings(method=method, length_penalty=penalty, **given)
+
+
+def returned_of(config: GenerationConfig) -> tuple[int, int]:
+    """Return how many sequences are asked for each prompt, and in how many decodes: one for each sample of one beam.
+
+    Raises:
+        SettingsError: there are fewer beams.
+    """
+    beams = config.num_beams or 1
+    returned = 1 if config.num_return_sequences is None else config.num_return_sequences
+    sampled = beams == 1 and bool(config.do_sample)
+    if returned < 1 or (returned > beams and not sampled):
+        most = "any number from 1" if sampled else f"1 to num_beams, {beams}"
+        raise SettingsError(f"num_return_sequences is {returned}; allowed are {most}")
+    return returned, returned if sampled else 1
 
 
 def eos_ids(config: GenerationConfig) -> frozenset[int]:
@@ -108,33 +190,46 @@ def eos_ids(config: GenerationConfig) -> frozenset[int]:
     return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
 
 
-def processors_of(given: Sequence[Processor]) -> tuple[Processor, ...]:
-    """Return the processors that the joint law is made behind. Raises: SettingsError: one of no single sequence."""
+def processors_of(given: Sequence[Processor], padding: torch.Tensor, number: int) -> tuple[Processor, ...]:
+    """Return the processors that the joint law of one prompt is made behind.
+
+    Args:
+        given: those of the whole batch.
+        padding: ids [n] before the prompt; processors see them, as in ``generate``, where they count as length.
+        number: what ``generate`` calls ``batch_id``.
+
+    Raises:
+        SettingsError: a processor is no function of one sequence.
+    """
     kept = list[Processor]()
     for one in given:
         name = type(one).__name__
         if name in NOT_OF_ONE_SEQUENCE:
             raise SettingsError(f"{name} cannot be honoured: it is no function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
-            kept.append(_one_by_one(one))
+            kept.append(_one_by_one(one, number))
+        elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
+            kept.append(_behind_ignored(one, padding.numel()))
         elif not isinstance(one, IN_SETTINGS):
             kept.append(one)
-    return tuple(kept)
+    return tuple(_behind(padding, one) for one in kept) if padding.numel() else tuple(kept)
 
 
-def _one_by_one(constraint: PrefixConstrainedLogitsProcessor) -> Processor:
+def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Processor:
     """Return the constraint as a function of any number of sequences of one prompt."""
     allowed = constraint._prefix_allowed_tokens_fn
-    return PrefixConstrainedLogitsProcessor(lambda batch_id, ids: allowed(0, ids), 1)
+    return PrefixConstrainedLogitsProcessor(lambda row, ids: allowed(number, ids), 1)
 
 
-def behind_padding(padding: torch.Tensor, processors: Sequence[Processor]) -> tuple[Processor, ...]:
-    """Return the processors of a padded prompt: they see its padding, as in ``generate``, where it counts as length."""
+def _behind_ignored(penalty: RepetitionPenaltyLogitsProcessor, ignored: int) -> Processor:
+    """Return the penalty that ignores so many ids, instead of a number for each prompt of the batch."""
+    alone = copy(penalty)
+    alone.prompt_ignore_length = ignored
+    return alone
 
-    def seen_padded(one: Processor) -> Processor:
-        return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
 
-    return tuple(seen_padded(one) for one in processors) if padding.numel() else tuple(processors)
+def _behind(padding: torch.Tensor, one: Processor) -> Processor:
+    return lambda ids, scores: one(torch.cat([padding.expand(ids.shape[0], -1), ids], dim=1), scores)
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,17 @@
 """``generate`` of transformers with the decoders of this package: what is mapped, and what is refused by name."""
 
 import gc
+import io
 import weakref
+from copy import deepcopy
 
 import pytest
 import torch
-from transformers import StoppingCriteria, set_seed
+from transformers import StoppingCriteria, StopStringCriteria, set_seed
 
 import dsbd
-from dsbd import custom_generate
-from tests.toy_pair import EOS, toy_model, toy_pair
+from dsbd.models import kept
+from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
 MASK = torch.tensor([[1, 1, 1], [0, 1, 1]])
@@ -18,19 +20,20 @@ MASK = torch.tensor([[1, 1, 1], [0, 1, 1]])
 def generated(*, ours=True, draft=True, ids=IDS, mask=MASK, **asked):
     pair = toy_pair()
     named = {"custom_generate": dsbd.generate, "draft_model": pair.draft.model if draft else None} if ours else {}
-    asked = {"max_new_tokens": 8, "pad_token_id": 0} | asked
-    return pair.target.model.generate(ids, attention_mask=mask, **asked, **named)
+    asked = {"max_new_tokens": 8, "pad_token_id": 0} | named | asked
+    return pair.target.model.generate(ids, attention_mask=mask, **asked)
 
 
 @pytest.mark.parametrize("draft", [True, False])
 @pytest.mark.parametrize(
     "asked",
     [{}, {"no_repeat_ngram_size": 1}, {"bad_words_ids": [[193], [36, 174]]}, {"min_new_tokens": 6},
-     {"prefix_allowed_tokens_fn": lambda batch, ids: [1, 2, 3]}, {"forced_eos_token_id": EOS}],
+     {"prefix_allowed_tokens_fn": lambda batch, ids: [[1, 2, 3], [7, 8, 9]][batch]}, {"forced_eos_token_id": EOS},
+     {"repetition_penalty": 3.0}],
     ids=lambda asked: "".join(asked) or "plain",
 )  # fmt: skip
 def test_greedy_ids_are_those_of_transformers(asked, draft):
-    """Catches a processor that is dropped, padding that is decoded, and an EOS that is not heeded."""
+    """Catches a processor that is dropped or sees another prompt, decoded padding, and an EOS that is missed."""
     assert generated(do_sample=False, draft=draft, **asked).tolist() == generated(ours=False, **asked).tolist()
 
 
@@ -58,7 +61,7 @@ def test_the_settings_reach_the_law():
 def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
     """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
     made = []
-    monkeypatch.setattr(custom_generate, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
+    monkeypatch.setattr(kept, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
     model, draft = toy_model(1, 2), toy_model(2, 1)
     for _ in range(2):
         model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)
@@ -67,6 +70,97 @@ def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
     del model
     gc.collect()
     assert alive() is None
+
+
+def follows(model, draft):
+    """Return whether the ids behind generate are those of generate itself."""
+    asked = {"max_new_tokens": 8, "pad_token_id": 0, "do_sample": False}
+    ours = model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, **asked)
+    return ours.tolist() == model.generate(IDS[:1], **asked).tolist()
+
+
+def test_changed_weights_are_seen():
+    """Catches a pair that is kept with the trace of weights that were replaced, stepped in place, or cast."""
+    model, draft = toy_model(1, 1), None
+    assert follows(model, draft)
+    model.lm_head.weight = torch.nn.Parameter(toy_model(3, 1).lm_head.weight.detach())
+    assert follows(model, draft)
+    with torch.no_grad():
+        model.lm_head.weight.copy_(toy_model(4, 1).lm_head.weight)
+    assert follows(model, draft)
+    assert follows(model.float(), draft)
+    model.train()
+    follows(model, draft)
+    assert not model.training
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_a_changed_norm_of_a_fused_model_is_seen(dtype):
+    """Catches the norms that the fused engine copies."""
+    model = toy_model(1, 2).to(dtype)
+    first = kept.kept_pair(model, None)
+    assert kept.kept_pair(model, None) is first
+    with torch.no_grad():
+        model.model.norm.weight.mul_(-1)
+    assert kept.kept_pair(model, None) is not first
+
+
+def test_weights_without_a_version_are_kept():
+    """Catches a read of the version of inference tensors, which have none."""
+    with torch.inference_mode():
+        model = toy_model(1, 1)
+    assert kept.kept_pair(model, None) is kept.kept_pair(model, None)
+
+
+def test_a_model_can_be_saved_and_copied_after_a_call():
+    """Catches a kept pair that is saved with its target, and one that a saved target loses for good."""
+    model = toy_model(1, 1)
+    first = kept.kept_pair(model, None)
+    file = io.BytesIO()
+    torch.save(model, file)
+    file.seek(0)
+    for other in (torch.load(file, weights_only=False), deepcopy(model)):
+        pair = kept.kept_pair(other, None)
+        assert pair.target.model is other
+        assert kept.kept_pair(other, None) is pair
+        torch.save(other, io.BytesIO())
+    assert kept.kept_pair(model, None) is first
+
+
+def test_a_draft_with_fewer_ids_is_refused():
+    """Catches a target whose last ids can never come."""
+    pair = toy_pair()
+    small = deepcopy(pair.draft.model)
+    small.resize_token_embeddings(VOCABULARY - 3, mean_resizing=False)
+    asked = {"custom_generate": dsbd.generate, "draft_model": small, "max_new_tokens": 2, "pad_token_id": 0}
+    with pytest.raises(dsbd.PairError, match=f"{VOCABULARY - 3} ids.*vocabulary_size"):
+        pair.target.model.generate(IDS[:1], **asked)
+    with pytest.raises(dsbd.PairError, match="vocabulary_size"):
+        pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 2, **asked)
+    assert pair.target.model.generate(IDS[:1], vocabulary_size=VOCABULARY - 3, **asked).shape == (1, 5)
+
+
+def test_several_samples_of_one_beam():
+    """Catches one sample that is repeated, and rows of another prompt."""
+    asked = {"num_return_sequences": 3, "do_sample": True, "top_k": 0}
+    set_seed(1)
+    rows = generated(**asked)
+    assert rows[:, :3].tolist() == IDS.repeat_interleave(3, dim=0).tolist()
+    assert len({tuple(row) for row in rows.tolist()}) == 6
+    set_seed(1)
+    assert generated(**asked).tolist() == rows.tolist()
+
+
+def test_a_constraint_sees_the_number_that_generate_gives():
+    """Catches the number of another prompt where a prompt has several rows."""
+
+    def seen(**asked):
+        numbers = set()
+        generated(prefix_allowed_tokens_fn=lambda batch, ids: numbers.add((batch, int(ids[2]))) or [1, 2, 3], **asked)
+        return numbers
+
+    for asked in ({"num_return_sequences": 2, "do_sample": True}, {"num_beams": 2}):
+        assert seen(**asked) == seen(ours=False, **asked)
 
 
 class EndsWith(StoppingCriteria):
@@ -85,13 +179,31 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
 
 
+def test_a_text_ends_one_sequence():
+    """Catches the criterion of transformers for texts, asked with other shapes than it takes."""
+    alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None}
+    tokenizer = toy_tokenizer()
+    ends = [StopStringCriteria(tokenizer, [tokenizer.decode(generated(**alone)[0, 4:5])])]
+    cut = generated(stopping_criteria=ends, **alone)
+    assert cut.shape[1] == 5
+    assert cut.tolist() == generated(ours=False, stopping_criteria=ends, **alone).tolist()
+
+
 @pytest.mark.parametrize(
     ("asked", "name"),
     [
         ({"do_sample": True, "min_p": 0.1}, "MinPLogitsWarper"),
         ({"do_sample": True, "typical_p": 0.5}, "TypicalLogitsWarper"),
         ({"output_scores": True, "return_dict_in_generate": True}, "output_scores"),
-        ({"do_sample": True, "num_return_sequences": 2}, "num_return_sequences is 2"),
+        ({"do_sample": True, "num_beams": 3, "num_return_sequences": 3, "top_k": 1}, "the law leaves 1 texts"),
+        ({"encoder_no_repeat_ngram_size": 1}, "encoder_no_repeat_ngram_size"),
+        ({"encoder_repetition_penalty": 2.0}, "encoder_repetition_penalty"),
+        ({"num_beams": 2, "early_stopping": True}, "early_stopping"),
+        ({"num_beams": 0}, "num_beams"),
+        ({"num_assistant_tokens": 3}, "num_assistant_tokens"),
+        ({"assistant_early_exit": 1}, "assistant_early_exit"),
+        ({"draft_width": 0}, "draft_width"),
+        ({"draft_model": ...}, "draft_model is not given"),
         ({"num_beams": 2, "stopping_criteria": [EndsWith(5)]}, "EndsWith"),
         ({"do_sample": True, "draft_depth": -1}, "draft_depth"),
         ({"max_new_tokens": 500}, "exceeds the context"),

@@ -104,8 +104,13 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     """Return the folders or hub ids of both models; those of a bundled pair where one is named, or nothing is.
 
     Raises:
-        PairError: a draft is given without a target or beside a bundled pair, or there is no such bundled pair.
+        PairError: one is no name; a draft is given without a target or beside a bundled pair; or there is no such
+            bundled pair.
     """
+    for role, source in {"target": target, "draft": draft}.items():
+        if source is not None and (source == "" or not isinstance(source, (str, Path))):
+            given = repr(source) if isinstance(source, (str, int)) else f"of type {type(source).__name__}"
+            raise PairError(f"{role} is {given}; give a folder or a hub id, and loaded models to make_pair")
     if target is None and draft is not None:
         raise PairError(f"draft {str(draft)!r} is given without a target; give both, or neither for the bundled pair")
     if target is None:

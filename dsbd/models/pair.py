@@ -5,6 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -136,9 +137,13 @@ def make_pair(
 
     Such a row has a cache of its own, if the model's caches can be copied; else it is computed from its first token.
 
-    The models stay as they were loaded: on one device or several, offloaded, quantised, each with its own dtype and
-    device. They are set to evaluation mode. A model whose layers hooks move between devices runs eagerly. So does one
-    that transformers spread over the processes of ``torchrun``; all of them make the pair and decode together.
+    The models stay where they were loaded, with their values: on one device or several, offloaded, quantised, each with
+    its own dtype and device. What changes in them: they are set to evaluation mode; grouped queries on ``sdpa`` get an
+    attention implementation of this package; methods that build ALiBi biases are wrapped; and the engine ``fused``
+    joins weights, of which the model's own become views. Weights that change later need a new pair.
+
+    A model whose layers hooks move between devices runs eagerly. So does one that transformers spread over the
+    processes of ``torchrun``; all of them make the pair and decode together.
 
     Args:
         target: a causal language model.
@@ -158,6 +163,10 @@ def make_pair(
         models["draft"] = _wrapped(draft, "draft", engine)
     if tokenizer is None:
         raise PairError("there is no tokenizer; give the one that was saved beside the target model")
+    if isinstance(tokenizer, (str, Path)):
+        raise PairError(
+            f"tokenizer is the name {str(tokenizer)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+        )
     if draft_tokenizer is not None:
         _require_same_vocabulary(tokenizer, draft_tokenizer, models)
     limit = min(model.vocabulary_size for model in models.values())

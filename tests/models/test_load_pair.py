@@ -238,3 +238,19 @@ def _searched(pair, prompt: list[int], method: str) -> list[int]:
         finished += [entry for entry in best if entry[0][-1] in pair.eos]
         alive = [entry for entry in best if entry[0][-1] not in pair.eos]
     return list(max(finished + alive, key=lambda entry: entry[1] / len(entry[0]))[0])
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"target": 3}, "target is 3; give a folder"),
+        ({"target": ""}, "target is ''; give a folder"),
+        ({"target": object()}, "target is of type object; .*make_pair"),
+        ({"target": "bundled:sql", "draft": object()}, "draft is of type object; .*make_pair"),
+    ],
+    ids=["number", "empty", "target", "draft"],
+)
+def test_what_is_no_name_is_refused(named, said):
+    """Catches a model that is taken for a hub id, and a number that is asked of the hub."""
+    with pytest.raises(PairError, match=said):
+        dsbd.load_pair(**named)

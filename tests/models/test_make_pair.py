@@ -135,6 +135,8 @@ def test_what_is_no_loaded_language_model_is_refused(toy_folders):
         dsbd.make_pair("Qwen/Qwen3-8B", tokenizer=tokenizer)
     with pytest.raises(PairError, match="returns no logits; load it with AutoModelForCausalLM"):
         dsbd.make_pair(LlamaModel(model.config), tokenizer=tokenizer)
+    with pytest.raises(PairError, match=r"tokenizer is the name 'tok'.*from_pretrained"):
+        dsbd.make_pair(model, tokenizer="tok")
     with pytest.raises(PairError, match="there is no tokenizer"):
         dsbd.make_pair(model)
     with pytest.raises(PairError, match="engine is 'fast'; choose one of auto"):
