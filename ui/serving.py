@@ -18,7 +18,7 @@ from .engine import Engine
 from .health import health
 from .host.options import Host
 from .learn.site import learn_page
-from .parts.files import FOLDER, page_script, read, script_address
+from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.theme import page_theme
 from .programs import MCP_TOOLS
 from .traffic.gate import Gate
@@ -67,7 +67,7 @@ def _routes(engine: Engine) -> list[Route]:
     return [
         Route(f"/{FOLDER}/page.js", _page_script),
         Route(f"/{FOLDER}/plotly.min.js", _plotly),
-        Route(f"/{FOLDER}/learn/{{path:path}}", learn_page),
+        Route(f"/{LEARN}{{path:path}}", learn_page),
         Route("/health", health(engine)),
         Route(f"/{FOLDER}/health", health(engine)),  # behind Node
     ]

@@ -11,12 +11,15 @@ from contextlib import contextmanager
 import httpx
 import pytest
 import torch
+from starlette.responses import PlainTextResponse
+from starlette.testclient import TestClient
 
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import served
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page
 from ui.host.limits import Limits
+from ui.traffic.gate import Gate
 
 PATIENCE_SECONDS = 60
 SLOW_SECONDS = 0.25
@@ -328,12 +331,30 @@ def test_every_answer_has_its_headers(address, path):
     assert "http" not in headers["content-security-policy"]
 
 
-def test_embedding_is_a_choice(recorded):
-    with slow_site(Limits(frame_ancestors="https://school.example"), recorded) as (*_, address):
-        assert (
-            "frame-ancestors https://school.example"
-            in httpx.get(address, timeout=PATIENCE_SECONDS).headers["content-security-policy"]
-        )
+def policy_of(limits: Limits, path: str) -> str:
+    """The policy that stands above whatever is served there."""
+    gate = Gate(PlainTextResponse("page"), visitors=None, limits=limits)
+    return TestClient(gate).get(path).headers["content-security-policy"]
+
+
+@pytest.mark.parametrize("page", ["lessons/1-speculative-decoding.html", "%6cessons/x.html", "viewer/viewer.js"])
+def test_a_lesson_may_be_framed_from_anywhere(page):
+    """Catches a text to paste that shows nothing where it is pasted: under ``*`` browsers refuse a file."""
+    policy = policy_of(Limits(), f"/gradio_api/dsbd/learn/{page}")
+    assert "default-src 'self'" in policy
+    assert "frame-ancestors" not in policy
+
+
+@pytest.mark.parametrize("path", ["/", "/gradio_api/dsbd/learn", "/gradio_api/dsbd/page.js"])
+def test_only_lessons_may(path):
+    assert "frame-ancestors 'self'" in policy_of(Limits(), path)
+
+
+def test_embedding_is_a_choice():
+    """Catches a setting of the one that changes the other."""
+    limits = Limits(frame_ancestors="https://school.example", lesson_frame_ancestors="self")
+    assert "frame-ancestors https://school.example" in policy_of(limits, "/")
+    assert "frame-ancestors 'self'" in policy_of(limits, "/gradio_api/dsbd/learn/lessons/x.html")
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from dsbd.settings import DecodingSettings, ResolvedSettings
 from .environment import EnvironmentSettings, setting
 
 MIB = 1024 * 1024
+ANYWHERE = "*"
 FRAMES_OF_A_SPACE = "'self' https://huggingface.co https://*.huggingface.co"
 
 
@@ -61,7 +62,11 @@ class Limits(EnvironmentSettings):
         "'self'", max_length=1000, description="who may show the page in a frame, as content-security policy writes it"
     )
 
-    @field_validator("frame_ancestors")
+    lesson_frame_ancestors: str = Field(
+        ANYWHERE, max_length=1000, description="the same for the pages of lessons and recordings; * is anywhere"
+    )
+
+    @field_validator("frame_ancestors", "lesson_frame_ancestors")
     @classmethod
     def _one_rule(cls, value: str) -> str:
         if not value.isascii() or not value.isprintable() or set(value) & {";", ","} or not value.strip():

@@ -1,6 +1,7 @@
 """Handlers of the Learn tab: plain functions from a choice to what the tab shows."""
 
 from html import escape
+from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import urlsplit, urlunsplit
 
@@ -8,18 +9,17 @@ from dsbd.errors import DsbdError, TraceError
 from dsbd.tracing.trace import Trace
 from visualize import embed_snippet
 from visualize.embed.notebook import HEIGHT
-from visualize.embed.snippets import Kind
+from visualize.embed.snippets import Kind, file_cell
 
 from ..decodes.history import LESSON
 from ..decodes.recording import Recording
 from ..engine import Engine
-from ..parts.files import FOLDER
+from ..host.allowed_models import LOCAL
+from ..parts.files import LEARN
 from ..play.shown import said_of
 from ..runs.decode import Frame, failed, shown
 from .site import Place, places
 
-SITE = f"{FOLDER}/learn/"
-"""Address of the site below the page."""
 ELSEWHERE = "https://example.org/"
 """Stands for the address of this page where a browser does not say it."""
 KINDS = {
@@ -52,12 +52,12 @@ def stage(page: Any) -> str:
     place = _place(page)
     if place is None:
         return '<p class="said">There is no such lesson or recording.</p>'
-    title, address = escape(place.title), f"{SITE}{place.page}"
+    title, address = escape(place.title), f"{LEARN}{place.page}"
     head = "" if place.is_lesson else f"<h2>{title}</h2>"
     hand_out = "Open alone, or print the hand-out" if place.is_lesson else "Open alone"
     links = (
         f'<a href="{address}" target="_blank" rel="noopener">{hand_out}</a>'
-        f'<a href="{SITE}{place.whole}" download>Download as one HTML file</a>'
+        f'<a href="{LEARN}{place.whole}" download>Download as one HTML file</a>'
     )
     summary = f"<p>{escape(place.summary)}</p>" if place.summary else ""
     return (
@@ -77,8 +77,27 @@ def snippet(page: Any, kind: Kind, address: str | None) -> str:
     place = _place(page)
     if place is None or kind not in get_args(Kind):
         return ""
+    if kind == "jupyter":
+        return file_cell(Path(place.whole).name, title=place.title)
     height = DECK_HEIGHT if kind == "reveal" else HEIGHT
-    return embed_snippet(f"{_base(address)}{SITE}{place.page}", kind, title=place.title, height=height)
+    return embed_snippet(f"{_base(address)}{LEARN}{place.page}", kind, title=place.title, height=height)
+
+
+def hosting_said(kind: Kind, address: str | None) -> str:
+    """Markup: what the text to paste needs there; empty where it needs nothing. Arguments as of :func:`snippet`."""
+    if kind == "jupyter":
+        return (
+            '<p class="said">First press “Download as one HTML file” above, and put the file beside the notebook. '
+            "Once the cell has run, the notebook carries the page and needs neither the file nor this server.</p>"
+        )
+    name = urlsplit(_base(address)).hostname
+    if name not in LOCAL:
+        return ""
+    return (
+        f'<p class="said">The address {escape(name or "")} in this text means the machine that it is opened on: it '
+        "works on your machine only, while this page runs. For others, press “Download as one HTML file” above, "
+        "put the file on any web space, such as that of your course, and write its address instead.</p>"
+    )
 
 
 def open_in_play(engine: Engine, pair: str, page: Any) -> Frame:

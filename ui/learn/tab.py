@@ -34,14 +34,16 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
         with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
             markup(f'<p class="said">{EMBED}</p>')
             kind = gr.Dropdown(handlers.kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind")
+            hosting = markup("", elem_id="learn-hosting")
             text = gr.Textbox(
                 label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
                 elem_id="learn-snippet",
             )  # fmt: skip
     shown = gr.State(start)
 
-    def snippet(request: gr.Request, page: str, kind: Kind) -> str:
-        return handlers.snippet(page, kind, request.headers.get("referer"))
+    def snippet(request: gr.Request, page: str, kind: Kind) -> tuple[str, str]:
+        address = request.headers.get("referer")
+        return handlers.hosting_said(kind, address), handlers.snippet(page, kind, address)
 
     opened = step_through.click(_play, outputs=tabs, queue=False, **PRIVATE)
     play.show(opened.then, partial(handlers.open_in_play, engine), [play.form.pair, shown])
@@ -49,9 +51,9 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
     outputs = [stage, shown, lesson, recording]
     for given in (lesson, recording):
         chosen = given.input(_shown_by(given is lesson), given, outputs, queue=False, **PRIVATE)
-        chosen.then(snippet, [shown, kind], text, queue=False, **PRIVATE)
+        chosen.then(snippet, [shown, kind], [hosting, text], queue=False, **PRIVATE)
     for event in (kind.input, embed.expand):
-        event(snippet, [shown, kind], text, queue=False, **PRIVATE)
+        event(snippet, [shown, kind], [hosting, text], queue=False, **PRIVATE)
 
 
 def _play() -> Any:

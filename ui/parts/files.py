@@ -11,6 +11,8 @@ PAGE_PACKAGE = __package__.rpartition(".")[0]
 """``ui`` in a clone, ``dsbd_page`` once installed."""
 FOLDER = "gradio_api/dsbd"
 """Addresses of the page's own files. Gradio's Node server passes what begins with ``/gradio_api`` on to the page."""
+LEARN = f"{FOLDER}/learn/"
+"""Addresses of the lessons and recordings as pages of their own."""
 
 
 def read(name: str) -> str:

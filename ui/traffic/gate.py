@@ -7,6 +7,7 @@ import errno
 import logging
 import math
 import re
+from collections.abc import Mapping
 from urllib.parse import parse_qs
 
 from gradio.route_utils import FnIndexInferError
@@ -15,7 +16,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..host.limits import Limits
+from ..host.limits import ANYWHERE, Limits
+from ..parts.files import LEARN
 from .calls import MAX_BYTES, CallError, check_call
 from .quota import Refusal, UploadQuota
 from .visitors import Visitors
@@ -40,7 +42,11 @@ NOT_HERE = "The call names something that is not here, or gives it what it does 
 
 
 def content_security_policy(frame_ancestors: str) -> str:
-    """Nothing from elsewhere. Gradio writes scripts into its page and makes functions of texts, so both are allowed."""
+    """Nothing from elsewhere. Gradio writes scripts into its page and makes functions of texts, so both are allowed.
+
+    ``frame_ancestors``: where ``*``, there is no such rule: browsers take the sign for web addresses only, and
+    who embeds may be a file.
+    """
     rules = {
         "default-src": "'self'",
         "script-src": "'self' 'unsafe-inline' 'unsafe-eval' blob:",
@@ -55,6 +61,8 @@ def content_security_policy(frame_ancestors: str) -> str:
         "form-action": "'self'",
         "frame-ancestors": re.sub(r"(?<!')\b(self|none)\b(?!')", r"'\1'", frame_ancestors),
     }
+    if frame_ancestors == ANYWHERE:
+        del rules["frame-ancestors"]
     return "; ".join(f"{name} {value}" for name, value in rules.items())
 
 
@@ -75,13 +83,18 @@ class Gate:
             "x-content-type-options": "nosniff",
             "referrer-policy": "same-origin",
         }
+        self.headers_of_lessons = self.headers | {
+            "content-security-policy": content_security_policy(limits.lesson_frame_ancestors)
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        send, path = self._with_headers(send), scope["path"].rstrip("/")
+        is_lesson = scope["path"].startswith(f"/{LEARN}")
+        send = self._with_headers(send, self.headers_of_lessons if is_lesson else self.headers)
+        path = scope["path"].rstrip("/")
         if not _has_addresses(scope):
             await _refuse(400, "A header that names an address is no address.", scope, receive, send)
         elif path.startswith(CLOSED):
@@ -171,11 +184,11 @@ class Gate:
             elif not whole:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _with_headers(self, send: Send) -> Send:
+    def _with_headers(self, send: Send, given: Mapping[str, str]) -> Send:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in self.headers.items():
+                for name, value in given.items():
                     headers[name] = value
                 if message["status"] == 503:
                     headers["retry-after"] = str(round(max(5.0, self.visitors.expected_wait_seconds)))

@@ -71,6 +71,27 @@ def embed_snippet(
     return f"<!-- wp:html -->\n{frame}\n<!-- /wp:html -->\n" if kind == "wordpress" else frame + "\n"
 
 
+def file_cell(name: str, *, title: str = "DSBD viewer", height: int = HEIGHT) -> str:
+    """Return a notebook cell that carries a page whole: once it has run, it needs neither the file nor a server.
+
+    Args:
+        name: of the page's HTML file beside the notebook, one that loads nothing (``plotly="inline"``).
+        title: the name of the frame that a screen reader reads out.
+        height: of the frame, in pixels, 200 to 4000.
+
+    Raises:
+        ValueError: ``height`` is out of range.
+    """
+    frame = (
+        f' title="{html.escape(title)}" width="100%" height="{check_height(height)}" style="border:0" allowfullscreen'
+    )
+    return (
+        "from html import escape\nfrom pathlib import Path\n\nfrom IPython.display import HTML\n\n"
+        f'page = escape(Path({json.dumps(name)}).read_text(encoding="utf-8"))\n'
+        f"""HTML('<div><iframe srcdoc="' + page + {f'"{frame}></iframe></div>'!r})\n"""
+    )
+
+
 def _address(source: Source, place: str, *, bare: bool) -> str | None:
     """Return the source with the place, if it is the address of a page; None if it is a trace."""
     if not isinstance(source, str) or not _ADDRESS.fullmatch(source):

@@ -1,13 +1,12 @@
 """The Learn tab: lessons and recordings as pages of this server, with no model, and the texts to embed them."""
 
-import re
 from contextlib import closing
 
 import httpx
 import pytest
 
 from dsbd.tracing.trace import Trace
-from tests.ui.visit import Visit
+from tests.ui.visit import PATIENCE, Visit
 from ui.decodes.history import LESSON
 from ui.learn import content as learn
 from ui.learn import site as learn_site
@@ -46,7 +45,7 @@ def test_what_is_no_lesson_is_never_shown(page):
     assert learn.snippet(page, "iframe", None) == ""
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in learn.kinds()])
+@pytest.mark.parametrize("kind", [kind for _, kind in learn.kinds() if kind != "jupyter"])
 def test_a_snippet_names_the_page_where_it_is(kind):
     text = learn.snippet("lessons/1-speculative-decoding.html", kind, "https://school.test/dsbd/?prompt=x#y")
     assert "https://school.test/dsbd/gradio_api/dsbd/learn/lessons/1-speculative-decoding.html" in text
@@ -57,6 +56,24 @@ def test_a_snippet_names_the_page_where_it_is(kind):
 def test_an_address_that_is_none_is_replaced(address):
     text = learn.snippet("lessons/1-speculative-decoding.html", "iframe", address)
     assert "https://example.org/gradio_api/dsbd/learn/" in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "said"),
+    [
+        ("iframe", "http://127.0.0.1:7860/", "127.0.0.1 in this text means the machine that it is opened on"),
+        ("reveal", "http://localhost:7860/", "write its address instead"),
+        ("jupyter", "http://127.0.0.1:7860/", "put the file beside the notebook"),
+        ("jupyter", "https://school.test/", "put the file beside the notebook"),
+    ],
+)
+def test_what_a_snippet_needs_is_said(kind, address, said):
+    assert said in learn.hosting_said(kind, address)
+
+
+@pytest.mark.parametrize("address", ["https://school.test/dsbd/", None])
+def test_an_address_that_others_reach_needs_no_words(address):
+    assert learn.hosting_said("iframe", address) == ""
 
 
 def test_an_unknown_kind_gives_nothing():
@@ -100,7 +117,7 @@ def test_the_pages_are_served_in_the_headers_of_this_server(address):
     with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/", timeout=PATIENCE_SECONDS) as site:
         lesson = site.get("lessons/1-speculative-decoding.html")
         assert lesson.status_code == 200
-        assert "'self'" in re.search("frame-ancestors ([^;]*)", lesson.headers["content-security-policy"])[1]
+        assert "default-src 'self'" in lesson.headers["content-security-policy"]
         for file in ("../viewer/style.css", "../viewer/viewer.js", "../viewer/plotly.min.js"):
             assert file in lesson.text
             assert site.get(file.removeprefix("../")).status_code == 200
@@ -110,6 +127,29 @@ def test_the_pages_are_served_in_the_headers_of_this_server(address):
         assert site.get("forests/toy-story.json.gz").status_code == 200
         for wrong in ("whole/x.html", "lessons/none.html", "..%2f..%2fetc%2fpasswd", "%2e%2e/index.html", "lessons"):
             assert site.get(wrong).status_code in (404, 400)
+    learn_site._home.cache_clear()
+
+
+@pytest.mark.slow
+def test_what_is_pasted_shows_the_lesson(browser, address, tmp_path):
+    """Catches a frame that the browser refuses in a file of somebody else, and a cell that needs the server."""
+    learn_site._home.cache_clear()
+    lesson = "lessons/1-speculative-decoding.html"
+    whole = httpx.get(f"{address}gradio_api/dsbd/learn/whole/1-speculative-decoding.html").text
+    (tmp_path / "1-speculative-decoding.html").write_text(whole, encoding="utf-8")
+    cell = learn.snippet(lesson, "jupyter", address).replace("from IPython.display import HTML\n", "")
+    made: dict = {"HTML": lambda text: made.update(text=text)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        exec(cell, made)
+    with closing(browser.new_context()) as context:
+        for text in (learn.snippet(lesson, "iframe", address), made["text"]):
+            pasted = tmp_path / "pasted.html"
+            pasted.write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
+            page = context.new_page()
+            page.goto(pasted.as_uri())
+            page.frame_locator("iframe").locator(".dsbd-node").first.wait_for(timeout=PATIENCE)
+            assert page.frame_locator("iframe").locator("h1").inner_text() == "Guess and check"
     learn_site._home.cache_clear()
 
 
