@@ -6,7 +6,6 @@ docs/evaluation.md describes the files.
 
 import hashlib
 import json
-import math
 import re
 import statistics
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 from dsbd.evaluation.records import PREFIX, Exam, TaskRun
 from dsbd.evaluation.scoring import Scored
 from dsbd.evaluation.serving import serving_figures
+from dsbd.evaluation.statistics import clustered_mean, clustered_perplexity
 from dsbd.evaluation.tables import EvaluationTable
 from dsbd.measure.bench.contenders import Contender
 from dsbd.methods import resolve
@@ -151,11 +151,9 @@ def _result(run: TaskRun, scored: Sequence[Scored]) -> dict[str, Any]:
     for filter_ in run.task.filters:
         for metric in run.task.metrics or (PERPLEXITY,):
             values = _by_question(scored, filter_, metric)
-            error: float | str = NOT_AVAILABLE
-            if len(values) > 1:
-                error = statistics.stdev(values) / math.sqrt(len(values))
-            found[f"{metric},{filter_}"] = statistics.fmean(values)
-            found[f"{metric}_stderr,{filter_}"] = error
+            mean = (clustered_perplexity if metric == PERPLEXITY else clustered_mean)(values, range(len(values)))
+            found[f"{metric},{filter_}"] = mean.mean
+            found[f"{metric}_stderr,{filter_}"] = NOT_AVAILABLE if mean.standard_error is None else mean.standard_error
     return found
 
 
@@ -164,7 +162,11 @@ def _by_question(scored: Sequence[Scored], filter_: str, metric: str) -> list[fl
     found: dict[str, list[float]] = {}
     for one in scored:
         found.setdefault(one.prediction.question, []).append(_value(one, filter_, metric))
-    return [statistics.fmean(values) for values in found.values()]
+    return [_over_seeds(values, metric) for values in found.values()]
+
+
+def _over_seeds(values: Sequence[float], metric: str) -> float:
+    return statistics.geometric_mean(values) if metric == PERPLEXITY else statistics.fmean(values)
 
 
 def _value(one: Scored, filter_: str, metric: str) -> float:
@@ -227,7 +229,7 @@ def _sample(run: TaskRun, contender: Contender, number: int, own: Sequence[Score
         "doc_hash": _hash(json.dumps(_doc(question), ensure_ascii=False)),
         "prompt_hash": _hash(first.prompt),
         "target_hash": _hash(target),
-        **{metric: statistics.fmean(_value(one, filter_, metric) for one in own) for metric in metrics},
+        **{metric: _over_seeds([_value(one, filter_, metric) for one in own], metric) for metric in metrics},
         "dsbd": {
             "seeds": [one.seed for one in predictions],
             "scores": [[_value(one, filter_, metric) for metric in metrics] for one in own],

@@ -11,7 +11,7 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dsbd.measure.intervals import NORMAL_95, sign_test
 
@@ -132,6 +132,27 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mea
     error = math.sqrt(squares * count / (count - 1)) / len(values)
     half = student_95(count - 1) * error
     return Mean(mean, error, mean - half, mean + half, len(values), count)
+
+
+def clustered_perplexity(values: Sequence[float], clusters: Sequence[Hashable]) -> Mean:
+    """Return the geometric mean of perplexities; its interval is that of their logarithms, and never below 1.
+
+    Few perplexities spread widely upwards and are at least 1: an interval around their arithmetic mean would reach
+    values that no text has.
+
+    Args:
+        values: one for each question, at least one, each 1 or more.
+        clusters: the cluster of each question.
+
+    Returns:
+        The error is that of the mean logarithm, times the mean.
+    """
+    logs = clustered_mean([math.log(value) for value in values], clusters)
+    mean = math.exp(logs.mean)
+    if logs.standard_error is None or logs.low is None or logs.high is None:
+        return replace(logs, mean=mean)
+    low, high = math.exp(max(logs.low, 0.0)), math.exp(min(logs.high, 700.0))
+    return replace(logs, mean=mean, standard_error=mean * logs.standard_error, low=low, high=high)
 
 
 def clustered_ratio(tops: Sequence[float], bottoms: Sequence[float], clusters: Sequence[Hashable]) -> Mean | None:

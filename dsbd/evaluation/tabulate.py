@@ -12,6 +12,7 @@ from dsbd.evaluation.statistics import (
     Rate,
     Scores,
     clustered_mean,
+    clustered_perplexity,
     clustered_rate,
     clustered_ratio,
     paired_difference,
@@ -131,11 +132,14 @@ def _clusters(answers: Sequence[Answer]) -> dict[str, str]:
 
 
 def _mean(answers: Sequence[Answer], figure: Figure) -> Mean | None:
-    """Return the mean over the questions; the seeds of a question are averaged first."""
+    """Return the mean over the questions, for perplexity the geometric one; the seeds of a question come first."""
     scores, clusters = _scores(answers, figure), _clusters(answers)
     if not scores:
         return None
-    return clustered_mean([statistics.fmean(own) for own in scores.values()], [clusters[name] for name in scores])
+    names = [clusters[name] for name in scores]
+    if figure == "perplexity":
+        return clustered_perplexity([statistics.geometric_mean(own) for own in scores.values()], names)
+    return clustered_mean([statistics.fmean(own) for own in scores.values()], names)
 
 
 def _right(answers: Sequence[Answer]) -> Rate | None:

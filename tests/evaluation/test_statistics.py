@@ -1,6 +1,7 @@
 """Statistics of scored questions against slow twins, known values and known coverage."""
 
 import itertools
+import math
 import random
 import statistics
 
@@ -13,6 +14,7 @@ from dsbd.evaluation.statistics import (
     Mean,
     Rate,
     clustered_mean,
+    clustered_perplexity,
     clustered_rate,
     clustered_ratio,
     paired_difference,
@@ -214,3 +216,19 @@ def test_clusters_widen_a_paired_difference():
     wide, narrow = paired_difference(ours, theirs, clusters), paired_difference(ours, theirs, {})
     assert wide.of.standard_error > 1.5 * narrow.of.standard_error
     assert (narrow.verdict, wide.verdict) == ("higher", NO_DIFFERENCE)
+
+
+def test_no_interval_of_perplexities_reaches_below_one():
+    """Catches an interval around the arithmetic mean, which holds values that no text has."""
+    values = [1.9, 6.0, 36.0]
+    assert clustered_mean(values, range(3)).low < 1
+    found, logs = (
+        clustered_perplexity(values, range(3)),
+        clustered_mean([math.log(value) for value in values], range(3)),
+    )
+    assert found.mean == pytest.approx(statistics.geometric_mean(values))
+    assert found.high == pytest.approx(math.exp(logs.high))
+    assert (logs.low < 0, found.low) == (True, 1.0)
+    certain = clustered_perplexity([20.0, 21.0, 22.0], range(3))
+    assert 1 < certain.low < certain.mean < certain.high < 25
+    assert clustered_perplexity([3.0, 12.0], "aa") == Mean(pytest.approx(6.0), None, None, None, 2, 1)

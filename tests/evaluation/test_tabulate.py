@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dsbd.evaluation.statistics import clustered_mean, clustered_rate, paired_difference
+from dsbd.evaluation.statistics import clustered_mean, clustered_perplexity, clustered_rate, paired_difference
 from dsbd.evaluation.tables import read_table
 from dsbd.evaluation.tabulate import make_table
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
@@ -85,7 +85,7 @@ def test_without_right_answers_perplexity_is_the_quality():
     table = make_table(answers, task="stories", metric=None, baseline=BASELINE)
     assert (table.metric, table.higher_is_better) == ("perplexity", False)
     found = row(table, "sampling")
-    assert found.quality == found.perplexity == clustered_mean([2 + place / 10 for place in range(8)], "aaaabbbb")
+    assert found.quality == found.perplexity == clustered_perplexity([2 + place / 10 for place in range(8)], "aaaabbbb")
     assert found.right is None
     assert found.difference == found.perplexity_difference
 

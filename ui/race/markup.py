@@ -162,11 +162,11 @@ def _piece(piece: Piece) -> str:
 def table_markup(race: Race) -> str:
     """The figures, one row for each decoder."""
     columns: list[tuple[str, Callable[[Racer], str]]] = [
-        ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1)),
+        ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
         ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
         ("Large model's passes", lambda racer: f"{racer.target_calls:.1f}"),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
-        ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2)),
+        ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]
     if race.task:
         columns.append(("Right", _right))
@@ -200,10 +200,10 @@ def _verdicts(race: Race) -> str:
     return f'<p class="race-hint">Quality beside {beside}:</p><ul class="race-verdicts">{lines}</ul>'
 
 
-def _mean(mean: Mean | None, digits: int) -> str:
+def _mean(mean: Mean | None, digits: int, least: float) -> str:
     if mean is None:
         return NOT_MEASURED
-    return f"{mean.mean:.{digits}f}{_interval(mean.low, mean.high, digits)}"
+    return f"{mean.mean:.{digits}f}{_interval(mean.low, mean.high, digits, least)}"
 
 
 def _ratio(racer: Racer, baseline: str | None) -> str:
@@ -211,7 +211,7 @@ def _ratio(racer: Racer, baseline: str | None) -> str:
         return "1"
     if racer.ratio is None:
         return NOT_MEASURED
-    return f"{racer.ratio.of:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2)}"
+    return f"{racer.ratio.of:.2f}{_interval(racer.ratio.low, racer.ratio.high, 2, 0.0)}"
 
 
 def _right(racer: Racer) -> str:
@@ -219,11 +219,11 @@ def _right(racer: Racer) -> str:
     return f"{right} of {len(racer.answers)}"
 
 
-def _interval(low: float | None, high: float | None, digits: int) -> str:
-    """An interval of a figure that cannot be below zero."""
+def _interval(low: float | None, high: float | None, digits: int, least: float) -> str:
+    """An interval of a figure that cannot be below ``least``."""
     if low is None or high is None:
         return ""
-    return f" <small>{max(low, 0):.{digits}f} to {high:.{digits}f}</small>"
+    return f" <small>{max(low, least):.{digits}f} to {high:.{digits}f}</small>"
 
 
 def _number(value: float | None, digits: int) -> str:

@@ -19,6 +19,8 @@ QUALITY = {
     True: "share of right answers (more is better)",
     False: "perplexity (less is better)",
 }
+LEAST = {QUALITY[True]: 0.0, QUALITY[False]: 1.0}
+"""Below which no figure can be."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +59,14 @@ def race_dots(race: Race) -> tuple[Dot, ...]:
 
 def plot_race(dots: tuple[Dot, ...], quality: str, theme: Theme = "light") -> go.Figure:
     """Draw the dots, one series for each, so that the legend names them."""
-    figure = go.Figure()
+    figure, least = go.Figure(), LEAST[quality]
     for place, dot in enumerate(dots):
         color, symbol = COLORS[place % len(COLORS)], SYMBOLS[place % len(SYMBOLS)]
         figure.add_scatter(
             x=[dot.speed.mean],
             y=[dot.quality.mean],
-            error_x=_bars(dot.speed, color),
-            error_y=_bars(dot.quality, color),
+            error_x=_bars(dot.speed, color, 0.0),
+            error_y=_bars(dot.quality, color, least),
             mode="markers",
             name=escape(dot.label, quote=False),
             marker={"color": color, "symbol": symbol, "size": 11},
@@ -75,5 +77,5 @@ def plot_race(dots: tuple[Dot, ...], quality: str, theme: Theme = "light") -> go
     return figure.update_layout(height=440, legend={"y": -0.2, "yanchor": "top"}, margin={"t": 48})
 
 
-def _bars(mean: Mean, color: str) -> dict[str, object]:
-    return error_bars([mean.mean], [None if mean.low is None else max(mean.low, 0.0)], [mean.high], color)
+def _bars(mean: Mean, color: str, least: float) -> dict[str, object]:
+    return error_bars([mean.mean], [None if mean.low is None else max(mean.low, least)], [mean.high], color)

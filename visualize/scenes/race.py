@@ -44,12 +44,15 @@ LABELS = {
     "ct2_bfloat16_beam_search": "CTranslate2: beam search, bfloat16",
     "ct2_int8_beam_search": "CTranslate2: beam search, int8",
 }
+_SAME_CHANCES = (
+    "Several versions. The small model guesses ahead; same law: every text has the same chance as in beam sampling."
+)
 MEANINGS = {
     "sampling": "One text. The large model works once for every token.",
     "beam_sampling": "Several versions of the text at once. The large model works once for every token.",
-    "speculative": "One text. The small model guesses ahead; the law of sampling, exactly.",
-    "dsbd same-law": "Several versions. The small model guesses ahead; the law of beam sampling, exactly.",
-    "dsbd auto-same-law": "Several versions. The small model guesses ahead; the law of beam sampling, exactly.",
+    "speculative": "One text. The small model guesses ahead; every text has the same chance as in sampling.",
+    "dsbd same-law": _SAME_CHANCES,
+    "dsbd auto-same-law": _SAME_CHANCES,
     "dsbd defaults": "As many versions as probably pass the check; each token of them by the large model's law.",
 }
 SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
@@ -170,7 +173,7 @@ def speed_said(racer: Racer, baseline: str | None) -> str:
 
 
 def _ratio_said(ratio: Ratio, other: str) -> str:
-    times = f"{ratio.of:.1f}" if ratio.of >= 1 else f"{ratio.of:.2f}"
+    times = _short(ratio.of)
     if ratio.low is None or ratio.high is None:
         return f"{times} × as fast as {other} in the one run; one run shows no difference"
     interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
@@ -179,7 +182,12 @@ def _ratio_said(ratio: Ratio, other: str) -> str:
             return f"{times} × as fast as {other} here ({interval})"
         case "slower":
             return f"slower here: {times} × the speed of {other} ({interval})"
-    return f"no difference seen from the speed of {other} ({times} ×, {interval})"
+    ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
+    return f"too few runs to tell whether faster or slower than {other}: {times} ×, could be {ends} ×"
+
+
+def _short(times: float) -> str:
+    return f"{times:.1f}" if times >= 1 else f"{times:.2f}"
 
 
 def quality_said(racer: Racer, race: Race) -> str:
@@ -200,7 +208,7 @@ def meaning_of(race: Race) -> str:
     found = next((racers[name] for name in SAME_LAW if name in racers), None)
     if found is None or found.ratio is None:
         return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
-    times = f"{found.ratio.of:.1f}" if found.ratio.of >= 1 else f"{found.ratio.of:.2f}"
+    times = _short(found.ratio.of)
     match found.ratio.verdict:
         case "faster":
             return f"Guessing and checking gave texts of beam sampling's own law, {times} × as fast on this machine."

@@ -1,12 +1,15 @@
 """The Learn tab: lessons and recordings as pages of this server, with no model, and the texts to embed them."""
 
+import re
 from contextlib import closing
 
 import httpx
 import pytest
 
+from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
 from tests.ui.visit import PATIENCE, Visit
+from ui.asked.form import FIELDS
 from ui.decodes.history import LESSON
 from ui.learn import content as learn
 from ui.learn import site as learn_site
@@ -37,6 +40,19 @@ def test_a_lesson_stands_in_a_frame_with_its_links():
     assert 'src="gradio_api/dsbd/learn/lessons/1-speculative-decoding.html"' in shown
     assert 'href="gradio_api/dsbd/learn/whole/1-speculative-decoding.html" download' in shown
     assert "forest-toy-story.html" in learn.stage("forests/toy-story.html")
+
+
+def test_lessons_ask_only_for_settings_that_the_page_has():
+    """Catches an exercise beyond the end of a slider."""
+    asked = 0
+    for field in FIELDS:
+        for path in asset_path("lessons").glob("*.md"):
+            text = path.read_text(encoding="utf-8")
+            for found in re.finditer(rf"\*{field.label.lower()}\*((?:[\sa-z,>]*\d+(?:\.\d+)?)+)", text):
+                numbers = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", found[1])]
+                assert all(field.low <= number <= field.high for number in numbers), (path.name, found[0])
+                asked += len(numbers)
+    assert asked >= 4
 
 
 @pytest.mark.parametrize("page", ["../../etc/passwd", "<script>", None, 3, ["lessons"], {}])
@@ -154,6 +170,4 @@ def test_what_is_pasted_shows_the_lesson(browser, address, tmp_path):
 
 
 def _assets(recorded, name):
-    from dsbd.assets import asset_path
-
     return asset_path(name) if name.startswith("lessons") else recorded / name

@@ -108,11 +108,14 @@ def test_null_is_not_measured(plain):
     assert table_markup(read_race(data)).count("not measured") == 7
 
 
-def test_intervals_below_zero_are_cut(plain):
+def test_intervals_end_where_no_figure_can_be(plain):
+    """Catches a perplexity below 1."""
     mean = {"mean": 2.0, "standard_error": 1.0, "low": -3.0, "high": 7.0, "count": 2, "clusters": 2}
     data = json.loads(json.dumps(plain))
-    data["racers"][0]["row"]["tokens_per_second"] = mean
-    assert "2.0 <small>0.0 to 7.0</small>" in table_markup(read_race(data))
+    data["racers"][0]["row"] |= {"tokens_per_second": mean, "perplexity": mean}
+    markup = table_markup(read_race(data))
+    assert "2.0 <small>0.0 to 7.0</small>" in markup
+    assert "2.00 <small>1.00 to 7.00</small>" in markup
 
 
 def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
