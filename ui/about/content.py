@@ -13,6 +13,10 @@ from ..decodes.traces import opening_recording
 from ..engine import Engine
 from ..host.limits import setting
 
+NAME = (
+    "DSBD is dynamic-width speculative beam decoding: a small model guesses several versions of a text ahead, the "
+    "large model checks them at once, and how many versions are kept changes from token to token."
+)
 STEPS = (
     ("Guess", "The small model guesses a forest of tokens, layer by layer."),
     ("Check", "The large model reads the whole forest in one pass."),
@@ -48,7 +52,8 @@ def algorithm(engine: Engine) -> str:
             for theme in THEMES
         )
     return (
-        f'<section class="about-part"><h2>The algorithm in one picture</h2><ol class="about-steps">{steps}</ol>'
+        f'<section class="about-part"><h2>The algorithm in one picture</h2><p>{NAME}</p>'
+        f'<ol class="about-steps">{steps}</ol>'
         f'<div class="about-picture">{drawn}</div><p class="said">One pass of a recorded decode. Each column is a '
         "layer, each mark a token below the one before it.</p></section>"
     )

@@ -112,7 +112,7 @@ def method_choices() -> list[tuple[str, str]]:
 def grid_choices() -> list[tuple[str, str]]:
     """Label and name of every grid."""
     swept = [(f"Vary: {label.lower()}", name) for name, (label, _) in PRESETS.items()]
-    return [("No grid: the methods as they are", ""), *swept, ("The paper’s grid, small (brings its methods)", GRID)]
+    return [("None: the methods as they are", ""), *swept, ("The paper’s grid, small (brings its methods)", GRID)]
 
 
 def values_of(text: Any) -> list[Any]:

@@ -1,26 +1,36 @@
 """What an evaluation found, for the page: the table, the charts and the file to take away."""
 
 import zipfile
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+import plotly.graph_objects as go
+
 from dsbd.errors import SettingsError
-from dsbd.evaluation.markdown import asked_line, difference_cell, mean_cell, quality_cell, report_markdown, verdict
+from dsbd.evaluation.markdown import difference_cell, mean_cell, quality_cell, report_markdown, verdict
 from dsbd.evaluation.report import Report, score_folder
 from dsbd.evaluation.statistics import NO_DIFFERENCE
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import median_cell
 from dsbd.tasks.registry import load_task
 from visualize import pareto_figure
+from visualize.look.states import Theme
 
 from ..asked.evaluation import POINT_LABELS, Asked
 from ..asked.form import METHOD_LABELS
 from ..decodes import messages
 
 METRICS = {
-    "execution_accuracy": "Share of queries that give the right rows on six databases.",
-    "exact_match": "Share of answers that are one of the right answers.",
-    "perplexity": "How surprising the large model finds the text that was written; less is better.",
+    "execution_accuracy": "the share of queries that give the right rows on six databases",
+    "exact_match": "the share of answers that are one of the right answers",
+    "perplexity": "perplexity: how surprising the large model finds the text that was written",
+}
+"""What quality is."""
+AXES = {
+    "execution_accuracy": "share of right queries",
+    "exact_match": "share of right answers",
+    "perplexity": "perplexity",
 }
 HEADS = ("Method", "Quality [95 %]", "Against {baseline}", "Tokens/s [95 %]", "× as fast [95 %]", "Tokens a pass")
 KEPT = ("evaluation.json", "predictions.jsonl", "*/results_*.json", "*/samples_*.jsonl")
@@ -52,14 +62,19 @@ def packed(folder: Path, asked: Asked) -> str:
 
 
 def charts(report: Report) -> str:
-    """Quality against speed, with the fronts."""
-    drawn = [
-        (pareto_figure(table, theme="light"), pareto_figure(table, theme="dark")) for table in report.tables.values()
-    ]
-    for pair in drawn:
-        for figure in pair:
-            figure.update_layout(title_text="", height=460)
-    return messages.figures(drawn)
+    """Quality against speed, with the fronts; in the words of the tables."""
+    return messages.figures([(_chart(table, "light"), _chart(table, "dark")) for table in report.tables.values()])
+
+
+def _chart(table: EvaluationTable, theme: Theme) -> go.Figure:
+    rows = tuple(replace(row, contender=label_of(row.contender)) for row in table.rows)
+    figure = pareto_figure(replace(table, rows=rows), theme=theme)
+    for front in figure.data:
+        method, *kept = (front.name or "").split(", ")
+        front.name = ", ".join([escape(METHOD_LABELS.get(method, method), quote=False), *kept])
+    better = "more" if table.higher_is_better else "less"
+    figure.update_yaxes(title_text=f"{AXES.get(table.metric, table.metric)} ({better} is better)")
+    return figure.update_layout(title_text="", height=460)
 
 
 def tables(report: Report) -> str:
@@ -76,13 +91,22 @@ def label_of(contender: str) -> str:
     return " · ".join([words, *(part.replace("_", " ").replace("=", " ") for part in rest)])
 
 
+def _asked_said(found: EvaluationTable) -> str:
+    """How much was asked, and what quality is."""
+    about = f" about {found.clusters} different databases or passages" if found.clusters < found.questions else ""
+    times = "once" if found.seeds == 1 else f"{found.seeds} times"
+    better = "more" if found.higher_is_better else "less"
+    quality = METRICS.get(found.metric, found.metric)
+    return f"{found.questions} questions{about}, each asked {times}. Quality is {quality}; {better} is better."
+
+
 def _table(found: EvaluationTable) -> str:
     heads = [head.format(baseline=label_of(found.baseline).lower() if found.baseline else "others") for head in HEADS]
     head = "".join(f'<th scope="col">{escape(words)}</th>' for words in heads)
     rows = "".join(_row(found, row, heads[1:]) for row in found.rows)
     note = f" Note: {found.note}." if found.note else ""
     return (
-        f'<p class="said">{escape(asked_line(found))} {escape(METRICS.get(found.metric, ""))}{escape(note)}</p>'
+        f'<p class="said">{escape(_asked_said(found))}{escape(note)}</p>'
         f'<div class="table-holder" role="region" tabindex="0" aria-label="Results"><table class="figures-table">'
         f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
         f'<p class="said">Intervals are at 95 %. “{NO_DIFFERENCE}” means that the interval of the difference holds '

@@ -40,7 +40,9 @@ def build_evaluate_tab(engine: Engine, pair: gr.State) -> None:
             methods = gr.Dropdown(
                 method_choices(), value=START, multiselect=True, label="Methods", elem_id="evaluate-methods"
             )
-            grid = gr.Dropdown(grid_choices(), value="", label="Grid", filterable=False, elem_id="evaluate-grid")
+            grid = gr.Dropdown(
+                grid_choices(), value="", label="Several values of a setting", filterable=False, elem_id="evaluate-grid"
+            )
             values = gr.Textbox(label="Values", max_lines=1, visible=False, elem_id="evaluate-values")
             with gr.Accordion("More settings", open=False, elem_classes="fold"):
                 seeds = gr.Slider(

@@ -62,6 +62,7 @@ def stage(page: Any) -> str:
     summary = f"<p>{escape(place.summary)}</p>" if place.summary else ""
     return (
         f'<div class="learn-head">{head}{summary}<p class="learn-links">{links}</p></div>'
+        f'<p class="learn-loading" role="status">Loading the {"lesson" if place.is_lesson else "recording"}…</p>'
         f'<iframe class="learn-frame" src="{address}" title="{title}" loading="lazy"></iframe>'
     )
 

@@ -9,12 +9,13 @@ from visualize.embed.snippets import Kind
 
 from ..engine import Engine
 from ..parts.components import markup
+from ..parts.files import read
 from ..parts.wiring import PRIVATE
 from ..play.tab import Play
 from . import content as handlers
 
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
-
+WHAT = "Five lessons on dynamic-width speculative beam decoding (DSBD), with questions. They need no model."
 TO_TOP = "() => scrollTo(0, 0)"
 
 
@@ -23,6 +24,7 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
     lessons, recordings = handlers.choices(lessons=True), handlers.choices(lessons=False)
     start = next((address for _, address in [*lessons, *recordings]), "")
     with gr.Column(elem_classes="learn"):
+        markup(f'<p class="said">{WHAT}</p>')
         lesson = gr.Radio(lessons, value=start, label="Lessons", visible=bool(lessons), elem_id="learn-lessons")
         with gr.Row(elem_classes="learn-tools", equal_height=False):
             recording = gr.Dropdown(
@@ -30,7 +32,9 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
                 elem_id="learn-recordings", min_width=0,
             )  # fmt: skip
             step_through = gr.Button("Open in Play", visible=bool(start), elem_id="learn-play", min_width=0)
-        stage = markup(handlers.stage(start), elem_id="learn-stage")
+        stage = gr.HTML(
+            handlers.stage(start), js_on_load=read("parts/learn.js"), apply_default_css=False, elem_id="learn-stage"
+        )
         with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
             markup(f'<p class="said">{EMBED}</p>')
             kind = gr.Dropdown(handlers.kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind")

@@ -34,6 +34,7 @@ MEASURED = (
     "Measured here, now: after a warm-up the decoders took turns, {runs}. The lanes are one run more of each, recorded."
 )
 RECORDED = "A recorded race, measured on {machine}; nothing has run here yet. Press Race."
+BEFORE = "What stands below is from before this race."
 NOTHING = "Nothing has run yet. Press Race: after a warm-up the decoders take turns, so that a slow minute hits all."
 
 
@@ -128,8 +129,9 @@ def run(
 def going(progress: RaceProgress) -> Frame:
     """A race on its way."""
     who = escape(label_of(progress.name)) if progress.name else "trying out forests for auto"
-    said = f"Run {progress.done} of {progress.total}, warm-up and lanes included: {who}"
-    return Frame(note=said, run=gr.update(visible=False), stop=gr.update(visible=True))
+    bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
+    said = f"Run {progress.done} of {progress.total}, warm-up and lanes included: {who}. {BEFORE}"
+    return Frame(note=f"{bar}<span>{said}</span>", run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
 def done(raced: RaceRuns, task: Task | None, questions: Sequence[Question]) -> Frame:

@@ -1,0 +1,19 @@
+/* The frame of a lesson: a line says that it loads; then it is as tall as its page, so that only the tab scrolls. On a
+ * narrow screen it keeps its height, because the viewer's controls stay at the frame's lower edge there. */
+const WIDE = "(min-width: 901px)";
+
+element.addEventListener(
+  "load",
+  ({target: frame}) => {
+    if (!frame.matches?.(".learn-frame")) return;
+    frame.previousElementSibling.hidden = true;
+    const {body} = frame.contentDocument;
+    const fit = () => {
+      const wide = frame.contentWindow?.matchMedia(WIDE).matches;
+      frame.style.height = wide ? `${Math.ceil(body.getBoundingClientRect().height) + 4}px` : "";
+    };
+    new frame.contentWindow.ResizeObserver(fit).observe(body);
+    fit();
+  },
+  true,
+);
