@@ -1,6 +1,6 @@
 /* The frame of a lesson: a line says that it loads; then it is as tall as its page, so that only the tab scrolls. On a
  * narrow screen it keeps its height, because the viewer's controls stay at the frame's lower edge there. */
-const WIDE = "(min-width: 901px)";
+const WIDE = "(min-width: 1100px)";
 
 element.addEventListener(
   "load",
