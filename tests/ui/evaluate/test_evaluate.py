@@ -159,7 +159,7 @@ def test_own_questions_are_read_apart_and_kept(quick, file):
     assert problem == ""
     assert "3 questions, with right answers" in said
     *_, last = evaluate.run(quick, "me", *choice(task="jsonl", own=name))
-    assert "exact_match" in last.table
+    assert "the share of answers that are one of the right answers; more is better" in last.table
     assert evaluate.bring_questions(quick, "me", None) == (None, "", "")
     *_, other = evaluate.run(quick, "not me", *choice(task="jsonl", own=name))
     assert "has expired" in other.problem

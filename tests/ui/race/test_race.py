@@ -44,7 +44,9 @@ def plain():
 
 def test_a_race_ends_with_lanes_texts_table_and_scatter(engine):
     first, *_, last = racing(engine)
-    assert first.note.startswith("Run 1 of 6")
+    assert '<progress value="1" max="6"' in first.note
+    assert "Run 1 of 6" in first.note
+    assert "from before this race" in first.note
     assert last.problem == ""
     assert last.run["visible"] is True
     assert last.stage.count('<li class="race-lane') == 2
