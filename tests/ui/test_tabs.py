@@ -112,7 +112,7 @@ def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit, lesson
     frame.locator("svg.dsbd-forest").first.wait_for()
     assert page.locator("#learn-lessons input:checked").count() == 0
     with page.expect_download() as download:
-        page.get_by_text("Download as one HTML file").click()
+        page.get_by_role("link", name="Download as one HTML file").click()
     assert download.value.suggested_filename.endswith(".html")
     require_clean(visit)
 
