@@ -28,7 +28,7 @@ export default [
     },
   },
   {
-    files: ["visualize/viewer/**/*.js"],
+    files: ["visualize/viewer/**/*.js", "visualize/pages/lab/*.js"],
     ignores: ["visualize/viewer/law/*.js"], // the law needs no page
     languageOptions: {globals: globals.browser},
   },

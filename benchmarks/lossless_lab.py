@@ -4,7 +4,8 @@ The pair knows three words. So one can add up the exact law of the beams that be
 three layers. Decodes by DSBD must follow it. Two wrong decoders show that the test would notice an error: one accepts
 every draft, and one uses the draft model alone.
 
-Writes ``assets/lessons/lossless.json``, ``lossless.svg`` and a trace for the fifth lesson.
+Writes ``assets/lessons/lossless.json``, ``lossless.svg`` and a trace for the fifth lesson, and ``three-words.json``:
+the laws of both models as tables, with which the lesson's page decodes itself.
 
 python -m benchmarks.lossless_lab
 """
@@ -12,6 +13,7 @@ python -m benchmarks.lossless_lab
 import json
 import math
 from collections import Counter, defaultdict
+from itertools import product
 from pathlib import Path
 from unittest import mock
 
@@ -58,6 +60,12 @@ def next_word(model: LanguageModel, path: Path_) -> list[float]:
     """Return the model's law of the next word, from a separate forward."""
     ids = [WORDS.index(PROMPT), *path]
     return model.model(torch.tensor([ids])).logits[0, -1].softmax(0).tolist()
+
+
+def table(model: LanguageModel) -> dict[str, list[float]]:
+    """Return the law of the next word after every path that a decode can meet; a path is one digit for each word."""
+    paths = [path for length in range(LAYERS) for path in product(range(len(WORDS)), repeat=length)]
+    return {"".join(map(str, path)): next_word(model, path) for path in paths}
 
 
 def exact_law(model: LanguageModel) -> dict[Beams, float]:
@@ -112,6 +120,9 @@ def named(ends: Beams) -> str:
 
 def main() -> None:
     target, draft = tiny(0, 0.0), tiny(3, 0.12)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    tables = {"words": WORDS, "prompt": PROMPT, "layers": LAYERS, "target": table(target), "draft": table(draft)}
+    (FOLDER / "three-words.json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
     pair = make_pair(target, draft, tokenizer())
     law = exact_law(target)
     assert math.isclose(sum(law.values()), 1.0, rel_tol=1e-12)
@@ -128,7 +139,6 @@ def main() -> None:
     first = {role: next_word(model, ()) for role, model in (("target", target), ("draft", draft))}
     report = {"runs": RUNS, "outcomes": len(law), "settings": SETTINGS, "prompt": PROMPT, "next_word": first,
               "tests": tests, "likeliest": rows}  # fmt: skip
-    FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / "lossless.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     (FOLDER / "lossless.svg").write_text(chart(rows, RUNS), encoding="utf-8")
     trace = dsbd.decode(pair, PROMPT, dsbd.DecodingSettings(**SETTINGS, seed=TRACE_SEED), record=True).trace

@@ -13,6 +13,8 @@
   document.documentElement.classList.add("live");
   await dsbdReady;
   const [viewer] = await DsbdHost.start();
+  const lab = document.getElementById("lab-script");
+  if (lab) dsbdRun(await dsbdUnpack(lab.textContent));
   const note = document.createElement("p");
   note.className = "locked";
   note.setAttribute("role", "status");
@@ -62,6 +64,9 @@
     });
     find("button.previous").disabled = state.card === 0;
     find("button.next").disabled = state.card === articles.length - 1;
+    const wasWide = root.classList.contains("wide");
+    const isWide = root.classList.toggle("wide", Boolean(articles[state.card].querySelector(".lab")));
+    if (wasWide && !isWide) viewer.shown();
     find(".count").textContent = words.card.replace("{number}", state.card + 1).replace("{count}", articles.length);
     place();
     if (focus) articles[state.card].focus({preventScroll: true});

@@ -29,6 +29,7 @@ KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
+_LAB = re.compile(r"^```lab\n(?P<tables>[^\n]+)\n(?P<instead>.*?)^```$", re.M | re.S)
 Line = tuple[int, str]
 
 
@@ -45,6 +46,16 @@ class Question:
 
 
 @dataclass(frozen=True)
+class LabPlace:
+    """Where a card has the lab: the page decodes there with two small tables."""
+
+    tables: Path
+    """The tables (JSON)."""
+    instead: str
+    """Markdown, shown where nothing can run: on paper, and without scripts."""
+
+
+@dataclass(frozen=True)
 class LessonCard:
     """One thing to look at, with or without a question about it."""
 
@@ -56,6 +67,7 @@ class LessonCard:
     question: Question | None
     line: int
     """Line of its header in the file."""
+    lab: LabPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -158,10 +170,21 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
         except ValueError as error:
             raise LessonError(f"{path.name}, line {number}: {error}") from None
     marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
-    if not marked:
-        return LessonCard(matched["title"], _joined(inside), position, None, number)
-    question = _question(inside[marked[0] :], len(marked), path)
-    return LessonCard(matched["title"], _joined(inside[: marked[0]]), position, question, number)
+    end = marked[0] if marked else len(inside)
+    text, lab = _lab(_joined(inside[:end]), number, path)
+    question = _question(inside[end:], len(marked), path) if marked else None
+    return LessonCard(matched["title"], text, position, question, number, lab)
+
+
+def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:
+    """Take the lab out of a card's text."""
+    found = _LAB.search(text)
+    rest = text if found is None else f"{text[: found.start()]}{text[found.end() :]}".strip()
+    if re.search(r"^```lab", rest, re.M):
+        raise LessonError(f"{path.name}, line {line}: a card has one lab: ```lab, a line with the file of tables, ```")
+    if found is None:
+        return text, None
+    return rest, LabPlace(path.parent / found["tables"].strip(), found["instead"].strip())
 
 
 def _question(lines: list[Line], count: int, path: Path) -> Question:

@@ -9,8 +9,9 @@ from dsbd.errors import LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.files import write
 from visualize.pages import page_file
-from visualize.pages.compressed import packed_json
-from visualize.pages.document import document, embedded_json, packed_element, script
+from visualize.pages.compressed import packed, packed_json
+from visualize.pages.document import document, embedded_json, packed_element, script, style
+from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
@@ -88,11 +89,14 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0" data-exact></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
-        kit.body,
-        script(page_file("lesson.js")),
     ]
+    head = kit.head
+    if any(card.lab for card in lesson.cards):
+        head += style(page_file("lab.css"))
+        body.append(packed_element("lab-script", packed(lab_script())))
+    body += [kit.body, script(page_file("lesson.js"))]
     return document(
-        lesson.title, "\n".join(body), language=lesson.language, head=kit.head, scripts=kit.scripts, files=kit.files
+        lesson.title, "\n".join(body), language=lesson.language, head=head, scripts=kit.scripts, files=kit.files
     )
 
 
@@ -179,8 +183,19 @@ def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: S
     text = _text(lesson, card.text, card.line)
     return (
         f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
-        f'<div class="text">{text}</div>{"".join(pictures)}{asked}</article>'
+        f'<div class="text">{text}</div>{_lab(lesson, card, words)}{"".join(pictures)}{asked}</article>'
     )
+
+
+def _lab(lesson: Lesson, card: LessonCard, words: Words) -> str:
+    """Return the lab, and what stands in its place on paper and without scripts."""
+    if card.lab is None:
+        return ""
+    try:
+        element = lab_element(read_tables(card.lab.tables), words)
+    except LessonError as error:
+        raise LessonError(f"{lesson.path.name}, card of line {card.line}: {error}") from None
+    return f'{element}<div class="text lab-instead">{_text(lesson, card.lab.instead, card.line)}</div>'
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:

@@ -41,10 +41,14 @@ def module(languages: tuple[str, ...] | None = None) -> str:
     for language in languages or ():
         if language not in known:
             raise ValueError(f"no strings for language {language!r}; there are {', '.join(known)}")
-    wanted = set(known if languages is None else (*languages, "en"))
+    return joined(ENTRY, set(known if languages is None else (*languages, "en")))
+
+
+def joined(entry: str, languages: Iterable[str] = ()) -> str:
+    """Return a source file, named by its path below ``visualize``, with all that it imports, in one scope."""
     order: list[str] = []
-    _visit(ENTRY, order, ())
-    return "\n".join(_joined(name, wanted) for name in order)
+    _visit(entry, order, ())
+    return "\n".join(_joined(name, languages) for name in order)
 
 
 def source(name: str) -> str:

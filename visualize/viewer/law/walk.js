@@ -1,6 +1,7 @@
 /* Decides one layer again, trial by trial and draw by draw: docs/algorithm.md, *One iteration*. */
 
 import {alphasOf, bounded, drawnWidth, isRuled, reached, tailsOf} from "./chances.js";
+import {acceptanceOf, residualOf} from "./residual.js";
 import {TIE, TOLERANCE, close} from "./tolerance.js";
 
 export class Walk {
@@ -99,7 +100,7 @@ export class Walk {
     if (!close(trial.residual_prob, left) || trial.acceptance === null || trial.uniform === null) return null;
     const certain = trial.acceptance === 1 && left / trial.draft_prob > 1 - TOLERANCE;
     if (
-      !close(trial.acceptance, certain ? 1 : Math.min(1, left / trial.draft_prob)) ||
+      !close(trial.acceptance, certain ? 1 : acceptanceOf(left, trial.draft_prob)) ||
       trial.uniform < 0 ||
       trial.uniform >= 1
     ) {
@@ -113,7 +114,7 @@ export class Walk {
     const {replacement} = this.settings;
     const target = !replacement && this.accepted.includes(place) ? 0 : (node.target_prob ?? 0);
     const draft = !replacement && this.spent.has(place) ? 0 : node.draft_prob;
-    return Math.max(target - this.c * draft, 0) / this.S;
+    return residualOf(target, draft, this.c, this.S);
   }
 
   /* The recorded c and S, once they agree: a small S has digits that a difference has lost. */
@@ -158,7 +159,7 @@ export class Walk {
     if (draw.kind !== (this.c > 0 ? "recovered" : this.layer.kind === "bonus" ? "bonus" : "fresh")) return false;
     if (draw.landed !== (node.kind !== "drawn") || !this.alive.has(node.parent) || !this.adopt(draw)) return false;
     const draft = !replacement && this.spent.has(draw.node) ? 0 : draw.draft_prob;
-    const left = Math.max(draw.target_prob - this.c * draft, 0) / this.S;
+    const left = residualOf(draw.target_prob, draft, this.c, this.S);
     if (!this.ranks && !close(draw.cdf_high - draw.cdf_low, left)) return false;
     this.taken += draw.target_prob;
     this.c = 0;

@@ -3,6 +3,7 @@
  * visualize/scenes/what_if.py is its twin. */
 
 import {bounded, reached} from "./chances.js";
+import {acceptanceOf, residualOf} from "./residual.js";
 
 /* changes: {width_threshold, min_width, uniforms: {trial: value}}. Returns {layers, stop}: per layer its width and the
  * verdicts with their acceptance probabilities; stop = {layer, reason} where the recorded numbers end, or null. */
@@ -91,7 +92,7 @@ function tried(iteration, layer, settings, uniforms, together) {
 }
 
 const chance = (node, trial, c, S) =>
-  Math.min(1, Math.max((node.target_prob ?? 0) - c * trial.draft_prob, 0) / S / trial.draft_prob);
+  acceptanceOf(residualOf(node.target_prob ?? 0, trial.draft_prob, c, S), trial.draft_prob);
 
 /* Why the recorded numbers end with this layer; null where they go on. */
 function ending(iteration, layer, trials, accepted, width, changed) {

@@ -1,0 +1,56 @@
+/* Changes the tables: one text, and the law of the next word of both models after it. */
+
+import {make} from "./elements.js";
+import {textOf, withCell, withRow} from "./tables.js";
+
+const MODELS = ["target", "draft"];
+
+/* pair(): the pair as it is; changed(pair) takes another one. */
+export function editor(recorded, words, pair, changed) {
+  const after = (path) => `${recorded.prompt} ${textOf(recorded, path)}`.trim();
+  const paths = Object.keys(recorded.target).map((path) => make("option", {value: path}, after(path)));
+  const text = make("select", {}, ...paths);
+  const cell = (model, word) => {
+    const label = `${words[model]}, ${recorded.words[word]}`;
+    const input = make("input", {type: "number", min: 0, max: 1, step: 0.01, ariaLabel: label});
+    input.addEventListener("change", () => {
+      const row = withCell(pair()[model][text.value], word, input.value === "" ? NaN : Number(input.value));
+      changed(withRow(pair(), model, row, text.value));
+      show();
+    });
+    return input;
+  };
+  const cells = MODELS.map((model) => recorded.words.map((_, word) => cell(model, word)));
+  const show = () =>
+    MODELS.forEach((model, at) =>
+      cells[at].forEach((input, word) => (input.value = Number(pair()[model][text.value][word].toFixed(4)))),
+    );
+  const button = (label, act) => {
+    const element = make("button", {type: "button"}, label);
+    element.addEventListener("click", () => {
+      changed(act());
+      show();
+    });
+    return element;
+  };
+  const everywhere = () => MODELS.reduce((made, model) => withRow(made, model, pair()[model][text.value]), pair());
+  const head = [words.next, ...recorded.words].map((word) => make("th", {scope: "col"}, word));
+  const rows = MODELS.map((model, at) =>
+    make("tr", {}, make("th", {scope: "row"}, words[model]), ...cells[at].map((input) => make("td", {}, input))),
+  );
+  text.addEventListener("change", show);
+  show();
+  return make(
+    "details",
+    {className: "lab-tables"},
+    make("summary", {}, words.change),
+    make("label", {}, words.after, text),
+    make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
+    make(
+      "p",
+      {},
+      button(words.everywhere, everywhere),
+      button(words.recorded, () => recorded),
+    ),
+  );
+}

@@ -1,0 +1,104 @@
+/* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
+
+import {chart} from "./chart.js";
+import {editor} from "./editor.js";
+import {filled, fixed, make, squared, whole} from "./elements.js";
+import {ends} from "./ends.js";
+import {Experiment} from "./experiment.js";
+import {figures} from "./figures.js";
+
+const [SURE, RARE, LEAST] = [1e-6, 0.01, 1e-4];
+
+export function mountLab(root, {pair: recorded, runs, words}) {
+  let pair = recorded;
+  let lines = {};
+  let running = null;
+  const choice = (label, options) => {
+    const select = make("select", {}, ...options.map(([value, text]) => make("option", {value}, String(text))));
+    return [select, make("label", {}, label, select)];
+  };
+  const numbers = (most) => Array.from({length: most}, (_, at) => [at + 1, at + 1]);
+  const kinds = ["dsbd", "accept_all", "draft_alone"].map((kind) => [kind, words[kind]]);
+  const [decoder, decoderLabel] = choice(words.decoder, kinds);
+  const [width, widthLabel] = choice(words.width, numbers(2));
+  const [depth, depthLabel] = choice(words.depth, numbers(recorded.layers - 1));
+  const [guesses, guessesLabel] = choice(words.guesses, numbers(4));
+  const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
+  const run = make("button", {type: "button", className: "lab-run"});
+  const bar = make("progress", {max: runs, value: 0, ariaLabel: words.progress});
+  const said = make("p", {className: "lab-said", role: "status"});
+  const [graph, caption, table, facts] = [make("div"), make("p"), make("div"), make("div")];
+  [width.value, depth.value, guesses.value] = [2, Math.min(2, recorded.layers - 1), 3];
+
+  const asked = () => ({
+    runs,
+    seed: Math.abs(Math.trunc(Number(seed.value))) || 0,
+    width: Number(width.value),
+    depth: Number(depth.value),
+    guesses: Number(guesses.value),
+    decoder: decoder.value,
+  });
+
+  function show(experiment) {
+    const {freedom, limit, done, settings, squares} = experiment;
+    if (done) lines[settings.decoder] = squares;
+    graph.replaceChildren(chart({runs, freedom, limit}, lines));
+    caption.textContent = filled(words.chart, {freedom, limit: squared(limit)});
+    table.replaceChildren(ends(experiment, pair, words));
+    facts.replaceChildren(figures(experiment, words));
+    bar.value = done;
+  }
+
+  function verdict({settings, done, square, freedom, p}) {
+    const judged = freedom < 1 ? "certain" : p < SURE ? "departs" : p < RARE ? "rare" : "fits";
+    const shown = p < LEAST ? `p < ${fixed(LEAST, 4)}` : `p = ${fixed(p, p < 0.1 ? 4 : 2)}`;
+    const given = {decoder: words[settings.decoder], done: whole(done), square: squared(square), freedom, p: shown};
+    return `${filled(words.result, given)} ${words[done < runs ? "stopped" : judged]}`;
+  }
+
+  const ready = () => (run.textContent = filled(words.run, {count: whole(runs)}));
+
+  /* What was counted is not about these settings; what was drawn is not about another law. */
+  function renew(isSameLaw) {
+    running?.stop();
+    running = null;
+    if (!isSameLaw) lines = {};
+    said.textContent = "";
+    ready();
+    show(new Experiment(pair, asked()));
+  }
+
+  async function decodeAll() {
+    const experiment = new Experiment(pair, asked());
+    running = experiment;
+    run.textContent = words.stop;
+    said.textContent = "";
+    await experiment.run(() => running === experiment && show(experiment));
+    if (running !== experiment) return;
+    running = null;
+    ready();
+    said.textContent = verdict(experiment);
+  }
+
+  run.addEventListener("click", () => (running ? running.stop() : decodeAll()));
+  for (const one of [decoder, depth, guesses, seed]) one.addEventListener("change", () => renew(true));
+  width.addEventListener("change", () => renew(false));
+  const change = (changed) => {
+    pair = changed;
+    renew(false);
+  };
+  const seedLabel = make("label", {}, words.seed, seed);
+  const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, seedLabel];
+  root.replaceChildren(
+    make("div", {className: "lab-settings"}, ...settings),
+    make("div", {className: "lab-go"}, run, bar),
+    said,
+    make("div", {className: "lab-seen"}, table, make("div", {}, graph, caption, facts)),
+    editor(recorded, words, () => pair, change),
+  );
+  renew(false);
+}
+
+for (const root of document.querySelectorAll(".lab")) {
+  mountLab(root, JSON.parse(root.querySelector("script").textContent));
+}
