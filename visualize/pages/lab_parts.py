@@ -44,9 +44,10 @@ def read_tables(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise LessonError(f"tables {path.name!r}: {error.strerror or error}") from None
     try:
-        found = json.loads(raw) if len(raw) <= MAX_BYTES else None
+        found: Any = json.loads(raw) if len(raw) <= MAX_BYTES else None
         words, prompt, layers = found["words"], found["prompt"], found["layers"]
-        sound = all(isinstance(text, str) for text in (prompt, *words)) and isinstance(layers, int)
+        sound = isinstance(words, list) and all(isinstance(text, str) for text in (prompt, *words))
+        sound = sound and isinstance(layers, int)
     except (ValueError, TypeError, KeyError):
         sound = False
     if not sound or not (2 <= len(words) <= MOST_WORDS and 2 <= layers <= MOST_LAYERS):
