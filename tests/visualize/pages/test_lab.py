@@ -297,6 +297,11 @@ def test_the_lab_is_small_and_says_what_it_needs():
         assert f"words.{key}" in code or f'"{key}"' in code, key
 
 
+def test_the_joined_code_parses(modules):
+    """Catches two files of the lab that use one name at their top level: joined, they share one scope."""
+    assert modules.run("return typeof new Function(given);", lab_script()) == "function"
+
+
 def _files(entry: str) -> set[str]:
     return {entry}.union(*(_files(name) for name, _ in imports_of(entry)))
 

@@ -7,7 +7,7 @@ import {ends} from "./ends.js";
 import {Experiment} from "./experiment.js";
 import {figures} from "./figures.js";
 
-const [SURE, RARE, LEAST] = [1e-6, 0.01, 1e-4];
+const [SURE, RARE, TINY] = [1e-6, 0.01, 1e-4];
 
 export function mountLab(root, {pair: recorded, runs, words}) {
   let pair = recorded;
@@ -51,7 +51,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
 
   function verdict({settings, done, square, freedom, p}) {
     const judged = freedom < 1 ? "certain" : p < SURE ? "departs" : p < RARE ? "rare" : "fits";
-    const shown = p < LEAST ? `p < ${fixed(LEAST, 4)}` : `p = ${fixed(p, p < 0.1 ? 4 : 2)}`;
+    const shown = p < TINY ? `p < ${fixed(TINY, 4)}` : `p = ${fixed(p, p < 0.1 ? 4 : 2)}`;
     const given = {decoder: words[settings.decoder], done: whole(done), square: squared(square), freedom, p: shown};
     return `${filled(words.result, given)} ${words[done < runs ? "stopped" : judged]}`;
   }
