@@ -351,7 +351,7 @@ def test_the_button_decodes_in_the_browser(browser, tmp_path):
             page.select_option(".lab-settings select >> nth=0", decoder)
             page.focus(".lab-run")
             page.keyboard.press("Enter")
-            page.wait_for_function(said)
+            page.wait_for_selector(".lab-said:not(:empty)")
             assert "5,000 decodes: chi-square" in page.evaluate(said)
             assert words in page.evaluate(said)
         assert page.locator(".lab-line").count() == 2
