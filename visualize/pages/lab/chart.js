@@ -1,6 +1,6 @@
 /* Chi-square against the number of decodes: a line for each decoder that ran, and what a lossless one stays near. */
 
-import {drawn, squared, whole} from "./elements.js";
+import {drawn, whole} from "./elements.js";
 
 const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM] = [330, 150, 40, 8, 18];
 
@@ -16,7 +16,7 @@ export function chart({runs, freedom, limit}, lines) {
   const highest = 10 ** Math.floor(Math.log10(top));
   const tick = Math.floor(top / highest) * highest;
   const marks = [...new Set([0, tick / 2, tick])].map((square) =>
-    label(squared(square), LEFT - 5, y(square) + 4, "end"),
+    label(whole(square), LEFT - 5, y(square) + 4, "end"),
   );
   const drawnLines = Object.entries(lines).map(([decoder, squares]) => {
     const points = finite(squares).map(([done, square]) => `${x(done).toFixed(1)},${y(square).toFixed(1)}`);

@@ -8,7 +8,7 @@ const MODELS = ["target", "draft"];
 /* pair(): the pair as it is; changed(pair) takes another one. */
 export function editor(recorded, words, pair, changed) {
   const after = (path) => `${recorded.prompt} ${textOf(recorded, path)}`.trim();
-  const paths = Object.keys(recorded.target).map((path) => make("option", {value: path}, after(path)));
+  const paths = Object.keys(recorded.target).sort().map((path) => make("option", {value: path}, after(path)));
   const text = make("select", {}, ...paths);
   const cell = (model, word) => {
     const label = `${words[model]}, ${recorded.words[word]}`;
@@ -23,7 +23,7 @@ export function editor(recorded, words, pair, changed) {
   const cells = MODELS.map((model) => recorded.words.map((_, word) => cell(model, word)));
   const show = () =>
     MODELS.forEach((model, at) =>
-      cells[at].forEach((input, word) => (input.value = Number(pair()[model][text.value][word].toFixed(4)))),
+      cells[at].forEach((input, word) => (input.value = Number(pair()[model][text.value][word].toFixed(3)))),
     );
   const button = (label, act) => {
     const element = make("button", {type: "button"}, label);
