@@ -15,9 +15,7 @@ export function chart({runs, freedom, limit}, lines) {
   const label = (text, at, height, anchor) => drawn("text", {x: at, y: height, "text-anchor": anchor}, text);
   const highest = 10 ** Math.floor(Math.log10(top));
   const tick = Math.floor(top / highest) * highest;
-  const marks = [...new Set([0, tick / 2, tick])].map((square) =>
-    label(whole(square), LEFT - 5, y(square) + 4, "end"),
-  );
+  const marks = [...new Set([0, tick / 2, tick])].map((square) => label(whole(square), LEFT - 5, y(square) + 4, "end"));
   const drawnLines = Object.entries(lines).map(([decoder, squares]) => {
     const points = finite(squares).map(([done, square]) => `${x(done).toFixed(1)},${y(square).toFixed(1)}`);
     return drawn("path", {class: `lab-line lab-${decoder}`, d: points.length ? `M${points.join("L")}` : ""});

@@ -8,7 +8,9 @@ const MODELS = ["target", "draft"];
 /* pair(): the pair as it is; changed(pair) takes another one. */
 export function editor(recorded, words, pair, changed) {
   const after = (path) => `${recorded.prompt} ${textOf(recorded, path)}`.trim();
-  const paths = Object.keys(recorded.target).sort().map((path) => make("option", {value: path}, after(path)));
+  const paths = Object.keys(recorded.target)
+    .sort()
+    .map((path) => make("option", {value: path}, after(path)));
   const text = make("select", {}, ...paths);
   const cell = (model, word) => {
     const label = `${words[model]}, ${recorded.words[word]}`;
