@@ -12,7 +12,7 @@ export class SlotsPanel {
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
-    const {prompt, scored, kept, nodes} = now.slots;
+    const {scored, kept, nodes} = now.slots;
     const stays = new Set(nodes);
     this.boxes = [];
     const box = (node, at) => {
