@@ -105,7 +105,7 @@ def forward_milliseconds(model: LanguageModel, sizes: Sequence[int], context: in
 
 
 def _one_forward(model: LanguageModel, size: int, context: int) -> float:
-    row, root = new_row(model), Node(None, -1, 0)
+    row, root = new_row(model, context + size), Node(None, -1, 0)
     row.prefill([place % model.vocabulary_size for place in range(context)], root)
     row.open([root], size - 1)
     tokens = torch.arange(size - 1, device=model.device) % model.vocabulary_size

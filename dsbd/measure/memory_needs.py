@@ -99,7 +99,7 @@ def _cache(model: ModelSizes, settings: ResolvedSettings, prompt_tokens: int, en
     """Return the most bytes of keys and values at one time: while a cache grows, the old and the new one."""
     more = max(settings.max_new_tokens - LONG, 0)
     slots = slots_expected(prompt_tokens, settings) + more
-    captured = buffer_slots(model.context_size) if engine == "graph" else 0
+    captured = buffer_slots(slots, model.context_size) if engine == "graph" else 0
     if slots < captured:
         return captured * model.slot_bytes
     grows = more > 0 or engine == "graph"
@@ -115,7 +115,7 @@ def _logit_bytes(size: int) -> int:
 def _graphs(model: ModelSizes, tokens: int, slots: int) -> int:
     """Return the bytes of masks and logits of the captured forwards of so many tokens, one for each size of the cache
     that a decode goes through."""
-    if tokens > TOKEN_BUCKETS[-1] or slots >= buffer_slots(model.context_size):
+    if tokens > TOKEN_BUCKETS[-1] or slots >= buffer_slots(slots, model.context_size):
         return 0
     size, last = bucket_of(TOKEN_BUCKETS, tokens), bucket_of(SLOT_BUCKETS, slots)
     columns = (model.vocabulary_size + span * model.masks for span in SLOT_BUCKETS if span <= last)

@@ -118,6 +118,7 @@ class ForestCache(Cache):
     """
 
     def __init__(self, shapes: Sequence[LayerShape], slots: int, device: torch.device) -> None:
+        self._shapes, self._device = shapes, device
         self.rows = [ForestCacheLayer() for _ in shapes]
         super().__init__(layers=list(self.rows))
         places: dict[tuple[tuple[int, int], torch.dtype, torch.device], int] = {}
@@ -162,6 +163,10 @@ class ForestCache(Cache):
     def bytes(self) -> int:
         """Return the bytes of all buffers."""
         return self.capacity * self.slot_bytes
+
+    def empty_twin(self, slots: int) -> "ForestCache":
+        """Return an empty cache of the same layers with room for ``slots`` slots."""
+        return ForestCache(self._shapes, slots, self._device)
 
     def reserve(self, slots: int) -> None:
         """Make room for at least ``slots`` slots."""

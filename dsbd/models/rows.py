@@ -257,11 +257,12 @@ class TracedRow(ForestRow):
 class GraphRow(ForestRow):
     """A forest row on a runner's buffers; after the first forward without a bucket, the row stays eager."""
 
-    def __init__(self, model: LanguageModel, runner: GraphRunner, check: Check = never_stop) -> None:
-        """Make an empty row. ``runner`` was taken for this row, and is released with it."""
+    def __init__(self, model: LanguageModel, runner: GraphRunner, slots: int = 0, check: Check = never_stop) -> None:
+        """Make an empty row for about ``slots``. ``runner`` was taken for this row, and is released with it."""
         super().__init__(model, check=check)
         weakref.finalize(self, runner.release)
         self._runner = runner
+        runner.reserve(slots)
         self.cache.adopt(runner.buffers)
 
     @property
@@ -269,8 +270,12 @@ class GraphRow(ForestRow):
         return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
+        slots = self._settled + self._sight.shape[1]
         outgrown = self.cache.buffers is not self._runner.buffers
-        if outgrown or not self._runner.fits(tokens.numel(), self._settled + self._sight.shape[1]):
+        if not outgrown:
+            self._runner.reserve(slots, self.cache.length)
+            self.cache.adopt(self._runner.buffers)
+        if outgrown or not self._runner.fits(tokens.numel(), slots):
             if not outgrown:
                 self.cache.reserve(self._runner.capacity + 1)
             return super()._logits(tokens, positions, masks)
@@ -343,7 +348,7 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
     if model.attention != "forest":
         return PathRows(model, check)
     if model.engine == "graph" and runner_of(model).take():
-        return GraphRow(model, runner_of(model), check)
+        return GraphRow(model, runner_of(model), slots, check)
     if model.engine in ("traced", "fused"):
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)

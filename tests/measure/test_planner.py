@@ -135,7 +135,7 @@ def test_memory_by_hand():
     covered = memory_needs(target, draft, replace(SETTINGS, cover_width=5), 20, "eager")
     assert covered.forest == 2 * (3 + 5) * 14
     captured = memory_needs(target, draft, SETTINGS, 20, "graph")
-    assert captured.cache == 2048 * 14, "the next bucket after a context of 1,000 and room for forests"
+    assert captured.cache == 256 * 14, "the next bucket after 100 slots"
     assert captured.graphs == 8 * (100 + 256) * 2 + 4 * (50 + 256) * 4
 
 

@@ -5,7 +5,8 @@ logits are buffers that stay in place, and the launched operations are recorded 
 the next bucket, the padding writes to a slot that nobody reads, and the mask of a token hides all slots that it must
 not see. So a bucket's forward equals the eager one up to rounding.
 
-The buffers serve one decode at a time. A second decode at the same time, and one that needs more slots, run eagerly.
+The buffers serve one decode at a time, and a second one at the same time runs eagerly. They grow with what decodes need;
+then forwards are captured anew. A decode that needs more slots than the largest buffers goes on eagerly.
 
 *Source:* docs/algorithm.md, *The engine*.
 """
@@ -15,6 +16,7 @@ from typing import Any
 
 import torch
 
+from dsbd.models.cache import ForestCache
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
 from dsbd.models.language_model import LanguageModel
 
@@ -30,10 +32,15 @@ Forward = Callable[[], torch.Tensor]
 Capture = Callable[[Callable[..., torch.Tensor], tuple[Any, ...]], Forward]
 
 
-def buffer_slots(context_size: int | None) -> int:
-    """Return the slots of the buffers of a model that was made for so many positions; None: it does not say."""
-    context = min(context_size or LARGEST, LARGEST)
-    return next(size for size in SLOT_BUCKETS if size >= min(context + ROOM, SLOT_BUCKETS[-1]))
+def buffer_slots(slots: int, context_size: int | None) -> int:
+    """Return the slots of the buffers for a decode that needs ``slots``; fewer where the largest ones are too small.
+
+    Args:
+        slots: besides them there is one for padding.
+        context_size: positions that the model was made for; None: it does not say.
+    """
+    longest = bucket_of(SLOT_BUCKETS, min(min(context_size or LARGEST, LARGEST) + ROOM, SLOT_BUCKETS[-1]))
+    return longest if slots >= longest else bucket_of(SLOT_BUCKETS, slots + 1)
 
 
 class GraphRunner:
@@ -50,15 +57,29 @@ class GraphRunner:
         self._capture = capture or cuda_graph
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
-        self.capacity = buffer_slots(model.context_size)
-        self._cache = model.new_cache(self.capacity)
-        for buffer in self.buffers:
-            buffer.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
+        self._context_size = model.context_size
+        self._cache = model.new_cache()
 
     @property
     def buffers(self) -> list[torch.Tensor]:
         """Return the buffers of a cache of ``capacity`` slots."""
         return self._cache.buffers
+
+    @property
+    def capacity(self) -> int:
+        """Return the slots of the buffers."""
+        return self._cache.capacity
+
+    def reserve(self, slots: int, used: int = 0) -> None:
+        """Make the buffers as large as so many slots need, and keep what the first ``used`` hold."""
+        wanted, old = buffer_slots(slots, self._context_size), self._cache
+        if wanted <= old.capacity:
+            return
+        self._forwards.clear()  # they were captured on the old buffers
+        self._cache = old.empty_twin(wanted)
+        for new, before in zip(self._cache.buffers, old.buffers, strict=True):
+            new.zero_()  # masked values are multiplied by 0, and 0 * NaN is NaN
+            new[:, :, :, :used] = before[:, :, :, :used]
 
     def take(self) -> bool:
         """Take the buffers for one decode; return False if another decode has them."""

@@ -47,7 +47,7 @@ def test_graph_row_sees_what_each_path_sees(family: str, seed: int) -> None:
 
 
 def test_a_row_that_outgrows_the_buffers_goes_on_eagerly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catches keys lost, or written past the end, where the buffers are too small."""
+    """Catches keys lost, or written past the end, where the largest buffers are too small."""
     monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32))
     driver = Driver(graphed("llama"), 3, 4)
     row = driver.rows[0]
@@ -55,6 +55,24 @@ def test_a_row_that_outgrows_the_buffers_goes_on_eagerly(monkeypatch: pytest.Mon
         driver.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
     assert driver.worst < CLOSE
     assert row.cache.buffers is not row._runner.buffers
+
+
+def test_the_buffers_grow_with_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches buffers for the model's whole context, and keys lost where they grow in the middle of a decode."""
+    monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32, 64, 128, 256))
+    model = graphed("llama")
+    driver = Driver(model, 3, 4)
+    row = driver.rows[0]
+    assert row._runner.capacity == 16
+    for _ in range(6):
+        driver.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
+    assert driver.worst < CLOSE
+    assert 16 < row._runner.capacity < 256
+    assert row.cache.buffers is row._runner.buffers
+    runner = row._runner
+    del row, driver
+    assert new_row(model, 100)._runner.capacity == runner.capacity == 128
+    assert new_row(model)._runner.capacity == 128  # what is there is kept
 
 
 def test_one_decode_has_the_buffers() -> None:
