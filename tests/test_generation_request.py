@@ -108,27 +108,28 @@ def test_the_earliest_deadline_counts():
 
 
 def test_processors_see_the_padding_in_front():
-    """Catches padding behind the ids, and a constraint that is asked about a beam as if it were a prompt."""
+    """Catches padding behind the ids, and a constraint that is asked about a beam, or the first prompt, for its own."""
     ids, scores, seen = torch.tensor([[5, 6], [5, 7]]), torch.zeros(2, 9), []
 
     def note(given, scores):
         seen.append(given.tolist())
         return scores
 
-    (one,) = request.behind_padding(torch.tensor([0, 0]), [note])
+    padding = torch.tensor([0, 0])
+    (one,) = request.processors_of([note], padding, 0)
     one(ids, scores)
     assert seen == [[[0, 0, 5, 6], [0, 0, 5, 7]]]
     constraint = PrefixConstrainedLogitsProcessor(lambda batch, ids: [batch, int(ids[-1])], 2)
     ngram = NoRepeatNGramLogitsProcessor(2)
-    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram])
+    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram], padding[:0], 1)
     assert kept is ngram
-    assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[0, 6], [0, 7]]
+    assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[1, 6], [1, 7]]
 
 
-@pytest.mark.parametrize("name", sorted(request.REFUSED))
+@pytest.mark.parametrize("name", sorted(vars(GenerationConfig()).keys() - request.HONOURED - request.HARMLESS))
 def test_a_field_is_refused_unless_it_asks_for_nothing(name):
     """Catches a field that is dropped in silence, and a value of nothing that is refused."""
-    config, nothing = GenerationConfig(), request.REFUSED[name]
+    config, nothing = GenerationConfig(), request.NOTHING.get(name)
     for value in (None, nothing):
         setattr(config, name, value)
         request.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None})

@@ -133,7 +133,7 @@ def test_a_dead_end_is_an_error():
         ({"record": True}, "a trace does not hold"),
         ({"settings": dsbd.DecodingSettings(draft_depth="auto")}, "auto measures without them"),
         ({"settings": dsbd.DecodingSettings(method="mjgd")}, "mjgd searches"),
-        ({"processors": ["strict"]}, "give functions"),
+        ({"processors": ["strict"]}, "give a list of functions"),
     ],
     ids=["record", "auto", "mjgd", "no function"],
 )

@@ -299,6 +299,18 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         seen.quiet()
 
 
+def test_the_play_button_is_the_pause_of_the_story(browser, exported):
+    """Catches a button that says "play" while the picture moves, and one that plays on when it is pressed to pause."""
+    with viewer(browser, exported) as seen:
+        page = seen.page
+        page.evaluate(OPEN, {"story": True})
+        assert page.get_attribute(".dsbd-play", "aria-label") == "Pause"
+        page.click(".dsbd-play")
+        assert page.get_attribute(".dsbd-play", "aria-label") == "Play"
+        assert page.evaluate("() => document.querySelector('.dsbd').dataset.story") is None
+        seen.quiet()
+
+
 def test_the_story_told_to_its_end_waits_at_the_second_iteration(browser, exported):
     with viewer(browser, exported) as seen:
         page = seen.page

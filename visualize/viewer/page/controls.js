@@ -11,7 +11,7 @@ export class Controls {
     this.timer = null;
     this.speed = 1;
     const {say} = viewer;
-    this.play = this.button("play", () => (this.timer ? this.stop() : this.start()));
+    this.play = this.button("play", () => this.toggle());
     this.stepCount = make("span", {class: "dsbd-count dsbd-count-step", title: say("ui.step")});
     this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration"});
     this.phases = make("div", {class: "dsbd-phases", role: "group", "aria-label": say("ui.phases")});
@@ -86,6 +86,14 @@ export class Controls {
     if (it < 0 || it >= viewer.scene.iterations.length) return false;
     viewer.goto({it, step: by > 0 ? 0 : Infinity});
     return true;
+  }
+
+  /* Of a story that is told, too: the button says "pause" then. */
+  toggle() {
+    const {story} = this.viewer;
+    if (story.sentence !== null) story.stop();
+    else if (this.timer) this.stop();
+    else this.start();
   }
 
   start() {

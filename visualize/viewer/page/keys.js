@@ -24,7 +24,7 @@ export function onKey(viewer, event) {
     End: () => controls.go(Infinity),
     PageUp: () => turn(-1),
     PageDown: () => turn(1),
-    " ": () => (controls.timer ? controls.stop() : controls.start()),
+    " ": () => controls.toggle(),
     Escape: () => viewer.pin(-1),
     "+": () => forest.zoomBy(1.25),
     "-": () => forest.zoomBy(0.8),

@@ -1,6 +1,6 @@
 /* The opening story of a decode, eight seconds on its first iteration: the prompt, the guesses, one sweep of light over
  * all of them, what is kept and what is crossed out, and the tokens that one pass won. It is told once, and ends at
- * the second iteration. Any input of the reader ends it where it stands. */
+ * the second iteration. Any input of the reader ends it where it stands; the play button is its pause. */
 
 import {calm, make} from "../base/dom.js";
 
@@ -37,9 +37,9 @@ export class Story {
     beats.push({wait: CHECK_MS, step: scored, say: "story.check", mood: "check"});
     spread(scored + 1, last, CHOOSE_MS, "story.choose");
     beats.push({wait: KEEP_MS, step: last, say: "story.keep", mood: "keep"});
-    this.end = (event) => this.stop(event);
+    this.end = (event) => viewer.controls.play.contains(event.target) || this.stop();
     for (const name of INPUTS) document.addEventListener(name, this.end, {capture: true, passive: true});
-    viewer.showPlaying(true);
+    viewer.controls.showPlaying(true);
     this.tell(beats, 0);
     return true;
   }
@@ -87,7 +87,7 @@ export class Story {
     this.sentence = null;
     delete viewer.root.dataset.story;
     if (!viewer.scene) return;
-    viewer.showPlaying(false);
+    viewer.controls.showPlaying(false);
     viewer.render();
     viewer.changed();
   }
