@@ -5,8 +5,8 @@ logits are buffers that stay in place, and the launched operations are recorded 
 the next bucket, the padding writes to a slot that nobody reads, and the mask of a token hides all slots that it must
 not see. So a bucket's forward equals the eager one up to rounding.
 
-The buffers serve one decode at a time, and a second one at the same time runs eagerly. They grow with what decodes need;
-then forwards are captured anew. A decode that needs more slots than the largest buffers goes on eagerly.
+The buffers serve one decode at a time, and a second one at the same time runs eagerly. They grow with what decodes
+need, and then forwards are captured anew. A decode that needs more slots than the largest buffers goes on eagerly.
 
 *Source:* docs/algorithm.md, *The engine*.
 """
@@ -16,7 +16,6 @@ from typing import Any
 
 import torch
 
-from dsbd.models.cache import ForestCache
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
 from dsbd.models.language_model import LanguageModel
 
