@@ -28,14 +28,15 @@ function draw(how) {
 }
 
 function show() {
-  const {follow, open} = waiting;
+  const {whole, live, first} = waiting;
+  const follow = live && (first || atEnd()); // asked now: the visitor may have stepped back since the news came
   waiting = null;
   if (viewer) viewer.setScene(scene, {follow});
   else viewer = globalThis.DsbdViewer.mount(place, scene, options);
   document.querySelector("#first-paint")?.remove();
   shown = scene.iterations.length;
-  if (open === "start") begin();
-  else if (open === "best") openAtVerdicts(richest());
+  if (whole && !live) begin();
+  else if (whole && follow && !first) openAtVerdicts(richest());
 }
 
 /* A recording begins with its first step; the first one of a visit tells itself. */
@@ -59,16 +60,14 @@ function openAtVerdicts(it) {
 
 follow(props, watch, (message, bulk) => {
   if (message.kind === "whole") {
-    const isFollowed = message.live && (message.first || atEnd());
     scene = bulk;
     document.dispatchEvent(new Event("dsbd-scene"));
-    const open = message.live ? (message.first || !isFollowed ? undefined : "best") : "start";
-    draw({follow: isFollowed, open});
+    draw({whole: true, live: message.live, first: message.first});
   } else if (scene && message.since <= scene.iterations.length) {
     // A message that went missing leaves a gap: then wait for the whole scene, which ends every decode.
     const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);
     scene = {...scene, ...bulk, iterations};
-    draw({follow: atEnd()});
+    draw({live: true});
   }
 });
 

@@ -185,10 +185,8 @@ def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | Non
     numbers = _numbers(info.iterations)
     for phase, (color, pattern) in PHASE_STYLES.items():
         marker = {"color": color, "pattern": _pattern(pattern)}
-        hover = "%{y:.4f} s<extra>" + words(f"phase.{phase}") + "</extra>"
-        figure.add_bar(
-            x=numbers, y=info.seconds[phase], name=words(f"phase.{phase}"), marker=marker, hovertemplate=hover
-        )
+        hover = "%{y:.4f} s<extra>" + words(f"bar.{phase}") + "</extra>"
+        figure.add_bar(x=numbers, y=info.seconds[phase], name=words(f"bar.{phase}"), marker=marker, hovertemplate=hover)
     dress(figure, words("figure.timeline"), theme)
     axes = {"xaxis": {"title": words("figure.iteration")}, "yaxis": {"title": words("figure.seconds")}}
     return figure.update_layout(barmode="stack", bargap=0.25, **axes)

@@ -23,6 +23,13 @@ export class Legend {
     );
   }
 
+  /* What a number behind a token counts. */
+  times(count) {
+    const {say, words} = this.viewer;
+    const sign = make("b", {text: say("node.multiplicity", {count})});
+    return make("li", {}, sign, make("span", {text: words.counted("beams", count)}));
+  }
+
   build() {
     const {viewer} = this;
     const {now} = viewer;
@@ -35,10 +42,10 @@ export class Legend {
       const mark = viewer.mark(state);
       marks.set(mark.state, mark);
     }
-    this.list.replaceChildren(
-      ...[...marks.values()].map(({state, style, name}) =>
-        make("li", {"data-mark": state}, symbol(style, state), make("span", {text: name})),
-      ),
+    const entries = [...marks.values()].map(({state, style, name}) =>
+      make("li", {"data-mark": state}, symbol(style, state), make("span", {text: name})),
     );
+    if (now.steps.some((step) => step.changes.some(([, , slots]) => slots > 1))) entries.push(this.times(2));
+    this.list.replaceChildren(...entries);
   }
 }

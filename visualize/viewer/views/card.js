@@ -213,7 +213,7 @@ function alternatives(viewer, layer, here) {
 function secondsCard({now, say}) {
   const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
   const rows = Object.entries(now.seconds).map(([phase, value]) =>
-    bar(say(`phase.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`),
+    bar(say(`bar.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`),
   );
   return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
 }

@@ -106,7 +106,7 @@ export class ChartsPanel {
       type: "bar",
       x,
       y: iterations.map((iteration) => iteration.seconds[phase]),
-      name: say(`phase.${phase}`),
+      name: say(`bar.${phase}`),
       marker: {color, pattern: {shape, size: 6, fillmode: "overlay"}},
     }));
     return {title: say("figure.timeline"), axis: say("figure.seconds"), data};
@@ -119,7 +119,7 @@ export class ChartsPanel {
     const head = make(
       "tr",
       {},
-      ...["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `phase.${phase}`)].map(
+      ...["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `bar.${phase}`)].map(
         (key) => make("th", {text: say(key)}),
       ),
     );
