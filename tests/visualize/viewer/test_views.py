@@ -311,15 +311,20 @@ def test_the_play_button_is_the_pause_of_the_story(browser, exported):
         seen.quiet()
 
 
-def test_the_story_told_to_its_end_waits_at_the_second_iteration(browser, exported):
+def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exported):
+    """Catches an end in the middle of things, and a play button that goes nowhere from there."""
     with viewer(browser, exported) as seen:
         page = seen.page
         page.clock.install()
         page.evaluate(OPEN, {"story": True})
         page.clock.run_for(8700)
-        assert page.evaluate("() => [handle.where().it, handle.where().step]") == [1, 0]
-        assert seen.sentence == SCENE.iterations[1].steps[0].sentence
+        steps = SCENE.iterations[0].steps
+        assert page.evaluate("() => [handle.where().it, handle.where().step]") == [0, len(steps) - 1]
+        assert seen.sentence == steps[-1].sentence
         assert page.locator(".dsbd-ghost").count() == 0
+        page.click(".dsbd-play")
+        page.clock.run_for(1200)
+        assert page.evaluate("() => [handle.where().it, handle.where().step]") == [1, 0]
         seen.quiet()
 
 

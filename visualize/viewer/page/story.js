@@ -1,6 +1,6 @@
 /* The opening story of a decode, eight seconds on its first iteration: the prompt, the guesses, one sweep of light over
- * all of them, what is kept and what is crossed out, and the tokens that one pass won. It is told once, and ends at
- * the second iteration. Any input of the reader ends it where it stands; the play button is its pause. */
+ * all of them, what is kept and what is crossed out, and the tokens that one pass won. It is told once, and ends
+ * where that pass is over. Any input of the reader ends it where it stands; the play button is its pause. */
 
 import {calm, make} from "../base/dom.js";
 
@@ -48,7 +48,6 @@ export class Story {
     const {viewer} = this;
     if (at === beats.length) {
       this.stop();
-      viewer.goto({it: Math.min(1, viewer.scene.iterations.length - 1), step: 0});
       viewer.root.classList.add("dsbd-waiting");
       return;
     }
