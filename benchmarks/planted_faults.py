@@ -25,7 +25,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 LIMIT = 240
 """Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
-ALSO = {"dsbd/law/laws.py": ["tests/law/test_extremes.py"]}
+ALSO = {
+    "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
+    "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
+    "dsbd/score.py": ["tests/law/test_end_to_end.py"],
+}
 """Tests of a file beside those of the same name."""
 PYTEST = """
 import sys
