@@ -50,6 +50,14 @@ def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
     assert (tmp_path / "tiny-cpu.jsonl").read_text().splitlines() == lines
 
 
+def test_the_gpu_script_asks_for_nothing_that_a_twin_refuses():
+    """Catches a method that a vocabulary as large as a twin's is too much for: it would end the measurement midway."""
+    gpu = script("gpu")
+    methods, _, _ = gpu.contents("methods", gpu.flags().parse_args([]))
+    assert {"dsbd", "beam_sampling", "mjsd", "hf_sampling"} <= set(methods)
+    assert "mjgd" not in methods
+
+
 @pytest.mark.slow
 def test_the_gpu_script_loads_a_twin(tmp_path):
     """Catches a twin of the bundled target that does not form a pair with the bundled draft."""

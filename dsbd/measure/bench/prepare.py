@@ -7,6 +7,7 @@ from typing import Any
 
 from dsbd.api import decode
 from dsbd.api import plan as plan_auto
+from dsbd.block_search import require_few_blocks
 from dsbd.errors import PairError, SettingsError
 from dsbd.machine import conditions
 from dsbd.measure.bench.acceptance import AcceptanceWatch
@@ -33,7 +34,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     """Check everything that could stop a bench later.
 
     Raises:
-        SettingsError: there is no prompt.
+        SettingsError: there is no prompt, or ``mjgd`` would have too many blocks to search.
         PromptError: a prompt does not fit the models.
         PairError: a contender drafts and the pair has no draft model, or CTranslate2 cannot run the target here.
     """
@@ -42,6 +43,8 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     for contender in contest.contenders:
         if contender.drafts and pair.draft is None:
             raise PairError(f"{contender.name} needs a draft model; load one, or leave it out of the methods")
+        if contender.settings.method == "mjgd":
+            require_few_blocks(pair.target.vocabulary_size, contender.settings.block)
         if contender.method in CTRANSLATE2:
             generator_of(pair, contender.method)
     longest = max(contender.settings.max_new_tokens for contender in contest.contenders)
