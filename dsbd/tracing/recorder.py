@@ -112,9 +112,16 @@ class Recorder(Observer):
         return self._start.pair.token_bytes.piece(token)
 
     def _result(self, result: "DecodingResult") -> Result:
-        ids = {tuple(node.token_ids()): place for node, place in self._ids.items()}
-        beams = [BeamRecord(node=ids[tuple(beam.token_ids)], **asdict(beam)) for beam in result.beams]
+        below = {(node.parent, node.token): node for node in self._ids}  # of equal ones the last, which was kept
+        beams = [BeamRecord(node=self._end(beam.token_ids, below), **asdict(beam)) for beam in result.beams]
         return Result(result.text, result.token_ids, beams, asdict(result.stats))
+
+    def _end(self, token_ids: Sequence[int], below: dict[tuple[BeamNode | None, int], BeamNode]) -> int:
+        """Return the id of the node that these tokens lead to."""
+        node = self._start.root
+        for token in token_ids:
+            node = below[node, token]
+        return self._ids[node]
 
 
 class _IterationWriter:
