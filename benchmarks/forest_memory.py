@@ -29,7 +29,9 @@ from dsbd.law.beams import Node
 from dsbd.machine import conditions
 from dsbd.measure.bench.tables import table
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import PathRows, Row, new_row
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.paths import PathRows
+from dsbd.models.rows.row import Row
 
 CONTEXTS = (128, 512, 1920)
 WIDTHS = (4, 16, 64)

@@ -21,7 +21,7 @@ import dsbd.decoder
 import dsbd.draft
 import dsbd.score
 from dsbd.models.engines.traced import TracedForward
-from dsbd.models.rows import ForestRow
+from dsbd.models.rows.forest import ForestRow
 from dsbd.next_tokens import NextTokensOnDemand
 
 PROMPTS = ("Once upon a time there was a little dog named Max.", "Tim and Sue went to the park.", "The cat was sad.")

@@ -13,8 +13,8 @@ from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
-from dsbd.models.processed import Processor
 from dsbd.models.ranks import InStep
+from dsbd.models.rows.processed import Processor
 from dsbd.observer import Observer, RunStart
 from dsbd.results import DecodingResult
 from dsbd.session import Snapshot

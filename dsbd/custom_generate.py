@@ -26,7 +26,7 @@ from dsbd.law.beams import Node
 from dsbd.methods import resolve
 from dsbd.models.kept import kept_pair
 from dsbd.models.pair import Pair
-from dsbd.models.processed import Processor
+from dsbd.models.rows.processed import Processor
 from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam, DecodingResult
 from dsbd.session import Snapshot

@@ -17,7 +17,7 @@ import torch
 
 from dsbd.law.beams import Beam
 from dsbd.law.forest import LEAST_DRAFT_PROB
-from dsbd.models.rows import Row
+from dsbd.models.rows.row import Row
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from dsbd.law.beams import Beam, Node
     from dsbd.law.verified import VerifiedLayer
     from dsbd.models.pair import Pair
-    from dsbd.models.processed import Processor
+    from dsbd.models.rows.processed import Processor
     from dsbd.results import DecodingResult
     from dsbd.score import Scored
     from dsbd.settings import ResolvedSettings

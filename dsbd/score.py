@@ -17,7 +17,7 @@ from dsbd.draft import DraftedLayer
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam
-from dsbd.models.rows import Row
+from dsbd.models.rows.row import Row
 from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
 from dsbd.settings import ResolvedSettings
 

@@ -16,9 +16,10 @@ from dsbd.law.verified import VerifiedLayer
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.processed import ProcessedRow
 from dsbd.models.ranks import RankedRow
-from dsbd.models.rows import Row, new_row
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.processed import ProcessedRow
+from dsbd.models.rows.row import Row
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import DecodedBeam, DecodingResult, Stats
 from dsbd.score import Scored

@@ -9,9 +9,10 @@ import pytest
 import dsbd
 from dsbd.api import planning
 from dsbd.auto.measuring import known_plans
-from dsbd.models import rows
 from dsbd.models.engines import graph
-from dsbd.models.rows import GraphRow, new_row
+from dsbd.models.rows import forest
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.replayed import GraphRow
 from dsbd.settings import AUTO
 from tests.toy_pair import toy_pair, toy_pair_on
 
@@ -104,7 +105,7 @@ def test_a_stop_gives_captured_buffers_back(monkeypatch):
 
 def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards of their own."""
-    monkeypatch.setattr(rows, "PREFILL_TOKENS", 4)
+    monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
     prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
     stop, watch = StopAt(4), Watch()
     with pytest.raises(dsbd.StoppedError):

@@ -12,7 +12,7 @@ from dsbd.law.beams import Node
 from dsbd.measure.bench.records import Forwards, ModelCosts
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.rows import new_row
+from dsbd.models.rows.new import new_row
 
 CONTEXT = 64
 REPEATS = 15

@@ -18,8 +18,8 @@ import torch.distributed
 
 from dsbd.errors import ModelError, PairError
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import Row
-from dsbd.models.wrapped_row import WrappedRow
+from dsbd.models.rows.row import Row
+from dsbd.models.rows.wrapped import WrappedRow
 from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.results import DecodingResult
 

@@ -12,7 +12,7 @@ import dsbd
 from dsbd.errors import PairError
 from dsbd.models import check
 from dsbd.models.engines import fused
-from dsbd.models.rows import ForestRow
+from dsbd.models.rows.forest import ForestRow
 from dsbd.models.weights import has_only_pickles, weights_of
 from tests.toy_pair import toy_model, toy_tokenizer
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import dsbd
 import visualize
-from dsbd.models import rows
+from dsbd.models.rows import forest
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 
@@ -71,7 +71,7 @@ def test_many_settings_raise_no_false_alarm(prompt, fields):
 
 def test_a_prompt_taken_in_parts_is_one_call(monkeypatch):
     """Catches a decoder and an audit that count the parts of a long prompt differently."""
-    monkeypatch.setattr(rows, "PREFILL_TOKENS", 16)
+    monkeypatch.setattr(forest, "PREFILL_TOKENS", 16)
     asked = dsbd.DecodingSettings(max_new_tokens=6, draft_depth=2)
     result = dsbd.decode(toy_pair(), "Once upon a time there was a small fox.", asked, record=True)
     assert result.trace is not None

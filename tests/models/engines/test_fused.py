@@ -9,7 +9,7 @@ from dsbd.models.check import check_engine
 from dsbd.models.engines import fused
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import make_pair
-from dsbd.models.rows import TracedRow
+from dsbd.models.rows.replayed import TracedRow
 from tests.models.driver import CLOSE, wandered
 from tests.models.tiny import FORESTS, tiny_model
 from tests.toy_pair import toy_beams, toy_model, toy_pair, toy_pair_on

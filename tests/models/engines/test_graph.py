@@ -15,7 +15,9 @@ from dsbd.models.choices import resolve_engine
 from dsbd.models.engines import graph
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import ForestRow, GraphRow, new_row
+from dsbd.models.rows.forest import ForestRow
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.replayed import GraphRow
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import tiny_model
 from tests.toy_pair import toy_beams, toy_pair_on

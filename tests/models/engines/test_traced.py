@@ -11,7 +11,9 @@ from dsbd.models.check import check_engine
 from dsbd.models.engines import traced
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import make_pair
-from dsbd.models.rows import ForestRow, TracedRow, new_row
+from dsbd.models.rows.forest import ForestRow
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.replayed import TracedRow
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import FORESTS, tiny_model
 from tests.toy_pair import toy_beams, toy_pair, toy_pair_on

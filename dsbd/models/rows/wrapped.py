@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from dsbd.law.beams import Node
-from dsbd.models.rows import Row
+from dsbd.models.rows.row import Row
 
 
 class WrappedRow:

@@ -7,11 +7,11 @@ import pytest
 import torch
 
 from dsbd.law.beams import Node
-from dsbd.models import states
 from dsbd.models.check import check_states
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import new_row
-from dsbd.models.states import StateRows, copied, state_bytes
+from dsbd.models.rows import states
+from dsbd.models.rows.new import new_row
+from dsbd.models.rows.states import StateRows, copied, state_bytes
 from tests.models import tiny
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.families import tiny_model

@@ -1,12 +1,4 @@
-"""Keeps the beams of one decode in a model's memory between forwards.
-
-All kinds answer the same calls. :class:`ForestRow` holds all beams in one cache row and lets a 4-D
-mask show each token the prompt and its own ancestors. :class:`PathRows` is its slow obvious twin, one
-row per path and no cache. For models that the mask fails on, :class:`dsbd.models.states.StateRows` keeps a cache
-for each path.
-
-An iteration is ``open`` (which beams), ``feed`` once or more (tokens in, logits out), ``register``
-(which nodes the fed slots are), ``commit`` (which beams go on).
+"""Keeps all beams of one decode in one cache row; a 4-D mask shows each token the prompt and its own ancestors.
 
 What must not be mixed up
     *settled* slots: the prompt (without its last token) and the nodes that all beams share; every token sees them.
@@ -16,78 +8,17 @@ What must not be mixed up
     *forest* slots: the tokens that are fed after them, counted from 0 in the order in which they are fed.
 """
 
-import weakref
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from dsbd.law.beams import Node, common_prefix
-from dsbd.models.engines.graph import GraphRunner, runner_of
-from dsbd.models.engines.traced import traced_forward_of
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.states import StateRows
 from dsbd.stopping import Check, never_stop
 
-PATHS_PER_FORWARD = 16
 PREFILL_TOKENS = 512
 """The most tokens of a prompt in one forward; a longer prompt takes several, and can be stopped between them."""
-
-
-class Row(Protocol):
-    """The calls with which drafting and scoring use a model's memory."""
-
-    @property
-    def forwards(self) -> int:
-        """Return the forwards of the model so far; those of the prompt count as one."""
-        ...
-
-    @property
-    def peak_slots(self) -> int:
-        """Return the most cache slots in use at one time."""
-        ...
-
-    @property
-    def slots(self) -> int:
-        """Return the number of cache slots in use."""
-        ...
-
-    @property
-    def peak_bytes(self) -> int:
-        """Return the most bytes allocated for keys and values at one time, in use or not."""
-        ...
-
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        """Feed the prompt; ``root`` is the node of its last token."""
-        ...
-
-    def open(self, beams: Sequence[Node], room: int) -> None:
-        """Begin an iteration from these distinct beams of equal length; ``room`` forest tokens will be fed."""
-        ...
-
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        """Feed forest tokens; the first call of an iteration feeds the pending nodes first.
-
-        Args:
-            tokens: [n] ids, int64, on any device; n may be 0 in the first call.
-            parents: [n] the parent of each token, int64: the place of an input beam or, counted on from the beams,
-                of a forest token in the order fed.
-            sizes: how many tokens each group of ``tokens`` has; parents are in earlier groups.
-
-        Returns:
-            [n, vocabulary] logits, on the device of ``tokens``; in the first call [beams + n, vocabulary], the beams'
-            first.
-        """
-        ...
-
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        """Set the node of each forest slot, in the order fed; None for slots that are no node."""
-        ...
-
-    def commit(self, beams: Sequence[Node]) -> list[Node]:
-        """Keep the ancestors of the next iteration's beams; return the nodes that stay and are not settled."""
-        ...
 
 
 class ForestRow:
@@ -244,111 +175,3 @@ class ForestRow:
         behind = self._positions[: full.shape[1] - self._settled]
         keys = torch.cat([torch.arange(self._settled, device=positions.device), behind])
         return full.masked_fill(positions[:, None] - keys[None] >= window, self._unseen)
-
-
-class TracedRow(ForestRow):
-    """A forest row that feeds its forests through a traced forward, the model's own or a fused one."""
-
-    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
-        self.cache.reserve(self._settled + self._sight.shape[1])
-        return traced_forward_of(self.model).run(tokens, positions, masks, self.cache)
-
-
-class GraphRow(ForestRow):
-    """A forest row on a runner's buffers; after the first forward without a bucket, the row stays eager."""
-
-    def __init__(self, model: LanguageModel, runner: GraphRunner, slots: int = 0, check: Check = never_stop) -> None:
-        """Make an empty row for about ``slots``. ``runner`` was taken for this row, and is released with it."""
-        super().__init__(model, check=check)
-        weakref.finalize(self, runner.release)
-        self._runner = runner
-        runner.reserve(slots)
-        self.cache.adopt(runner.buffers)
-
-    @property
-    def peak_bytes(self) -> int:
-        return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
-
-    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
-        slots = self._settled + self._sight.shape[1]
-        outgrown = self.cache.buffers is not self._runner.buffers
-        if not outgrown:
-            self._runner.reserve(slots, self.cache.length)
-            self.cache.adopt(self._runner.buffers)
-        if outgrown or not self._runner.fits(tokens.numel(), slots):
-            if not outgrown:
-                self.cache.reserve(self._runner.capacity + 1)
-            return super()._logits(tokens, positions, masks)
-        logits = self._runner.run(tokens, positions, masks, self.cache.length)
-        self.cache.extend(tokens.numel())
-        return logits
-
-
-class PathRows:
-    """A row for every path, computed again each time: slow, simple, and right for any causal model."""
-
-    def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        """Make an empty row. ``check`` is called before each forward."""
-        self.model = model
-        self.forwards = 0
-        self.peak_slots = 0
-        self._check = check
-
-    @property
-    def slots(self) -> int:
-        return 0
-
-    @property
-    def peak_bytes(self) -> int:
-        return 0
-
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        self._prompt = list(prompt)
-
-    def open(self, beams: Sequence[Node], room: int) -> None:
-        self._paths = [self._prompt + beam.token_ids() for beam in beams]
-        self._is_first = True
-
-    def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        for token, parent in zip(tokens.tolist(), parents.tolist(), strict=True):
-            self._paths.append([*self._paths[parent], token])
-        paths = self._paths if self._is_first else self._paths[len(self._paths) - tokens.numel() :]
-        self._is_first = False
-        starts = range(0, len(paths), PATHS_PER_FORWARD)
-        logits = [self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts]
-        return torch.cat(logits).to(tokens.device)
-
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        """Do nothing: no slot is kept."""
-
-    def commit(self, beams: Sequence[Node]) -> list[Node]:
-        return []
-
-    def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
-        """Return logits [n, vocabulary] after each path. Rows are padded on the right; no earlier token sees that."""
-        longest = max(len(path) for path in paths)
-        rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
-        last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
-        self._check()
-        self.forwards += 1
-        positions = torch.arange(longest, device=rows.device).expand(rows.shape)
-        return self.model.forward(rows, positions=positions)[torch.arange(len(paths), device=last.device), last]
-
-
-def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
-    """Make the kind of row that ``model.attention`` and ``model.engine`` name.
-
-    Args:
-        model: whose forwards the row makes.
-        slots: the number of slots that there is room for at the start.
-        check: called before each forward.
-    """
-    if model.attention in ("states", "steps"):
-        return StateRows(model, check)
-    if model.attention != "forest":
-        return PathRows(model, check)
-    if model.engine == "graph" and runner_of(model).take():
-        return GraphRow(model, runner_of(model), slots, check)
-    if model.engine in ("traced", "fused"):
-        return TracedRow(model, slots, check)
-    return ForestRow(model, slots, check)

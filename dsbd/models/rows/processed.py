@@ -11,8 +11,8 @@ import torch
 
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
-from dsbd.models.rows import Row
-from dsbd.models.wrapped_row import WrappedRow
+from dsbd.models.rows.row import Row
+from dsbd.models.rows.wrapped import WrappedRow
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 """Takes ids [n, length] of whole sequences, prompt included, and logits [n, vocabulary]; returns new logits. Like

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from dsbd.law.beams import Node
-from dsbd.models import rows
 from dsbd.models.attention import pack_groups
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows import ForestRow
+from dsbd.models.rows import forest
+from dsbd.models.rows.forest import ForestRow
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
 
@@ -110,7 +110,7 @@ def test_a_prompt_in_parts_is_the_prompt_in_one(family: str, packed: bool, monke
     prompt = [source.randrange(VOCABULARY) for _ in range(2 * WINDOW + 4)]
     found = []
     for size in (len(prompt), WINDOW - 1, 1):
-        monkeypatch.setattr(rows, "PREFILL_TOKENS", size)
+        monkeypatch.setattr(forest, "PREFILL_TOKENS", size)
         row, root = ForestRow(model), Node(None, -1, 0)
         row.prefill(prompt, root)
         row.open([root], 0)
