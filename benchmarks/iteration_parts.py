@@ -1,9 +1,11 @@
 """Measures where the time of an iteration goes: seconds of each part of a decode, without the parts it calls.
 
     python -m benchmarks.iteration_parts --output benchmarks/results/iteration_parts.json
+    python -m benchmarks.iteration_parts --target twins/0.3B --draft assets/models/stories/draft --max-new-tokens 32
 
-While the script runs, a clock wraps the functions; it costs 1 microsecond per call. It uses the bundled pair, three
-prompts and two seeds; the settings are the defaults and the same law, each with sampled and likely forests.
+While the script runs, a clock wraps the functions; it costs 1 microsecond per call. It uses the bundled pair or
+another, three prompts and two seeds; the settings are the defaults and the same law, each with sampled and likely
+forests.
 """
 
 import argparse
@@ -26,7 +28,6 @@ from dsbd.next_tokens import NextTokensOnDemand
 
 PROMPTS = ("Once upon a time there was a little dog named Max.", "Tim and Sue went to the park.", "The cat was sad.")
 SEEDS = 2
-NEW_TOKENS = 128
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
     "same law": {"min_width": 4, "max_width": 4},
@@ -76,18 +77,22 @@ class Clock:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Where an iteration goes")
     parser.add_argument("--output", type=Path)
-    output = parser.parse_args().output
-    pair, clock = dsbd.load_pair(device="cpu"), Clock()
+    parser.add_argument("--target", help="folder or hub id (the bundled pair)")
+    parser.add_argument("--draft", help="the same of the draft model")
+    parser.add_argument("--max-new-tokens", type=int, default=128)
+    asked = parser.parse_args()
+    pair, clock = dsbd.load_pair(asked.target, asked.draft, device="cpu"), Clock()
     for part in PARTS:
         clock.wrap(*part)
     record = {"torch": torch.__version__, "threads": torch.get_num_threads(), "milliseconds_per_iteration": {}}
     for name, changes in SETTINGS.items():
+        changes = changes | {"max_new_tokens": asked.max_new_tokens}
         record["milliseconds_per_iteration"][name] = parts(pair, clock, changes)
         print(name)
         for part, milliseconds in record["milliseconds_per_iteration"][name].items():
             print(f"  {part:42} {milliseconds:7.2f}")
-    if output:
-        output.write_text(json.dumps(record, indent=1) + "\n")
+    if asked.output:
+        asked.output.write_text(json.dumps(record, indent=1) + "\n")
 
 
 def parts(pair: dsbd.Pair, clock: Clock, changes: dict[str, Any]) -> dict[str, float]:
@@ -98,7 +103,7 @@ def parts(pair: dsbd.Pair, clock: Clock, changes: dict[str, Any]) -> dict[str, f
             clock.seconds.clear()
             iterations, seconds = 0, 0.0
         for prompt in PROMPTS:
-            settings = dsbd.DecodingSettings(max_new_tokens=NEW_TOKENS, seed=max(seed, 0), **changes)
+            settings = dsbd.DecodingSettings(seed=max(seed, 0), **changes)
             stats = dsbd.decode(pair, prompt, settings).stats
             iterations += stats.iterations
             seconds += stats.seconds - stats.prefill_seconds
