@@ -27,7 +27,8 @@ from transformers import PreTrainedTokenizerFast
 import dsbd
 from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 
 FOLDER = Path(__file__).parents[1] / "assets" / "lessons"
 WORDS = ["red", "blue", "green"]

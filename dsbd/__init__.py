@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.evaluation.api import evaluate
     from dsbd.models.loading import load_pair
-    from dsbd.models.pair import Pair, make_pair
+    from dsbd.models.making import make_pair
+    from dsbd.models.pair import Pair
     from dsbd.observer import Observer
     from dsbd.results import DecodedBeam, DecodingResult, Stats
     from dsbd.settings import METHODS, DecodingSettings
@@ -46,7 +47,7 @@ _HOME = {
     "evaluate": "dsbd.evaluation.api",
     "generate": "dsbd.custom_generate",
     "load_pair": "dsbd.models.loading",
-    "make_pair": "dsbd.models.pair",
+    "make_pair": "dsbd.models.making",
     "stream": "dsbd.api",
     "verify_trace": "dsbd.tracing.audit",
 }

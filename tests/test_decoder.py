@@ -8,7 +8,7 @@ import torch
 import dsbd
 from dsbd.api import plan
 from dsbd.errors import PairError, PromptError
-from dsbd.models.pair import make_pair
+from dsbd.models.making import make_pair
 from tests.toy_pair import EOS, toy_pair
 
 PROMPT = "Once upon"

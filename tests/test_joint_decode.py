@@ -11,7 +11,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 import dsbd
 import dsbd.draft
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 from tests.toy_pair import toy_pair
 
 VOCABULARY, EOS, SIZE = 4, 1, 8

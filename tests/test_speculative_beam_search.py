@@ -14,7 +14,8 @@ from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd.law.laws import Law
 from dsbd.methods import READS, resolve
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 from tests.toy_pair import toy_pair
 
 VOCABULARY, EOS = 8, 1

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 
 ON_MODEL = "_dsbd_pairs"
 """Attribute of a target with its pairs. It is the target's own, so that target and drafts are freed together."""

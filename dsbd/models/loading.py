@@ -21,8 +21,9 @@ from dsbd.errors import PairError, first_line
 from dsbd.models.attention import pack_groups
 from dsbd.models.choices import resolve_device, resolve_dtype, resolve_engine
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.making import make_pair, revision_of
 from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
-from dsbd.models.pair import Pair, make_pair, revision_of
+from dsbd.models.pair import Pair
 from dsbd.models.threads import limit_threads
 from dsbd.models.weights import is_packed, weights_of
 from dsbd.steps import value_of

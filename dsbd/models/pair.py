@@ -1,25 +1,18 @@
-"""A target and a draft model that share a vocabulary, and the checks that they can work together."""
+"""A target and a draft model that share a vocabulary, and what was found when they were loaded."""
 
-import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError, PromptError
-from dsbd.models.alibi import bias_by_depth
-from dsbd.models.attention import pack_groups
-from dsbd.models.check import EagerForests, ForestCheck, check_causal, check_engine, check_forest, check_states
-from dsbd.models.choices import resolve_engine
-from dsbd.models.engines.fused import why_not_fused
+from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
-from dsbd.models.ranks import Ranks, ranks_of
+from dsbd.models.ranks import Ranks
 
 KEPT = {
     "states": "each with a cache of its own",
@@ -27,6 +20,24 @@ KEPT = {
     "paths": "each computed from its first token in every pass",
 }
 """What becomes of a model's paths where one row cannot hold them all, by :attr:`LanguageModel.attention`."""
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced"}
+"""What becomes of a model that an engine fails on."""
+
+
+@dataclass(frozen=True)
+class ModelCheck:
+    """A check at load of one of the two models."""
+
+    role: str
+    """``target`` or ``draft``."""
+    engine: str | None
+    """The engine whose forwards were compared with the model's own; None where it is the forest in one cache row."""
+    outcome: ForestCheck
+
+    @property
+    def name(self) -> str:
+        """Return the role, with the engine if it is the check of one."""
+        return self.role if self.engine is None else f"{self.role} {self.engine}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +48,19 @@ class Pair:
     draft: LanguageModel | None
     tokenizer: Any
     eos: frozenset[int]
-    checks: dict[str, ForestCheck] = field(default_factory=dict)
-    """The outcome of the forest check for each role."""
+    model_checks: tuple[ModelCheck, ...] = ()
+    """The checks at load, in their order."""
     ranks: Ranks | None = None
     """The processes that a model is spread over (tensor parallelism); None where both models are whole in this one."""
+
+    def __repr__(self) -> str:
+        models = {"target": self.target, "draft": self.draft}
+        return f"Pair({', '.join(f'{role}={_shown(model)}' for role, model in models.items())})"
+
+    @property
+    def checks(self) -> dict[str, ForestCheck]:
+        """Return the outcomes of the checks: of the forest check by role, of an engine's by role and engine."""
+        return {check.name: check.outcome for check in self.model_checks}
 
     @property
     def reports(self) -> bool:
@@ -55,15 +75,16 @@ class Pair:
     @property
     def fallbacks(self) -> list[str]:
         """Return what runs slower than it could, and why; empty if every check passed."""
-        eagerly = "runs eagerly"
-        roles = {"target": self.target, "draft": self.draft}
-        kept = {role: KEPT.get(model.attention, "") for role, model in roles.items() if model is not None}
-        ways = {"graph": eagerly, "traced": eagerly, "fused": "is traced"}
-        failed = [(role.partition(" "), check.reason) for role, check in self.checks.items() if not check.passed]
-        return [
-            f"{role} model {ways.get(engine) or f'falls back to one row per path, {kept[role]}'}: {reason}"
-            for (role, _, engine), reason in failed
-        ]
+        failed = [check for check in self.model_checks if not check.outcome.passed]
+        return [f"{check.role} model {self._instead(check)}: {check.outcome.reason}" for check in failed]
+
+    def _instead(self, check: ModelCheck) -> str:
+        """Return what becomes of a model because of a check that failed."""
+        if check.engine is not None:
+            return INSTEAD_OF[check.engine]
+        model = self.target if check.role == "target" else self.draft
+        assert model is not None, "it was checked"
+        return f"falls back to one row per path, {KEPT[model.attention]}"
 
     @cached_property
     def token_bytes(self) -> TokenBytes:
@@ -126,142 +147,8 @@ class Pair:
                 )
 
 
-def make_pair(
-    target: PreTrainedModel | LanguageModel,
-    draft: PreTrainedModel | LanguageModel | None = None,
-    tokenizer: Any = None,
-    engine: str | None = None,
-    draft_tokenizer: Any = None,
-) -> Pair:
-    """Make a pair of loaded models; a model on which the forest check fails falls back to one row per path.
-
-    Such a row has a cache of its own, if the model's caches can be copied; else it is computed from its first token.
-
-    The models stay where they were loaded, with their values: on one device or several, offloaded, quantised, each with
-    its own dtype and device. What changes in them: they are set to evaluation mode; grouped queries on ``sdpa`` get an
-    attention implementation of this package; methods that build ALiBi biases are wrapped; and the engine ``fused``
-    joins weights, of which the model's own become views. Weights that change later need a new pair.
-
-    A model whose layers hooks move between devices runs eagerly. So does one that transformers spread over the
-    processes of ``torchrun``; all of them make the pair and decode together.
-
-    Args:
-        target: a causal language model.
-        draft: a smaller one with the same vocabulary; None leaves only methods that draft nothing.
-        tokenizer: of both.
-        engine: as for :func:`dsbd.load_pair`; None is ``auto`` for models of transformers, and what a
-            :class:`LanguageModel` names.
-        draft_tokenizer: of the draft model, if there is one of its own; its vocabulary is compared with the target's.
-
-    Raises:
-        PairError: a model is no loaded causal language model, or sees tokens that come later; there is no tokenizer, or
-            it has tokens that the models do not have; the vocabularies differ; or the engine is unknown or cannot
-            work here.
-    """
-    models = {"target": _wrapped(target, "target", engine)}
-    if draft is not None:
-        models["draft"] = _wrapped(draft, "draft", engine)
-    if tokenizer is None:
-        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
-    if isinstance(tokenizer, (str, Path)):
-        raise PairError(
-            f"tokenizer is the name {str(tokenizer)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
-        )
-    if draft_tokenizer is not None:
-        _require_same_vocabulary(tokenizer, draft_tokenizer, models)
-    limit = min(model.vocabulary_size for model in models.values())
-    if isinstance(tokenizer, PreTrainedTokenizerBase) and max(tokenizer.get_vocab().values(), default=0) >= limit:
-        raise PairError(
-            f"the tokenizer has {len(tokenizer)} tokens and {' or '.join(model.id for model in models.values())} has "
-            f"{limit}; give the tokenizer that was saved beside the target model"
-        )
-    ranks = ranks_of(models.values())
-    checks = dict[str, ForestCheck]()
-    for role, given in models.items():
-        model = given if given.vocabulary_size == limit else replace(given, vocabulary_limit=limit)
-        _require_causal(model)
-        bias_by_depth(model.model)
-        eager = EagerForests(model)
-        checks[role] = check_forest(model, eager)
-        models[role] = replace(model, attention="forest" if checks[role].passed else _best_fallback(model))
-        while checks[role].passed and models[role].engine != "eager":
-            tried = models[role].engine
-            checks[f"{role} {tried}"] = check_engine(models[role], eager)
-            if checks[f"{role} {tried}"].passed:
-                break
-            models[role] = replace(models[role], engine="traced" if tried == "fused" else "eager")
-    return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks, ranks)
-
-
-def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
-    """Return the model behind the decoder's one call, with its engine."""
-    if isinstance(model, LanguageModel):
-        found = _auto_engine(model, role) if engine == "auto" else engine
-        return model if found is None else replace(model, engine=found)
-    if not isinstance(model, PreTrainedModel):
-        raise PairError(
-            f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
-            f"AutoModelForCausalLM.from_pretrained(...), or give names to load_pair"
-        )
-    name = str(model.config.name_or_path or type(model).__name__)
-    if getattr(model.config, "is_encoder_decoder", False):
-        raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
-    if model.get_output_embeddings() is None:
-        raise PairError(f"{name} ({type(model).__name__}) returns no logits; load it with AutoModelForCausalLM")
-    pack_groups(model)
-    wrapped = LanguageModel(model.eval(), name, revision_of(model))
-    asked = engine or "auto"
-    found = _auto_engine(wrapped, role) if asked == "auto" else resolve_engine(asked, wrapped.device)
-    return replace(wrapped, engine=found)
-
-
-def _auto_engine(model: LanguageModel, role: str) -> str:
-    """Return what ``auto`` is for a model; docs/decisions/0006 has the times of fused forwards.
-
-    They are clearly faster in bfloat16, and in float32 with few tokens only, as the draft model's forwards have.
-    """
-    found = resolve_engine("auto", model.device)
-    pays = model.dtype == torch.bfloat16 or (role == "draft" and model.dtype == torch.float32)
-    return "fused" if found == "traced" and pays and why_not_fused(model) is None else found
-
-
-def _require_causal(model: LanguageModel) -> None:
-    """Check that no token changes the law before it. Raises: PairError."""
-    check = check_causal(model)
-    if not check.passed and math.isfinite(check.error):
-        raise PairError(
-            f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
-            f"(a BERT-like one has to be loaded with is_decoder=True)"
-        )
-
-
-def _best_fallback(model: LanguageModel) -> str:
-    """Return the fastest kind of row for each path that is right for this model."""
-    return next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
-
-
-def _require_same_vocabulary(tokenizer: Any, other: Any, models: dict[str, LanguageModel]) -> None:
-    """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
-    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
-    if ours != theirs:
-        shared = sum(theirs.get(token) == place for token, place in ours.items())
-        raise PairError(
-            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
-            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
-            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
-            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
-        )
-
-
-def revision_of(model: Any) -> str | None:
-    """Return the commit of the hub's files that a model was loaded from; None if it is not known."""
-    commit: str | None = getattr(model.config, "_commit_hash", None)
-    return commit
-
-
-def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
-    """Return every EOS id in the generation config; the tokenizer's EOS id if there is none."""
-    named = model.model.generation_config.eos_token_id if model.model.generation_config is not None else None
-    if named is None:
-        named = tokenizer.eos_token_id
-    return frozenset(named if isinstance(named, (list, tuple)) else [] if named is None else [named])
+def _shown(model: LanguageModel | None) -> str:
+    """Return a model's name and how it runs."""
+    if model is None:
+        return "None"
+    return f"<{model.id}, engine {model.engine}, attention {model.attention}, on {model.device}>"

@@ -13,7 +13,7 @@ from dsbd.evaluation.exams import exam_of
 from dsbd.evaluation.records import seed_of
 from dsbd.evaluation.store import Store
 from dsbd.measure.bench import json_lines
-from dsbd.models.pair import make_pair
+from dsbd.models.making import make_pair
 from dsbd.stopping import cut
 from tests.evaluation.quiz import METHODS, Quiz, exam
 from tests.toy_pair import toy_pair

@@ -20,7 +20,8 @@ import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
 from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer
 from tests.law.drafted import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, Widths, joint, multiset, width_of

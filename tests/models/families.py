@@ -22,7 +22,8 @@ from dsbd.decoder import iterations
 from dsbd.law.beams import Node
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 from dsbd.observer import RunStart
 from dsbd.settings import DecodingSettings
 

@@ -7,7 +7,8 @@ from transformers import BertConfig, BertLMHeadModel
 from dsbd.errors import PairError
 from dsbd.models.check import check_forest
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import KEPT, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import KEPT
 from tests.models.families import BLOCK, CLEAR, LEFT_OUT, PAGE, VOCABULARY, decoded, families, tables, told_ways
 
 QUICK = {"bloom", "gpt_neo", "mamba", "mpt", "roberta", "rwkv"}

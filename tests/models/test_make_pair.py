@@ -14,7 +14,7 @@ from dsbd.models import check
 from dsbd.models.engines import fused
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.weights import has_only_pickles, weights_of
-from tests.toy_pair import toy_model, toy_tokenizer
+from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=10, draft_depth=2, draft_width=3, seed=3)
 PROMPT = "One day"
@@ -60,7 +60,19 @@ def test_the_checks_of_a_model_share_their_eager_forwards(monkeypatch):
     pair = dsbd.make_pair(toy_model(1, 1).float(), None, toy_tokenizer(), "fused")
     assert pair.target.engine == "traced"
     assert list(pair.checks) == ["target", "target fused", "target traced"]
+    assert [(check.role, check.engine) for check in pair.model_checks] == [
+        ("target", None),
+        ("target", "fused"),
+        ("target", "traced"),
+    ]
     assert len(runs) == 1
+
+
+def test_a_pair_is_shown_in_one_short_line():
+    """Catches a prompt of Python that is flooded with the layers of both models."""
+    how, pair = "engine eager, attention forest, on cpu", toy_pair()
+    assert repr(pair) == f"Pair(target=<toy/target, {how}>, draft=<toy/draft, {how}>)"
+    assert repr(replace(pair, draft=None)).endswith("draft=None)")
 
 
 @pytest.mark.parametrize("role", ["target", "draft"])

@@ -16,7 +16,8 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 import dsbd
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import Pair, make_pair
+from dsbd.models.making import make_pair
+from dsbd.models.pair import Pair
 from dsbd.tracing.trace import Trace
 
 STORY = (

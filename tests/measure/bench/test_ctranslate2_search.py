@@ -11,7 +11,7 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.bench.tables import bench_tables
-from dsbd.models.pair import make_pair
+from dsbd.models.making import make_pair
 from tests.measure.bench.contests import contest_of
 from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 

@@ -8,7 +8,7 @@ import torch
 from dsbd.models.check import check_engine
 from dsbd.models.engines import fused
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import make_pair
+from dsbd.models.making import make_pair
 from dsbd.models.rows.replayed import TracedRow
 from tests.models.driver import CLOSE, wandered
 from tests.models.tiny import FORESTS, tiny_model

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM, MixtralConfig
 from dsbd.models.check import check_engine
 from dsbd.models.engines import traced
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.pair import make_pair
+from dsbd.models.making import make_pair
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.new import new_row
 from dsbd.models.rows.replayed import TracedRow

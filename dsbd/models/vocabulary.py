@@ -1,0 +1,56 @@
+"""The vocabulary that the models and tokenizers of a pair share."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from transformers import PreTrainedTokenizerBase
+
+from dsbd.errors import PairError
+from dsbd.models.language_model import LanguageModel
+
+
+def shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str, LanguageModel]) -> int:
+    """Return how many columns of the logits are tokens of the pair: the fewest that a model has.
+
+    Args:
+        tokenizer: of both models.
+        draft_tokenizer: of the draft model, if there is one of its own.
+        models: by role.
+
+    Raises:
+        PairError: there is no tokenizer, it has tokens that a model does not have, or the vocabularies differ.
+    """
+    _require_tokenizer(tokenizer)
+    if draft_tokenizer is not None:
+        _require_same_tokens(tokenizer, draft_tokenizer, models)
+    vocabulary = min(model.vocabulary_size for model in models.values())
+    if isinstance(tokenizer, PreTrainedTokenizerBase) and max(tokenizer.get_vocab().values(), default=0) >= vocabulary:
+        raise PairError(
+            f"the tokenizer has {len(tokenizer)} tokens and {' or '.join(model.id for model in models.values())} has "
+            f"{vocabulary}; give the tokenizer that was saved beside the target model"
+        )
+    return vocabulary
+
+
+def _require_tokenizer(tokenizer: Any) -> None:
+    """Check that it is one. Raises: PairError."""
+    if tokenizer is None:
+        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
+    if isinstance(tokenizer, (str, Path)):
+        raise PairError(
+            f"tokenizer is the name {str(tokenizer)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+        )
+
+
+def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, LanguageModel]) -> None:
+    """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
+    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
+    if ours != theirs:
+        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        raise PairError(
+            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
+            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
+            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
+            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
+        )
