@@ -5,7 +5,6 @@ token leaves in the cache are then counted by the functions that count them for 
 ``config.json`` is fetched. Code that comes with a model is never run.
 """
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,10 @@ from dsbd.errors import PairError, first_line
 from dsbd.measure.hardware import slot_bytes, weight_bytes
 from dsbd.models.check import KNOWN_LAYER_TYPES
 from dsbd.models.choices import DTYPES
-from dsbd.models.engines.traced import experts_of, quiet, routes
+from dsbd.models.engines.traced import experts_of, routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import display_name, require_name
+from dsbd.models.quiet import without_progress, without_warnings
 
 _EXPERTS = ".experts."
 """In the names of the weights of experts that a router chooses; experts that every token takes are named otherwise."""
@@ -109,9 +109,8 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
 
 def _without_weights(name: str, dtype: str, fetch: bool) -> Any:
     """Return a model whose weights have shapes and no numbers. Raises: PairError: as :func:`model_sizes`."""
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a user need not see its retries
     try:
-        with quiet():
+        with without_progress, without_warnings:
             config = AutoConfig.from_pretrained(name, local_files_only=not fetch)
             if getattr(config, "is_encoder_decoder", False):
                 raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")

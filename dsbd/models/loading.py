@@ -1,6 +1,5 @@
 """Loads a pair by name: bundled, from folders, or by hub ids. Code that comes with a model is never run."""
 
-import logging
 import os
 import pickle
 import re
@@ -14,7 +13,6 @@ from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from transformers.distributed import DistributedConfig
-from transformers.utils import logging as transformers_logging
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError, first_line
@@ -24,6 +22,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair, revision_of
 from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
 from dsbd.models.pair import Pair
+from dsbd.models.quiet import without_progress
 from dsbd.models.threads import limit_threads
 from dsbd.models.weights import is_packed, weights_of
 from dsbd.steps import value_of
@@ -92,11 +91,13 @@ def loading(
     more = _checked_arguments(load_kwargs)
     limit_threads()
     yield f"loading {display_name(target)}"
-    target_model, tokenizer = _load(target, place, dtype, device_map, more), _load_tokenizer(target)
+    with without_progress:
+        target_model, tokenizer = _load(target, place, dtype, device_map, more), _load_tokenizer(target)
     draft_model, draft_tokenizer = None, None
     if draft is not None:
         yield f"loading {display_name(draft)}"
-        draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more), _load_tokenizer(draft)
+        with without_progress:
+            draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more), _load_tokenizer(draft)
     yield "checking"
     return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
 
@@ -156,8 +157,6 @@ def _load(
     source: str | Path, device: torch.device, dtype: str, device_map: DeviceMap | None, more: dict[str, Any]
 ) -> LanguageModel:
     name = require_name(source)
-    transformers_logging.disable_progress_bar()
-    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # a user need not see its retries
     number = resolve_dtype(dtype, device)
     if device_map is not None:
         more = {**more, "device_map": device_map}

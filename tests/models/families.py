@@ -8,15 +8,12 @@ A family's own configuration is made small by the names of its fields; what that
 import copy
 import re
 import sys
-import warnings
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM
-from transformers.utils import logging
 
 from dsbd.decoder import iterations
 from dsbd.law.beams import Node
@@ -24,6 +21,7 @@ from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
+from dsbd.models.quiet import without_warnings
 from dsbd.observer import RunStart
 from dsbd.settings import DecodingSettings
 
@@ -171,7 +169,7 @@ def families() -> list[str]:
 
 def decoded(name: str) -> Decoded:
     """Decode with a tiny random target of this family and a draft that is nearly the same, and as transformers does."""
-    with _quiet(), torch.inference_mode():
+    with without_warnings, torch.inference_mode():  # configurations of this size are warned about
         target = tiny_model(name)
         draft = copy.deepcopy(target)
         for place, weight in enumerate(draft.parameters()):
@@ -250,19 +248,6 @@ class _Ids:
 
     def decode(self, ids: list[int], **how: Any) -> str:
         return " ".join(map(str, ids))
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide what configurations of this size are warned about."""
-    verbosity = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from dsbd.errors import PairError, first_line
 from dsbd.measure.bench.contenders import CTRANSLATE2
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
+from dsbd.models.quiet import without_progress
 from dsbd.settings import DecodingSettings
 
 
@@ -99,9 +100,10 @@ def _convert(pair: Pair, remedy: str) -> Any:
     folder = TemporaryDirectory(prefix="dsbd-ctranslate2-")
     source = str(Path(folder.name) / "source")
     try:
-        pair.target.model.save_pretrained(source)
-        pair.tokenizer.save_pretrained(source)
-        TransformersConverter(source).convert(str(Path(folder.name) / "converted"))
+        with without_progress:
+            pair.target.model.save_pretrained(source)
+            pair.tokenizer.save_pretrained(source)
+            TransformersConverter(source).convert(str(Path(folder.name) / "converted"))
     except (ValueError, RuntimeError, TypeError, KeyError, AttributeError, OSError) as error:
         folder.cleanup()
         raise PairError(f"CTranslate2 cannot convert {pair.target.id}: {first_line(error)}; use another target, "

@@ -13,7 +13,6 @@ from typing import Any
 
 import torch
 from transformers import StoppingCriteria, StoppingCriteriaList
-from transformers.utils import logging as transformers_logging
 
 from dsbd.clock import synchronise
 from dsbd.errors import SettingsError
@@ -21,6 +20,7 @@ from dsbd.measure.bench.contenders import Contender
 from dsbd.models.attention import NAME as PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
+from dsbd.models.quiet import without_warnings
 from dsbd.settings import DecodingSettings
 from dsbd.stopping import cut
 
@@ -83,7 +83,7 @@ def generate(
     options["stopping_criteria"] = StoppingCriteriaList([ending])
     with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
-        with _quiet(), _counted(pair.target.model) as calls:
+        with without_warnings, _counted(pair.target.model) as calls:  # a user of the bench does not call generate
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     hypotheses = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
     assert ending.first_token_at is not None, "a call makes at least one token"
@@ -125,17 +125,6 @@ def as_shipped(pair: Pair) -> Iterator[None]:
 def _attention(model: Any) -> str:
     name: str = model.config.get_text_config(decoder=True)._attn_implementation
     return name
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Hide the advice about how to call ``generate``: a user of the bench does not call it."""
-    before = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        transformers_logging.set_verbosity(before)
 
 
 @contextmanager

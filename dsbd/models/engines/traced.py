@@ -11,18 +11,15 @@ wrong for other tokens, so such models are not traced. The check at load compare
 *Source:* ``torch.jit.trace``; docs/decisions/0006.
 """
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
-from transformers.utils import logging as transformers_logging
 
 from dsbd.models.cache import ForestCache
 from dsbd.models.engines.buffers import Masks, forward_on_buffers
 from dsbd.models.engines.fused import FusedLlama
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.quiet import without_warnings
 
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts")
 
@@ -85,7 +82,8 @@ class TracedForward:
             forward = FusedLlama(self._module, cache.layout)
         if inputs[0].numel() == 1:
             return forward
-        with quiet():
+        # it warns of sizes that look like constants, which the check at load compares, and reads properties that warn
+        with without_warnings:
             self._forward = torch.jit.trace(forward, inputs, check_trace=False)
         return self._forward
 
@@ -96,17 +94,3 @@ def traced_forward_of(model: LanguageModel) -> TracedForward:
         model.runners["traced"] = TracedForward(model)
     forward: TracedForward = model.runners["traced"]
     return forward
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Hide warnings: tracing warns of sizes that look like constants (the check at load compares), and it reads every
-    property of the model, and some of them warn too."""
-    verbosity = transformers_logging.get_verbosity()
-    transformers_logging.set_verbosity_error()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        transformers_logging.set_verbosity(verbosity)

@@ -1,0 +1,62 @@
+"""Libraries that are quiet for a while: what they would print is switched off, and afterwards as it was before.
+
+The switches are of the whole process. Threads that are quiet at the same time share them: the first one turns them,
+the last one turns them back.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable
+from contextlib import ExitStack
+from threading import Lock
+
+from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+from transformers.utils import logging as transformers_logging
+
+_hub_log = logging.getLogger("huggingface_hub")
+
+
+class _Quiet:
+    """The block of a ``with``; ``switch_off`` hides something, and returns what shows it again."""
+
+    def __init__(self, switch_off: Callable[[], ExitStack]) -> None:
+        self._switch_off = switch_off
+        self._lock, self._inside, self._back = Lock(), 0, ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._inside:
+                self._back = self._switch_off()
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._back.close()
+
+
+def _hide_progress() -> ExitStack:
+    back = ExitStack()
+    back.callback(_hub_log.setLevel, _hub_log.level)
+    back.callback(disable_progress_bars if are_progress_bars_disabled() else enable_progress_bars)
+    if transformers_logging.is_progress_bar_enabled():
+        back.callback(transformers_logging.enable_progress_bar)  # which enables the hub's too, so it comes first
+    _hub_log.setLevel(logging.ERROR)
+    transformers_logging.disable_progress_bar()
+    return back
+
+
+def _hide_warnings() -> ExitStack:
+    back = ExitStack()
+    back.callback(transformers_logging.set_verbosity, transformers_logging.get_verbosity())
+    back.enter_context(warnings.catch_warnings())
+    warnings.simplefilter("ignore")
+    transformers_logging.set_verbosity_error()
+    return back
+
+
+without_progress = _Quiet(_hide_progress)
+"""Hides progress bars of transformers and of its hub, and the hub's retries: ``with without_progress: ...``."""
+without_warnings = _Quiet(_hide_warnings)
+"""Hides warnings of Python and of transformers."""

@@ -1,0 +1,87 @@
+"""Libraries are quiet while models are loaded, and say again what the program lets them say afterwards."""
+
+import logging
+import sys
+import warnings
+from contextlib import nullcontext
+
+import pytest
+from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+from transformers.utils import logging as transformers_logging
+
+import dsbd
+from dsbd.models import loading
+from dsbd.models.quiet import without_progress, without_warnings
+
+HUB = logging.getLogger("huggingface_hub")
+SILENT = (False, True, logging.ERROR)
+TALKING = (True, False, logging.INFO)
+
+
+def state() -> tuple[bool, bool, int]:
+    return transformers_logging.is_progress_bar_enabled(), are_progress_bars_disabled(), HUB.level
+
+
+def switch(bars: bool, hub_silent: bool, level: int) -> None:
+    (transformers_logging.enable_progress_bar if bars else transformers_logging.disable_progress_bar)()
+    (disable_progress_bars if hub_silent else enable_progress_bars)()
+    HUB.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(monkeypatch):
+    """Leave the switches as they were, whatever the environment says of the hub's."""
+    monkeypatch.setattr(sys.modules["huggingface_hub.utils.tqdm"], "HF_HUB_DISABLE_PROGRESS_BARS", None)
+    before = state()
+    yield
+    switch(*before)
+
+
+@pytest.mark.parametrize(
+    "before", [TALKING, (True, True, logging.DEBUG), (False, False, logging.WARNING), (False, True, logging.NOTSET)]
+)
+def test_every_switch_is_turned_back(before):
+    """Catches progress bars that a program never sees again, or that it had switched off and sees now."""
+    switch(*before)
+    with without_progress:
+        assert state() == SILENT
+    assert state() == before
+
+
+def test_what_two_threads_share_lasts_until_the_last():
+    """Catches the first that is done turning back what the second relies on, or the second keeping it for good."""
+    switch(*TALKING)
+    with without_progress:
+        without_progress.__enter__()
+    assert state() == SILENT
+    without_progress.__exit__()
+    assert state() == TALKING
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_load_is_quiet_and_turns_back(toy_folders, monkeypatch, fails):
+    """Catches a load that switches off for good, also where it fails."""
+    seen, real = [], loading.AutoConfig.from_pretrained
+
+    def noted(*given, **more):
+        seen.append(state())
+        if fails:
+            raise OSError("no such file")
+        return real(*given, **more)
+
+    monkeypatch.setattr(loading.AutoConfig, "from_pretrained", noted)
+    switch(*TALKING)
+    with pytest.raises(dsbd.PairError) if fails else nullcontext():
+        dsbd.load_pair(toy_folders["draft"], device="cpu", dtype="float32", engine="eager")
+    assert set(seen) == {SILENT}
+    assert state() == TALKING
+
+
+def test_warnings_are_hidden_for_a_while(recwarn):
+    before = transformers_logging.get_verbosity()
+    with without_warnings:
+        warnings.warn("unheard", stacklevel=1)
+        assert transformers_logging.get_verbosity() == logging.ERROR
+    warnings.warn("heard", stacklevel=1)
+    assert [str(one.message) for one in recwarn] == ["heard"]
+    assert transformers_logging.get_verbosity() == before
