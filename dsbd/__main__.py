@@ -1,8 +1,8 @@
 """Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, sign-trace,
 export, lesson, site, page, doctor, plan and plans.
 
-Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (a bench or
-an evaluation was stopped; its results so far are kept and printed).
+Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
+stopped it; what a bench or an evaluation has done is kept and printed).
 """
 
 import argparse
@@ -25,7 +25,7 @@ from dsbd.commands import (
     site,
     verify_trace,
 )
-from dsbd.commands.output import BAD_INPUT, CHECK_FAILED, OK
+from dsbd.commands.output import BAD_INPUT, OK, STOPPED
 from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     except KeyboardInterrupt:
         print("dsbd: stopped", file=sys.stderr)
-        return CHECK_FAILED
+        return STOPPED
     return code
 
 

@@ -2,13 +2,21 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from dsbd.commands.output import BAD_INPUT
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that reports bad input in one line."""
+    """A parser that reports bad input in one line, with the help of the subcommand that it was given to."""
+
+    def parse_known_args(self, args: Iterable[str] | None = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Return the flags; refuse unknown ones here: what calls a subcommand's parser names its own help instead."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         message = " ".join(message.split())  # what was typed may have several lines

@@ -145,6 +145,21 @@ def test_the_rest(capsys, folder, arguments, named):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "whose"),
+    [
+        (["decode", "--prompt", "x", "--foo"], "dsbd decode --help"),
+        (["export", TRACE, "--format", "svg", "--output", "x", "y"], "dsbd export --help"),
+        (["page", "--foo"], "dsbd page --help"),
+        (["--foo", "decode", "--prompt", "x"], "dsbd --help"),
+    ],
+    ids=["decode", "export", "page", "before"],
+)
+def test_what_is_unknown_points_to_the_help_that_lists_what_is(capsys, arguments, whose):
+    """Catches the help of all commands where one of them was meant."""
+    assert refused(capsys, *arguments).endswith(f"(see python -m {whose})\n")
+
+
+@pytest.mark.parametrize(
     "content", ["[1, 2]\n", "5\n", '"x"\n', "[" * 100_000 + "\n", "{}\n", "\n"], ids=lambda text: text[:6]
 )
 def test_a_file_of_other_lines_is_not_continued(capsys, folder, pair_flags, content):

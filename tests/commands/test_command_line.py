@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command_line import refused
+from tests.command_line import refused, run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,6 +39,16 @@ ROOT = Path(__file__).resolve().parents[2]
 )
 def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
     assert named in refused(capsys, *arguments)
+
+
+def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
+    """Catches a traceback, and a stop that a script takes for a check that failed."""
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dsbd.models.loading.load_pair", interrupted)
+    assert run(capsys, "decode", "--prompt", "x") == (130, "", "dsbd: stopped\n")
 
 
 def test_help_is_quick_to_load():

@@ -2,6 +2,7 @@
 
 import json
 
+from dsbd.commands.export import FORMATS
 from dsbd.tracing.trace import Trace
 from tests.command_line import run
 
@@ -14,7 +15,8 @@ def test_trace_verify_and_export(capsys, pair_flags, tmp_path):
     assert code == 0
     assert json.loads(out)["passed"] is True
     starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "mermaid": "flowchart", "text": "iteration",
-              "decode-svg": "<svg"}  # fmt: skip
+              "csv": "id,parent,layer", "decode-svg": "<svg"}  # fmt: skip
+    assert list(starts) == list(FORMATS)
     for kind, start in starts.items():
         output = tmp_path / f"out.{kind}"
         code, _, _ = run(capsys, "export", path, "--format", kind, "--output", str(output))
