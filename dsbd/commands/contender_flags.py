@@ -2,10 +2,9 @@
 
 import argparse
 from collections.abc import Mapping, Sequence
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
-from dsbd.commands.paths import shortened
+from dsbd.commands.setting_values import value_of_text
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import (
     CONTENDER_METHODS,
@@ -17,9 +16,7 @@ from dsbd.measure.bench.contenders import (
     value_text,
 )
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
-from dsbd.settings import DecodingSettings, branching_of
-
-NUMBERS, COUNTS = tuple[float, ...], tuple[int, ...]
+from dsbd.settings import DecodingSettings
 
 
 def add_contender_flags(
@@ -62,11 +59,13 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
 
 def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
     """Return the values that the flags ask for, by setting. Raises: SettingsError."""
-    hints = get_type_hints(DecodingSettings)
     given = {name: getattr(parsed, name) for name in setting_names() if getattr(parsed, name) is not None}
     values: dict[str, Sequence[Any]] = {
-        name: [_value(name, part, hints[name]) for part in names(text)] for name, text in given.items()
+        name: [value_of_text(name, part) for part in names(text)] for name, text in given.items()
     }
+    for name, several in values.items():
+        for value in several:
+            DecodingSettings(**{name: value})  # refuses a bad one also where no method that was asked for reads it
     if len(values.get("seed", ())) > 1:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
     return values
@@ -75,37 +74,3 @@ def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
 def names(text: str) -> list[str]:
     """Return the parts of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _value(name: str, text: str, hint: Any) -> Any:
-    """Return a setting as the first of its types that can read the text; the settings check its range."""
-    kinds = get_args(hint) if NoneType in get_args(hint) or get_origin(hint) is not None else (hint,)
-    readers: Mapping[Any, Any] = {
-        NoneType: _none, bool: _boolean, int: int, float: float, str: str, NUMBERS: _numbers, COUNTS: branching_of
-    }  # fmt: skip
-    for kind in sorted(kinds, key=lambda one: one is str):
-        if get_origin(kind) is Literal and text in get_args(kind):
-            return text
-        try:
-            return readers[kind](text)
-        except (ValueError, KeyError):
-            continue
-    if (isinstance(hint, type) and hint is not bool) or text == "auto":
-        return text  # the settings refuse it with their own message
-    raise SettingsError(f"{name} cannot be {shortened(text)}; see --help")
-
-
-def _none(text: str) -> None:
-    if text.lower() != "none":
-        raise ValueError(text)
-
-
-def _numbers(text: str) -> tuple[float, ...]:
-    """Return the numbers of one list, 0:2:5; a comma would start another value of the sweep."""
-    return tuple(float(number) for number in text.split(":"))
-
-
-def _boolean(text: str) -> bool:
-    if text.lower() not in ("true", "false"):
-        raise ValueError(text)
-    return text.lower() == "true"

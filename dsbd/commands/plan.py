@@ -43,6 +43,7 @@ def add(commands: Any) -> None:
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
+    settings = settings_of_flags(parsed)
     from dsbd.measure.planner import forecast
 
     target, draft = sources_of_flags(parsed)
@@ -50,7 +51,7 @@ def run(parsed: argparse.Namespace) -> int:
         target,
         draft,
         parsed.gpu,
-        settings_of_flags(parsed),
+        settings,
         prompt_tokens=parsed.prompt_tokens,
         continuations=parsed.continuations,
         dtype=parsed.dtype,

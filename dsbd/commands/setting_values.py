@@ -1,0 +1,65 @@
+"""How the value of a setting is typed: ``4``, ``auto``, ``none``, ``true``, ``1:2:5``, ``4,2,2``."""
+
+from collections.abc import Callable, Mapping
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from dsbd.commands.paths import LONGEST_SHOWN
+from dsbd.settings import AUTO, DecodingSettings, branching_of
+
+_HINTS = get_type_hints(DecodingSettings)
+
+
+def value_of_text(name: str, text: str) -> Any:
+    """Return the value of a setting, as the first of its types that can read the text.
+
+    A text that none can read comes back, cut where it is long: the settings refuse it with what is allowed.
+
+    Args:
+        name: a field of DecodingSettings.
+        text: what was typed. Where a comma separates values, ``x`` does between the counts of ``branching``.
+    """
+    for kind in _kinds(name):
+        try:
+            return _KINDS[kind][1](text)
+        except ValueError:
+            continue
+    return text[:LONGEST_SHOWN]
+
+
+def form_of(name: str) -> str:
+    """Return how a value of a setting looks, for its help."""
+    return "|".join(_KINDS[kind][0] for kind in _kinds(name))
+
+
+def _kinds(name: str) -> tuple[Any, ...]:
+    hint = _HINTS[name]
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    return tuple(float(number) for number in text.replace(",", ":").split(":"))
+
+
+def _one_of(words: Mapping[str, Any]) -> Callable[[str], Any]:
+    """Return a reader of a few words, in capitals too."""
+
+    def read(text: str) -> Any:
+        if text.lower() not in words:
+            raise ValueError(text)
+        return words[text.lower()]
+
+    return read
+
+
+_KINDS: dict[Any, tuple[str, Callable[[str], Any]]] = {
+    int: ("INT", int),
+    float: ("FLOAT", float),
+    str: ("STR", str),
+    bool: ("true|false", _one_of({"true": True, "false": False})),
+    NoneType: ("none", _one_of({"none": None})),
+    Literal["auto"]: (AUTO, _one_of({AUTO: AUTO})),
+    tuple[float, ...]: ("N:N:...", _numbers),
+    tuple[int, ...]: ("N,N,...", branching_of),
+}
+"""By the type of a field: how a value looks, and what reads it."""

@@ -1,0 +1,57 @@
+"""The values of settings as they are typed: the same text is the same value for every command."""
+
+import pytest
+
+from dsbd.__main__ import parser
+from dsbd.commands.bench_flags import contest_of
+from dsbd.commands.setting_values import form_of, value_of_text
+from dsbd.commands.settings_flags import settings_of_flags
+from tests.command_line import refused
+
+TYPED = [
+    ("draft_depth", "3", 3),
+    ("draft_depth", "Auto", "auto"),
+    ("forest", "likely", "likely"),
+    ("forest", "auto", "auto"),
+    ("max_width", "None", None),
+    ("max_width", "9", 9),
+    ("temperature", "1e-1", 0.1),
+    ("width_weights", "1:0:2", (1.0, 0.0, 2.0)),
+    ("width_weights", "none", None),
+    ("branching", "3x2", (3, 2)),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "value"), TYPED)
+def test_a_text_is_one_value_in_every_command(name, text, value):
+    """Catches a command that reads a setting in a way of its own."""
+    flag = f"--{name.replace('_', '-')}={text}"
+    assert value_of_text(name, text) == value
+    decoded = settings_of_flags(parser().parse_args(["decode", "--prompt", "x", flag]))
+    assert getattr(decoded, name) == value
+    reader = {"width_weights": "random_width", "branching": "specinfer"}.get(name, "dsbd")
+    measured = contest_of(parser().parse_args(["bench", "--methods", reader, "--points", "defaults", flag])).contenders
+    assert [getattr(one.settings, name) for one in measured] == [value]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("draft-depth", "deep", "draft_depth is 'deep'; allowed are whole numbers from 0 to 32 or auto"),
+        ("draft-depth", "1.5", "draft_depth is '1.5'; allowed are whole numbers from 0 to 32 or auto"),
+        ("temperature", "hot", "temperature is 'hot'; allowed are numbers from 0 to 100"),
+        ("width-weights", "a:b", "width_weights is 'a:b'; allowed are None, or 1 to 64 numbers from 0"),
+        ("branching", "wide", "branching is 'wide'; allowed are 1 to 8 whole numbers from 1 to 16"),
+        ("seed", "z" * 5000, f"seed is '{'z' * 80}'; allowed are whole numbers from 0 to"),
+    ],
+    ids=lambda text: text[:9],
+)
+@pytest.mark.parametrize("command", [("decode", "--prompt", "x"), ("bench", "--methods", "greedy")], ids=" ".join)
+def test_what_cannot_be_read_is_refused_with_what_is_allowed(capsys, command, name, text, allowed):
+    """Catches a message that only says that it is wrong, and one that comes only if a method reads the setting."""
+    assert refused(capsys, *command, f"--{name}={text}").startswith(f"dsbd: {allowed}")
+
+
+def test_the_help_shows_how_a_value_looks():
+    found = [form_of(name) for name in ("draft_depth", "max_width", "temperature", "width_weights", "branching")]
+    assert found == ["INT|auto", "INT|none", "FLOAT", "N:N:...|none", "N,N,...|none"]
