@@ -8,20 +8,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from dsbd.commands.output import BAD_INPUT, OK, STOPPED
 from dsbd.errors import DsbdError
 from ui.start import add_flags, serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the page. Returns the exit code: 2 where it cannot be served, with one line that says why."""
+    """Serve the page. Returns the exit code: 2 where it cannot be served, with one line that says why; 130 where it is
+    stopped before it is served."""
     parser = argparse.ArgumentParser(description="Decode with dynamic-width speculative beams, and watch.")
     add_flags(parser)
     try:
         serve(parser.parse_args(arguments))
     except DsbdError as error:
         print(f"app.py: {error}", file=sys.stderr)
-        return 2
-    return 0
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("app.py: stopped", file=sys.stderr)
+        return STOPPED
+    return OK
 
 
 if __name__ == "__main__":

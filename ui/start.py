@@ -8,7 +8,7 @@ import importlib.util
 import os
 from functools import partial
 
-from dsbd.errors import PageError
+from dsbd.errors import PageError, PairError
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +37,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--host", default=None, help="address to listen on; default: GRADIO_SERVER_NAME, else this machine only"
     )
-    parser.add_argument(
-        "--port", type=int, default=None, help="default: GRADIO_SERVER_PORT, else the first free from 7860"
-    )
+    parser.add_argument("--port", default=None, help="default: the first free from GRADIO_SERVER_PORT, or from 7860")
     parser.add_argument("--mcp", action="store_true", help="let programs use the page as an MCP server")
     parser.add_argument("--share", action="store_true", help="a public link through Gradio's relay")
 
@@ -52,9 +50,12 @@ def serve(options: argparse.Namespace) -> None:
 
     Raises:
         PageError: Gradio is missing, or the page cannot listen there.
-        PairError: the pair cannot be loaded.
-        SettingsError: a setting in the environment is out of range, or is none.
+        PairError: the pair cannot be loaded; the message names the settings that chose it.
+        SettingsError: the port or a setting in the environment is out of range, or is none.
     """
+    from .host.port import port_of
+
+    port = port_of(options.port)
     try:
         import gradio  # noqa: F401
     except ImportError as error:
@@ -64,7 +65,7 @@ def serve(options: argparse.Namespace) -> None:
     from .engine import Engine
     from .host.allowed_models import AllowedModels, patterns_where
     from .host.limits import Limits
-    from .host.options import Host, check_names
+    from .host.options import Host, check_names, settings_behind
     from .page import build_page
     from .serving import launch_options
     from .traffic.run_log import set_up_log
@@ -78,10 +79,14 @@ def serve(options: argparse.Namespace) -> None:
     set_up_log(host.log)
     how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
     allowed = AllowedModels(patterns_where(options.allow_models, options.host, options.share, os.environ))
-    pair = load_pair(options.target, options.draft, **how)
+    try:
+        pair = load_pair(options.target, options.draft, **how)
+    except PairError as error:
+        behind = settings_behind(vars(options))
+        raise PairError(f"{error} (set by {', '.join(behind)})" if behind else str(error)) from None
     engine = Engine(pair, limits, partial(loading, **how), allowed)
     page, served = build_page(engine), launch_options(engine, host)
     try:
-        page.launch(server_name=options.host, server_port=options.port, share=options.share, **served)
-    except OSError as error:
+        page.launch(server_name=options.host, server_port=port, share=options.share, **served)
+    except (OSError, OverflowError) as error:  # the latter above the highest port
         raise PageError(f"the page cannot be served: {error}; choose another --port or --host") from None

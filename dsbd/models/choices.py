@@ -1,4 +1,4 @@
-"""What ``load_pair`` lets its caller choose by name: device, dtype and engine."""
+"""What ``load_pair`` lets its caller choose by name: device, device map, dtype and engine."""
 
 import os
 
@@ -8,6 +8,7 @@ from dsbd.errors import PairError, first_line
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
 ENGINES = ("auto", "eager", "traced", "fused", "graph")
 
 
@@ -23,6 +24,18 @@ def resolve_device(device: str) -> torch.device:
     except (RuntimeError, AssertionError) as error:
         raise PairError(f"device {device!r} cannot be used ({first_line(error)}); use auto, cpu or cuda") from None
     return place
+
+
+def require_device_map(name: str) -> None:
+    """Check how models are to be spread over devices. Raises: PairError if there is no such way and no such device."""
+    if name in DEVICE_MAPS:
+        return
+    try:
+        torch.device(name)
+    except RuntimeError:
+        raise PairError(
+            f"device_map is {name[:100]!r}; choose one of {', '.join(DEVICE_MAPS)}, or name a device, such as cuda:0"
+        ) from None
 
 
 def resolve_dtype(dtype: str, device: torch.device) -> torch.dtype:

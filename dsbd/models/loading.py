@@ -17,7 +17,7 @@ from transformers.distributed import DistributedConfig
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError, first_line
 from dsbd.models.attention import pack_groups
-from dsbd.models.choices import resolve_device, resolve_dtype, resolve_engine
+from dsbd.models.choices import require_device_map, resolve_device, resolve_dtype, resolve_engine
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair, revision_of
 from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
@@ -67,7 +67,7 @@ def load_pair(
 
     Raises:
         PairError: a model cannot be found or loaded, is no causal language model, or would not fit the free memory, the
-            vocabularies differ, device, dtype or engine is unknown, or the engine cannot work here.
+            vocabularies differ, device, device map, dtype or engine is unknown, or the engine cannot work here.
     """
     return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs))
 
@@ -88,6 +88,8 @@ def loading(
     resolve_engine(engine, place)
     if device_map is not None and device != "auto":
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
+    if isinstance(device_map, str):
+        require_device_map(device_map)
     more = _checked_arguments(load_kwargs)
     limit_threads()
     yield f"loading {display_name(target)}"

@@ -1,9 +1,11 @@
-"""Device, dtype and engine by name."""
+"""Device, device map, dtype and engine by name."""
 
 import pytest
 import torch
 
-from dsbd.models.choices import computes_bfloat16, resolve_dtype, resolve_engine
+from dsbd.errors import PairError
+from dsbd.models.choices import computes_bfloat16, require_device_map, resolve_dtype, resolve_engine
+from dsbd.models.loading import load_pair
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -36,3 +38,15 @@ def test_auto_is_the_engine_of_the_device(device, zero_gpu, engine, monkeypatch)
     monkeypatch.setenv("SPACES_ZERO_GPU", zero_gpu)
     assert resolve_engine("auto", device) == engine
     assert resolve_engine("fused", device) == "fused"
+
+
+@pytest.mark.parametrize("name", ["auto", "balanced", "balanced_low_0", "sequential", "cpu", "cuda:1"])
+def test_a_device_map_is_a_way_or_a_device(name):
+    require_device_map(name)
+
+
+@pytest.mark.parametrize("name", ["scattered", "", "cuda:one"])
+def test_an_unknown_device_map_is_refused_before_anything_is_loaded(name):
+    """Catches advice about model names where the map is wrong."""
+    with pytest.raises(PairError, match=f"device_map is '{name}'; choose one of auto, balanced, .* such as cuda:0"):
+        load_pair("no/such-model", device_map=name)

@@ -5,9 +5,10 @@ A setting's name is its field in capitals after ``DSBD_``: ``DSBD_MAX_NODES=256`
 
 import os
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from dsbd.errors import SettingsError
 
@@ -16,7 +17,7 @@ Group = TypeVar("Group", bound="EnvironmentSettings")
 
 
 class EnvironmentSettings(BaseModel):
-    """A group of settings; each field has a default, a range and a description."""
+    """A group of settings; each field has a default and a description, and a number has both ends of its range."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -33,10 +34,23 @@ class EnvironmentSettings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
+            field = cls.model_fields[name]
+            allowed = _allowed(field) or first["msg"].removeprefix("Value error, ")
             raise SettingsError(
-                f"{setting(name)} is {str(first['input'])[:60]!r} ({cls.model_fields[name].description}): "
-                f"{first['msg'].removeprefix('Value error, ')}"
+                f"{setting(name)} is {str(first['input'])[:60]!r} ({field.description}); {allowed}"
             ) from None
+
+
+def _allowed(field: FieldInfo) -> str:
+    """What a number, a switch or one of several words may be; empty for a text, whose check says it."""
+    if field.annotation is bool:
+        return "allowed are 0 and 1"
+    if get_origin(field.annotation) is Literal:
+        return f"allowed are {', '.join(get_args(field.annotation))}"
+    if field.annotation is not int:
+        return ""
+    low, high = (next(getattr(one, end) for one in field.metadata if hasattr(one, end)) for end in ("ge", "le"))
+    return f"allowed are whole numbers from {low:,} to {high:,}"
 
 
 def setting(name: str) -> str:

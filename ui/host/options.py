@@ -38,6 +38,17 @@ def setting_names() -> list[str]:
     return [setting(name) for name in (*OF_THE_PAIR, *OF_THE_DECODER, *Host.model_fields, *Limits.model_fields)]
 
 
+def settings_behind(options: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> list[str]:
+    """The settings of the pair that gave an option its value.
+
+    Args:
+        options: of the command line, by name, with what the environment sets as defaults.
+        environment: of the process.
+    """
+    names = [name for name in OF_THE_PAIR if environment.get(setting(name))]
+    return [setting(name) for name in names if options.get(name) == environment[setting(name)]]
+
+
 def check_names(environment: Mapping[str, str] = os.environ) -> None:
     """Refuse settings that do not exist: a limit with a slip in its name would be no limit.
 

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 import app
+from dsbd.__main__ import main as command_line
 from dsbd.errors import SettingsError
 from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
+from ui.host.port import port_of
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = re.compile(r"^\| `(DSBD_\w+)` \| ([^|]+) \| ?([^|]*?) ?\|$", re.M)
@@ -57,6 +59,17 @@ def test_a_slip_in_a_name_is_said_with_the_closest_setting(given, closest):
         check_names({given: "1", "DSBD_MAX_BEAMS": "3", "HOME": "/"})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "allowed"),
+    [("log", "loud", "info, warning, off"), ("mcp", "perhaps", "0 and 1"), ("ssr", "2", "0 and 1")],
+)
+def test_a_word_that_is_no_setting_is_said_with_those_that_are(name, value, allowed):
+    with pytest.raises(SettingsError) as caught:
+        Host.from_environment({setting(name): value})
+    assert str(caught.value).startswith(f"{setting(name)} is {value!r} (")
+    assert str(caught.value).endswith(f"); allowed are {allowed}")
+
+
 def test_settings_of_others_are_left_alone():
     check_names({"HOME": "/", "DSBDX": "1", "MY_DSBD_X": "1", **dict.fromkeys(setting_names(), "")})
 
@@ -68,6 +81,49 @@ def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, cap
     said = capsys.readouterr().err
     assert len(said.strip().splitlines()) == 1
     assert name in said
+
+
+@pytest.mark.parametrize(
+    "value", ["99999", "0", "-1", "abc", "", "7860.5", "9" * 5000, "７８６０"], ids=lambda text: text[:9]
+)
+@pytest.mark.parametrize("name", ["--port", "GRADIO_SERVER_PORT"])
+def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
+    """Catches a traceback out of Gradio, which takes the setting for a number as soon as it is imported."""
+    if name == "GRADIO_SERVER_PORT":
+        monkeypatch.setenv(name, value)
+    flags = ["--port", value] if name == "--port" else []
+    for main, given in ((app.main, flags), (command_line, ["page", *flags])):
+        assert main(given) == 2
+        said = capsys.readouterr().err
+        assert len(said.strip().splitlines()) == 1
+        assert f"{name} is {value[:40]!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
+
+
+def test_a_port_is_the_flags_or_left_to_gradio():
+    assert port_of("8000", {"GRADIO_SERVER_PORT": "7861"}) == 8000
+    assert port_of(None, {"GRADIO_SERVER_PORT": "7861"}) is None
+    assert port_of(None, {}) is None
+
+
+@pytest.mark.parametrize("flags", [[], ["--device-map", "diagonal"]], ids=["setting", "flag"])
+def test_a_pair_that_the_environment_names_is_refused_with_the_setting(monkeypatch, capsys, flags):
+    """Catches a message about a device map that leaves a host to guess where it was set."""
+    monkeypatch.setattr("ui.traffic.run_log.set_up_log", lambda level: None)
+    monkeypatch.setenv("DSBD_TARGET", "me/large")
+    monkeypatch.setenv("DSBD_DEVICE_MAP", "auto" if flags else "scattered")
+    assert app.main([*flags, "--target", "me/other"]) == 2
+    said = capsys.readouterr().err
+    assert f"device_map is '{'diagonal' if flags else 'scattered'}'; choose one of auto, balanced," in said
+    assert said.endswith("cuda:0\n" if flags else "cuda:0 (set by DSBD_DEVICE_MAP)\n")
+
+
+def test_ctrl_c_before_the_page_is_served_is_one_line(monkeypatch, capsys):
+    def interrupted(options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "serve", interrupted)
+    assert app.main([]) == 130
+    assert capsys.readouterr().err == "app.py: stopped\n"
 
 
 def test_what_a_host_may_set():

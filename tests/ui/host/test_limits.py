@@ -19,13 +19,30 @@ def test_limits_come_from_the_environment():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("max_nodes", "many"), ("max_nodes", "0"), ("decode_seconds", "-1"), ("frame_ancestors", "*; script-src *")],
+    ("name", "value", "allowed"),
+    [
+        ("max_nodes", "many", "allowed are whole numbers from 1 to 100,000"),
+        ("max_nodes", "0", "allowed are whole numbers from 1 to 100,000"),
+        ("max_nodes", "100001", "allowed are whole numbers from 1 to 100,000"),
+        ("decode_seconds", "-1", "allowed are whole numbers from 1 to 86,400"),
+        ("frame_ancestors", "*; script-src *", "write 'none', 'self', * or origins, with spaces between them"),
+    ],
 )
-def test_a_wrong_limit_is_named_with_its_range(name, value):
-    """Catches a page that starts with a limit it does not have, or a rule that opens the policy."""
-    with pytest.raises(SettingsError, match=setting(name)):
+def test_a_wrong_limit_is_named_with_its_range(name, value, allowed):
+    """Catches a page that starts with a limit it does not have, a rule that opens the policy, and half a range."""
+    with pytest.raises(SettingsError) as caught:
         Limits.from_environment({setting(name): value})
+    what = Limits.model_fields[name].description
+    assert str(caught.value) == f"{setting(name)} is {value!r} ({what}); {allowed}"
+
+
+def test_every_number_has_a_range_of_two_ends():
+    """Catches a limit whose message could not say what is allowed."""
+    numbers = [name for name, field in Limits.model_fields.items() if field.annotation is int]
+    assert len(numbers) > 20
+    for name in numbers:
+        with pytest.raises(SettingsError, match=r"allowed are whole numbers from [\d,]+ to [\d,]+$"):
+            Limits.from_environment({setting(name): "many"})
 
 
 def test_a_space_may_be_embedded_by_its_host():
