@@ -15,7 +15,6 @@ from dsbd import generation_request as request
 from dsbd.errors import SettingsError
 
 CPU = torch.device("cpu")
-MASK = torch.ones(1, 2)
 
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
@@ -124,20 +123,3 @@ def test_processors_see_the_padding_in_front():
     found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram], padding[:0], 1)
     assert kept is ngram
     assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[1, 6], [1, 7]]
-
-
-@pytest.mark.parametrize("name", sorted(vars(GenerationConfig()).keys() - request.HONOURED - request.HARMLESS))
-def test_a_field_is_refused_unless_it_asks_for_nothing(name):
-    """Catches a field that is dropped in silence, and a value of nothing that is refused."""
-    config, nothing = GenerationConfig(), request.NOTHING.get(name)
-    for value in (None, nothing):
-        setattr(config, name, value)
-        request.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None})
-    setattr(config, name, 3)
-    with pytest.raises(SettingsError, match=f"{name} is 3; dsbd.generate cannot honour it"):
-        request.refuse_unknown(config, {})
-
-
-def test_an_unknown_input_is_refused():
-    with pytest.raises(SettingsError, match="inputs_embeds is given"):
-        request.refuse_unknown(GenerationConfig(), {"inputs_embeds": MASK})
