@@ -307,3 +307,12 @@ def test_a_cancelled_decode_still_has_a_trace():
     assert len(trace.iterations) == 2
     assert trace.result is None
     assert dsbd.verify_trace(trace).passed
+
+
+@pytest.mark.parametrize("given", ["trace.json.gz", Path("trace.json.gz"), None], ids=["text", "path", "nothing"])
+def test_what_is_no_trace_is_refused_with_what_to_give(given):
+    """Catches an AttributeError where the path of a trace is given in place of the trace."""
+    with pytest.raises(
+        TraceError, match=r"is no trace; give dsbd\.Trace\.load\(path\), or the trace of a recorded result"
+    ):
+        dsbd.verify_trace(given)
