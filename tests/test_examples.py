@@ -1,6 +1,8 @@
 """The scripts and notebooks of ``examples/`` run as they are, in an empty folder and without a network."""
 
 import os
+import runpy
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +15,22 @@ NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
 
 
-def run(folder, name, *arguments):
-    """Run an example in a folder of its own; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"examples.{name}", *arguments],
-        cwd=folder,
-        env=os.environ | OFFLINE,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def unreachable(*address, **how):
+    raise OSError("an example asked for the network")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Return a function that runs an example in this process, in a folder of its own; it returns what it prints."""
+
+    def example(name, *arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        monkeypatch.setattr(socket, "getaddrinfo", unreachable)
+        runpy.run_module(f"examples.{name}", run_name="__main__")
+        return capsys.readouterr().out
+
+    return example
 
 
 def test_every_script_has_a_test():
@@ -34,17 +40,22 @@ def test_every_script_has_a_test():
 
 
 @pytest.mark.slow
-def test_decode_and_look_writes_a_trace_and_a_page(tmp_path):
+def test_decode_and_look_writes_a_trace_and_a_page(run, tmp_path):
     """Catches an example that prints figures which the result does not have, or writes no page."""
-    assert "layers per iteration" in run(tmp_path, "decode_and_look")
+    assert "layers per iteration" in run("decode_and_look")
     assert (tmp_path / "story.html").stat().st_size > 1_000_000
     assert (tmp_path / "story.json.gz").stat().st_size > 1_000
 
 
 @pytest.mark.slow
 def test_own_pair_prints_the_text_while_it_grows(tmp_path, toy_folders):
-    """Catches settled text that shrinks, and arguments that are not those of the usage line."""
-    lines = run(tmp_path, "own_pair", toy_folders["target"], toy_folders["draft"], "One day").splitlines()
+    """Catches settled text that shrinks, and arguments that are not those of the usage line, in a new process."""
+    command = [sys.executable, "-m", "examples.own_pair", toy_folders["target"], toy_folders["draft"], "One day"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | OFFLINE, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
     settled = [line for line in lines if line.startswith("settled:")]
     assert settled == lines[:-1]
     assert lines[-1].startswith("result:  ")
@@ -52,18 +63,18 @@ def test_own_pair_prints_the_text_while_it_grows(tmp_path, toy_folders):
 
 
 @pytest.mark.slow
-def test_compare_prints_a_row_for_each_method_and_draws_them(tmp_path):
+def test_compare_prints_a_row_for_each_method_and_draws_them(run, tmp_path):
     """Catches result fields that were renamed under the example."""
-    said = run(tmp_path, "compare")
+    said = run("compare")
     for method in ("dsbd", "beam_sampling", "greedy"):
         assert f"\n{method:14} " in said
     assert (tmp_path / "compare.html").exists()
 
 
 @pytest.mark.slow
-def test_the_lesson_becomes_a_page_with_its_question(tmp_path):
+def test_the_lesson_becomes_a_page_with_its_question(run, tmp_path):
     """Catches a lesson whose places are not in the trace that the example records."""
-    run(tmp_path, "lesson")
+    run("lesson")
     assert "What does the target do?" in (tmp_path / "fox.html").read_text(encoding="utf-8")
 
 

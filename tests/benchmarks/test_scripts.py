@@ -3,6 +3,8 @@
 import argparse
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -104,9 +106,21 @@ def test_the_acceptance_script_counts_every_layer(pair_flags, tmp_path, capsys):
 
 
 @pytest.mark.slow
-def test_the_memory_script_measures_each_point_in_a_process(pair_flags, tmp_path, capsys):
-    output = tmp_path / "memory.json"
-    script("forest_memory").main([*pair_flags, "--contexts", "32", "--widths", "4", "--output", str(output)])
+def test_the_memory_script_measures_each_point_in_a_process(pair_flags, tmp_path, capsys, monkeypatch):
+    """The first point runs in a new process, the others as a new process would run them."""
+    memory, output, commands = script("forest_memory"), tmp_path / "memory.json", []
+    started = subprocess.run
+
+    def run(command, **how):
+        commands.append(command)
+        if len(commands) == 1:
+            return started(command, **how)
+        memory.main(command[3:])
+        return subprocess.CompletedProcess(command, 0, capsys.readouterr().out)
+
+    monkeypatch.setattr(memory.subprocess, "run", run)
+    memory.main([*pair_flags, "--contexts", "32", "--widths", "4", "--output", str(output)])
+    assert [command[:3] for command in commands] == [[sys.executable, "-m", "benchmarks.forest_memory"]] * 3
     rows = json.loads(output.read_text())["rows"]
     assert [(row["way"], row["nodes"]) for row in rows] == [
         ("one row", 16), ("a cache per path", 16), ("a row per path", 16)

@@ -35,15 +35,18 @@ class _StopError(Exception):
 class _Branching:
     """Choices by a script of decisions; beyond its end the first possible one, the others being noted.
 
-    ``above`` are the layers that the script's first decisions led to before: they are taken as they were decided.
+    ``above`` are the layers that the script's first decisions led to before: they are taken as they were entered and
+    decided.
     """
 
     def __init__(self, script: Sequence[int], stop_after: int | None, above: "_Branching | None" = None) -> None:
         self.script, self.stop_after = script, stop_after
+        self.entered = iter(() if above is None else above.states)
         self.decided = iter(() if above is None else above.layers)
         self.taken: list[int] = [] if above is None else list(above.taken)
         self.probabilities: list[float] = [1.0] * len(self.taken)
         self.others: list[Sequence[int]] = [()] * len(self.taken)
+        self.states: list[dsbd.law.verify._State] = []
         self.layers: list[VerifiedLayer] = []
 
     def _choose(self, possible: Sequence[tuple[int, float]]) -> int:
@@ -80,7 +83,12 @@ def _normalised(masses: bytes) -> list[tuple[int, float]]:
 
 
 class _Reporting(dsbd.law.verify._Verifier):
-    """Tells the choices of every draft layer it has decided; decides nothing itself."""
+    """Tells the choices of every layer it has entered and every draft layer it has decided; decides nothing itself."""
+
+    def enter(self, *args) -> dsbd.law.verify._State:
+        state = next(self.choices.entered, None) or super().enter(*args)
+        self.choices.states.append(state)
+        return state
 
     def draft_layer(self, *args) -> VerifiedLayer:
         layer = next(self.choices.decided, None) or super().draft_layer(*args)
