@@ -1,12 +1,19 @@
 """Calls ``python -m dsbd`` from a test, in this process."""
 
-from dsbd.__main__ import main
+from functools import cache
+from unittest.mock import patch
+
+from dsbd.__main__ import main, parser
+
+PARSER = cache(parser)
+"""Made once: it is the same for every call."""
 
 
 def run(capsys, *arguments: str) -> tuple[int, str, str]:
     """Return exit code, stdout and stderr."""
     try:
-        code = main(list(arguments))
+        with patch("dsbd.__main__.parser", PARSER):
+            code = main(list(arguments))
     except SystemExit as stop:
         code = int(stop.code or 0)
     captured = capsys.readouterr()

@@ -77,4 +77,5 @@ def toy_folders(tmp_path_factory) -> dict[str, str]:
 @pytest.fixture(scope="session")
 def pair_flags(toy_folders) -> list[str]:
     """Return the flags that name the toy pair."""
-    return ["--dtype", "float32", "--target", toy_folders["target"], "--draft", toy_folders["draft"]]
+    eager = ["--dtype", "float32", "--engine", "eager"]  # other engines are checked whenever a pair is loaded
+    return [*eager, "--target", toy_folders["target"], "--draft", toy_folders["draft"]]

@@ -7,6 +7,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import networkx
@@ -31,6 +32,7 @@ NEVER = {
 """Packages that a room and all rooms in it never import."""
 
 
+@cache
 def floors() -> list[list[str]]:
     """Return the rooms and modules of each line of the drawing, from the top down, as dotted names."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

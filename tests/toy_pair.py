@@ -67,6 +67,12 @@ def toy_pair_on(engine: str) -> Pair:
     return make_pair(target, draft, pair.tokenizer, engine)
 
 
+@lru_cache
+def eager_beams(forest: str) -> tuple[dsbd.DecodedBeam, ...]:
+    """What the eager engine makes of :func:`toy_beams`, for tests that compare another engine with it."""
+    return tuple(toy_beams(toy_pair_on("eager"), forest))
+
+
 def toy_beams(pair: Pair, forest: str) -> Iterator[dsbd.DecodedBeam]:
     """Yield the beams of four decodes, two of them with an empty prompt."""
     for seed in range(4):

@@ -60,7 +60,7 @@ def text_of(process, address: str) -> str:
 @pytest.mark.slow
 def test_an_installed_package_opens_the_page_from_any_folder(installed, tmp_path, pair_flags):
     """Catches a file of the page that is found in a clone only: an import of ``ui``, a style sheet, a script."""
-    flags = pair_flags[2:] + pair_flags[:2]
+    flags = pair_flags[4:] + pair_flags[:2]  # the page chooses the engine itself
     with served(installed, tmp_path, flags) as (process, address):
         assert "DSBD: speculative beams" in text_of(process, address)
         assert "DsbdPage" in text_of(process, address + "gradio_api/dsbd/page.js")

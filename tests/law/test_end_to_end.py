@@ -32,7 +32,7 @@ FALSE_ALARM = 1e-6
 VOCABULARY = 8
 EOS = 1
 PROMPT = [3, 5, 2]
-RUNS = 500
+RUNS = 300
 
 
 class StubTokenizer:
@@ -99,7 +99,7 @@ class Ends(Observer):
         return tuple(sorted(self.finished.items())), tuple(sorted(self.alive.items()))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw, runs: int = RUNS) -> float:
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw) -> float:
     """Of the decodes' ends against the oracle; outcomes expected fewer than five times share one bin.
 
     ``width`` of every layer, or its law given the beams above.
@@ -111,7 +111,7 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw,
     else:
         law = process.after_widths((((), 1),), settings.max_new_tokens, partial(width, process))
     found: Counter = Counter()
-    for seed in range(runs):
+    for seed in range(RUNS):
         ends = Ends()
         result = dsbd.decode(pair, "352", _seeded(settings, seed), observers=[ends])
         found[ends.outcome()] += 1
@@ -119,10 +119,10 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw,
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
         assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
     assert not found.keys() - law.keys()
-    bins = [(found[end], mass * runs) for end, mass in law.items() if mass * runs >= 5]
-    rest = sum(mass for mass in law.values() if mass * runs < 5) * runs
+    bins = [(found[end], mass * RUNS) for end, mass in law.items() if mass * RUNS >= 5]
+    rest = sum(mass for mass in law.values() if mass * RUNS < 5) * RUNS
     if rest > 0:
-        bins.append((runs - sum(count for count, _ in bins), rest))
+        bins.append((RUNS - sum(count for count, _ in bins), rest))
     assert len(bins) >= 8, "too few outcomes to tell laws apart"
     return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
 
@@ -231,7 +231,7 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
     """Catches a chi-square too weak to see that every draft is accepted."""
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
     far = make_pair(pair.target, _model(3, 0.15), StubTokenizer(), engine="traced")
-    assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2, runs=300) < FALSE_ALARM
+    assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2) < FALSE_ALARM
 
 
 class Iterations(Observer):

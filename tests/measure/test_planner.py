@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from dsbd.assets import asset_path
 from dsbd.auto.plan import DEEPEST
 from dsbd.depth import expected_layers
 from dsbd.errors import PairError, PlanError, SettingsError
+from dsbd.measure import planner
 from dsbd.measure.bench.limits import forward_of
 from dsbd.measure.bench.records import bench_summary
 from dsbd.measure.devices import SHEETS, Device, device_for
@@ -49,6 +51,14 @@ def sizes(**changes) -> ModelSizes:
 
 DEVICE = Device("made-up", "bfloat16", 10_000.0, 1000.0, 4000.0, "by hand")
 SETTINGS = resolve(dsbd.DecodingSettings(min_width=2, max_width=2, draft_width=3, draft_depth=2, max_new_tokens=8))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def read_once():
+    """Take the sizes of a model from its configuration once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planner, "model_sizes", cache(planner.model_sizes))
+        yield
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """The trace: a round trip, a schema, clear errors, and an audit that nothing slips past."""
 
-import copy
 import gzip
 import itertools
 import json
@@ -85,8 +84,8 @@ def test_the_committed_schema_is_the_one_in_force(trace):
 @pytest.mark.parametrize(
     "settings",
     [
-        dict(zip(("method", "replacement", "temperature", "seed"), values, strict=True))
-        for values in itertools.product(dsbd.METHODS, (True, False), (0.0, 0.8), (1, 2))
+        dict(zip(("method", "replacement", "temperature"), values, strict=True))
+        for values in itertools.product(dsbd.METHODS, (True, False), (0.0, 0.8))
     ]
     + [
         {"cover_width": 6, "min_width": 4, "max_width": 4},
@@ -102,7 +101,16 @@ def test_the_committed_schema_is_the_one_in_force(trace):
         {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
         {"forest": "likely", "draft_width": 2, "width_threshold": 0.0, "temperature": 0.0, "replacement": False},
         {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
-        {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
+        {
+            "draft_width": 200,
+            "min_width": 8,
+            "max_width": 8,
+            "replacement": False,
+            "temperature": 0.005,
+            "top_k": 0,
+            "draft_depth": 2,
+            "max_new_tokens": 6,
+        },
         {"width_threshold": 0.0},
         {"width_threshold": 1.0},
         {"length_penalty": 0.0, "max_new_tokens": 24},
@@ -154,12 +162,11 @@ def changed(value):
 
 def test_no_changed_decision_slips_past(trace):
     """Each number of a decision, changed alone and re-sealed, is named; unneeded leftovers are the digest's."""
-    slipped, tried = [], 0
+    slipped, tried, data = [], 0, trace.to_dict()
     for path, value in changes(trace):
         new = changed(value)
         if new is None or not decides(path):
             continue
-        data = copy.deepcopy(trace.to_dict())
         place = data
         for step in path[:-1]:
             place = place[step]
@@ -168,6 +175,8 @@ def test_no_changed_decision_slips_past(trace):
             report = dsbd.verify_trace(sealed(data))
         except TraceError:
             continue
+        finally:
+            place[path[-1]] = value
         tried += 1
         if report.passed:
             slipped.append(path)
