@@ -38,6 +38,8 @@ def caches(tmp_path_factory):
     folder = tmp_path_factory.mktemp("caches")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DSBD_CACHE", str(folder / "shared"))
+        patch.delenv("SSL_CERT_FILE", raising=False)
+        patch.setenv("SSL_CERT_DIR", str(folder))  # no certificates: each call of httpx would read hundreds of them
         yield (folder / str(number) for number in itertools.count())
 
 

@@ -1,6 +1,7 @@
 """Ways to alter a trace as a careful forger would: one thing is changed, and the digest is computed again."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from dsbd.errors import TraceError
@@ -17,7 +18,8 @@ STATS = (
 
 def resealed(data: Data) -> Trace:
     """The trace with a digest that fits."""
-    return Trace.from_dict(data | {"digest": canonical_digest(Trace.from_dict(data))})
+    trace = Trace.from_dict(data)
+    return replace(trace, digest=canonical_digest(trace))
 
 
 def alter(trace: Trace, what: str) -> Trace | None:

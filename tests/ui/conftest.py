@@ -6,12 +6,15 @@ from dataclasses import replace
 import gradio as gr
 import pytest
 
+from dsbd.assets import asset_path
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
+from tests.ui.forked_reader import forked_reader, reading_by
 from tests.ui.served import served
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page
 from ui.decodes import traces
+from ui.learn import site as learn_site
 
 
 class PacedEngine(Engine):
@@ -74,6 +77,37 @@ def recorded(tmp_path_factory):
         traces.open_recorded.cache_clear()
         yield folder
     traces.open_recorded.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def places(recorded):
+    """What the Learn tab lists: the lessons of this checkout and the toy's recording. Its site is written once."""
+
+    def found(name: str = ""):
+        return asset_path(name) if name.startswith("lessons") else recorded / name
+
+    caches = (learn_site.places, learn_site._home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(learn_site, "asset_path", found)
+        for cached in caches:
+            cached.cache_clear()
+        yield learn_site.places()
+    for cached in caches:
+        cached.cache_clear()
+
+
+@pytest.fixture(scope="session")
+def forked():
+    """A process that reads files as the page's reader does."""
+    with forked_reader() as forked:
+        yield forked
+
+
+@pytest.fixture
+def reader(forked):
+    """The page's reader of files, imported once for all tests."""
+    with reading_by(forked):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -45,19 +45,27 @@ class ForkedReader:
 
 
 @contextmanager
-def read_by_forks() -> Iterator[None]:
-    """The page reads files by forks of one process. It starts a new interpreter for each else: half a second."""
+def forked_reader() -> Iterator[ForkedReader]:
+    """Start the process that forks; end it."""
     import dsbd
-    from ui.traffic import upload_reader, uploads
+    from ui.traffic import upload_reader
 
     environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
     forked = ForkedReader(Path(upload_reader.__file__), environment)
-    errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
     try:
-        with mock.patch.object(uploads, "subprocess", SimpleNamespace(run=forked.run, **errors)):
-            yield
+        yield forked
     finally:
         forked.close()
+
+
+@contextmanager
+def reading_by(forked: ForkedReader) -> Iterator[None]:
+    """The page reads files by its forks. It starts a new interpreter for each else: half a second."""
+    from ui.traffic import uploads
+
+    errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
+    with mock.patch.object(uploads, "subprocess", SimpleNamespace(run=forked.run, **errors)):
+        yield
 
 
 def main(path: str) -> None:
@@ -65,7 +73,10 @@ def main(path: str) -> None:
     spec = importlib.util.spec_from_file_location("reader", path)
     reader = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reader)
-    import dsbd.tracing.reading  # noqa: F401, before the forks
+    import dsbd.tasks.own
+    import dsbd.tracing.trace  # before the forks
+
+    dsbd.tracing.trace.json_schema()  # makes the checks of a trace, which each fork would make again
 
     for line in sys.stdin:
         kind, file, answer, seconds = line.rstrip("\n").split("\t")

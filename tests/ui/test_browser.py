@@ -6,6 +6,7 @@ import pytest
 
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
+from tests.watched import settle
 
 pytestmark = pytest.mark.slow
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.slow
 def visit(browser, address, engine):
     visit = Visit(browser, address)
     yield visit
-    visit.context.close()
+    visit.leave()
     engine.release()
     assert visit.errors == []
 
@@ -45,7 +46,7 @@ def test_run_shows_text_and_forest(visit):
     assert visit.page.inner_text(".running-line").startswith("<script>alert(1)</script> ${x} {{y}}")
     assert visit.page.locator(".running-line .mark").count() > 0
     assert visit.page.locator(".running-line script").count() == 0
-    assert visit.page.is_visible("#run")
+    visit.page.wait_for_selector("#run")
     assert not visit.page.is_visible("#stop")
 
 
@@ -86,7 +87,7 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
     assert "queue" not in visit.page.inner_text("#note")
     engine.release()
     assert "queue" not in second.wait_for("#note", "Decoded in")
-    second.context.close()
+    second.leave()
     assert second.errors == []
 
 
@@ -114,7 +115,7 @@ def test_bad_settings_are_said(visit):
     visit.set_field("max_new_tokens", "3")
     visit.run(" ")
     visit.wait_for("#problem", "Prompt is blank; type a few words")
-    assert visit.page.is_visible("#run")
+    visit.page.wait_for_selector("#run")
     assert visit.page.locator("#forest .dsbd-node").count() > 0
 
 
@@ -140,7 +141,7 @@ def test_dark_mode(browser, address, visit):
     assert dark.page.get_attribute("#forest .dsbd", "data-theme") == "dark"
     dark.page.click(".theme-switch")
     dark.page.wait_for_selector("#forest .dsbd[data-theme=light]")
-    dark.context.close()
+    dark.leave()
     assert dark.errors == []
 
 
@@ -149,7 +150,7 @@ def test_a_narrow_screen_does_not_scroll_sideways(visit):
         visit.page.set_viewport_size({"width": 1280, "height": 900})  # where it is narrow a menu has the last tabs
         visit.page.get_by_role("tab", name=tab).click()
         visit.page.set_viewport_size({"width": 400, "height": 800})
-        visit.page.wait_for_timeout(200)
+        settle(visit.page)
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 

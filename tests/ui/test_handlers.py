@@ -159,6 +159,7 @@ def changed_trace(value, *path) -> bytes:
     ],
     ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes"],
 )
+@pytest.mark.usefixtures("reader")
 def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     path = tmp_path / "bad.json.gz"
     path.write_bytes(content)
@@ -180,6 +181,7 @@ def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     ],
     ids=["1e308", "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
 )
+@pytest.mark.usefixtures("reader")
 def test_files_made_to_hold_the_page_get_a_sentence(engine, tmp_path, content):
     """Catches a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
     test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content)

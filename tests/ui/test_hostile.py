@@ -11,7 +11,6 @@ from hypothesis import settings as hypothesis_settings
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from tests.ui.forked_reader import read_by_forks
 from tests.ui.hostile import Page, calls, uploads
 from tests.ui.served import served
 from ui import Engine, build_page
@@ -39,19 +38,18 @@ def site(recorded):
         yield address
 
 
+@pytest.fixture(scope="module")
+def stranger(site):
+    """Calls the page, on a new connection each time."""
+    return Page(site)
+
+
 @pytest.mark.slow
 @QUICK
 @given(call=calls())
-def test_no_call_is_answered_by_a_fault(site, call):
+def test_no_call_is_answered_by_a_fault(stranger, call):
     """Catches a plain 500, an error without a sentence, a traceback, and a page that no longer answers."""
-    Page(site).send(call)
-
-
-@pytest.fixture(scope="module")
-def reader():
-    """The page's reader of files, which is imported once."""
-    with read_by_forks():
-        yield
+    stranger.send(call)
 
 
 @pytest.mark.slow

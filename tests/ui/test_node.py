@@ -35,5 +35,5 @@ def test_the_page_opens_and_runs(browser, address):
     visit.run("Once upon")
     visit.wait_for("#note", "Decoded in")
     assert visit.page.inner_text(".running-line").startswith("Once upon")
-    visit.context.close()
+    visit.leave()
     assert visit.errors == []

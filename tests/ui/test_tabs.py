@@ -6,12 +6,11 @@ import zipfile
 
 import pytest
 
+from tests.axe import named, violations
 from tests.ui.visit import Visit
-from ui.learn import site as learn_site
 
 pytestmark = pytest.mark.slow
 
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
 QUESTIONS = [{"prompt": f"Q{place}", "references": ["no", "yes"]} for place in range(3)]
 HERE = re.compile(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)")
 
@@ -21,23 +20,9 @@ def visit(browser, address, engine):
     visit = Visit(browser, address)
     yield visit
     engine.release()
-    visit.context.close()
+    visit.leave()
     assert visit.errors == []
     assert [url for url in visit.asked if not HERE.match(url)] == []
-
-
-@pytest.fixture
-def lessons(recorded, monkeypatch):
-    """The lessons of this checkout, and the toy's recording beside them."""
-    asset_path = learn_site.asset_path
-    monkeypatch.setattr(
-        learn_site, "asset_path", lambda name="": asset_path(name) if name.startswith("lessons") else recorded / name
-    )
-    for cached in (learn_site.places, learn_site._home):
-        cached.cache_clear()
-    yield
-    for cached in (learn_site.places, learn_site._home):
-        cached.cache_clear()
 
 
 def open_tab(visit: Visit, name: str) -> None:
@@ -46,10 +31,8 @@ def open_tab(visit: Visit, name: str) -> None:
 
 def require_clean(visit: Visit) -> None:
     """axe-core finds nothing, light and dark; the theme is then as it was."""
-    for _ in range(2):
-        visit.page.wait_for_timeout(600)  # colours fade over
-        found = axe.Axe().run(visit.page).response["violations"]
-        assert [(one["id"], [node["target"] for node in one["nodes"]][:4]) for one in found] == []
+    for is_other_theme in (False, True):
+        assert named(violations(visit.page, colours_only=is_other_theme)) == []
         visit.page.click(".theme-switch")
 
 
@@ -95,7 +78,8 @@ def test_evaluate_starts_stops_goes_on_and_hands_out_its_results(visit, engine, 
     require_clean(visit)
 
 
-def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit, lessons):
+@pytest.mark.usefixtures("places")
+def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit):
     """Catches a lesson whose frame stays empty, and a text to paste that is about another page."""
     page = visit.page
     open_tab(visit, "Learn")

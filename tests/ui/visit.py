@@ -6,17 +6,63 @@ from tests.watched import Watched
 
 PATIENCE = 90_000
 """Milliseconds; a machine may be busy."""
+SIZE = {"width": 1280, "height": 900}
+MOST_IDLE = 3
+_idle: dict = {}
+"""By browser, pages that wait for their next visitor, each in a context of its own, which has kept Gradio's files: a
+fresh context fetches and compiles megabytes of scripts."""
 
 
 class Visit(Watched):
-    """One visitor's page."""
+    """One visitor's page.
 
-    def __init__(self, browser, address: str, **context) -> None:
-        self.context = browser.new_context(viewport={"width": 1280, "height": 900}, **context)
-        super().__init__(self.context.new_page())
+    An earlier visitor may have left it (see ``leave``): nothing is then left of that visit but the files that the
+    browser keeps. A page with a fault is never used again.
+    """
+
+    def __init__(
+        self,
+        browser,
+        address: str,
+        *,
+        color_scheme: str = "light",
+        reduced_motion: str = "no-preference",
+        beside: "Visit | None" = None,
+    ) -> None:
+        """Open the page. ``beside`` another visit: in the same browser, which has room for two, since it opens six
+        connections to a server and a visit that waits holds two."""
+        self._idle = _idle.setdefault(browser, [])
+        self._is_beside = beside is not None
+        if beside is not None:
+            page = beside.page.context.new_page()
+        else:
+            page = self._idle.pop() if self._idle else browser.new_context().new_page()
+        super().__init__(page)
         self.page.set_default_timeout(PATIENCE)
+        self.page.set_viewport_size(SIZE)
+        self.page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
         self.page.goto(address)
         self.page.wait_for_selector("#forest .dsbd-node")
+
+    def leave(self) -> None:
+        """End the visit, as whoever closes the page does: its connections break. Call it once."""
+        if self._is_beside:
+            self.page.close()
+            return
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        self.look_away()
+        if self.faults or len(self._idle) == MOST_IDLE:
+            self.page.context.close()
+            return
+        self.page.goto("about:blank")
+        self.page.mouse.move(0, 0)
+        self.page.context.clear_cookies()
+        self._idle.append(self.page)
+
+    @property
+    def faults(self) -> list[str]:
+        """The errors without the lines that a browser writes of each refused request."""
+        return [error for error in self.errors if not error.startswith("Failed to load resource")]
 
     def open_drawer(self) -> None:
         if self.page.get_attribute(".drawer-switch", "aria-expanded") == "false":

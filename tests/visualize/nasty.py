@@ -1,5 +1,7 @@
 """Token texts that are hard to draw safely, for every drawing that must show text as text."""
 
+from functools import cache
+
 from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
 from tests.visualize.toy import toy_trace
@@ -22,6 +24,7 @@ NASTY = [
 ]
 
 
+@cache
 def nasty_trace() -> Trace:
     """Return the toy trace with such texts in its nodes and prompt."""
     trace, iterations = toy_trace(), []

@@ -182,6 +182,7 @@ def test_own_questions_are_read_apart_and_kept(quick, file):
     ],
     ids=lambda value: value[:20],
 )
+@pytest.mark.usefixtures("reader")
 def test_hostile_files_are_refused_in_a_sentence(quick, file, text, name, said):
     path = file(text, name)
     taken, _, problem = evaluate.bring_questions(quick, "me", path)

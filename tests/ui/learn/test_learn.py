@@ -12,20 +12,11 @@ from tests.ui.visit import PATIENCE, Visit
 from ui.asked.form import FIELDS
 from ui.decodes.history import LESSON
 from ui.learn import content as learn
-from ui.learn import site as learn_site
 from ui.pairs.shelf import PAGE
 from ui.runs.decode import KEEP
 
+pytestmark = pytest.mark.usefixtures("places")
 PATIENCE_SECONDS = 60
-
-
-@pytest.fixture(autouse=True)
-def places(recorded, monkeypatch):
-    """The bundled lessons and the toy's recording."""
-    monkeypatch.setattr(learn_site, "asset_path", lambda name="": _assets(recorded, name))
-    learn_site.places.cache_clear()
-    yield learn_site.places()
-    learn_site.places.cache_clear()
 
 
 def test_every_lesson_and_recording_can_be_chosen(places):
@@ -118,18 +109,17 @@ def test_what_is_no_lesson_changes_nothing_in_play(page, engine):
 def test_the_button_leads_to_the_decode(browser, address, places):
     """Catches a tab that does not change, and a viewer that keeps what it showed."""
     visit = Visit(browser, address)
-    with closing(visit.context):
-        visit.page.get_by_role("tab", name="Learn").click()
-        visit.page.click("#learn-play")
-        visit.wait_for("#note", "Guess and check")
-        visit.page.wait_for_selector("#forest .dsbd-node", state="visible")
-        assert visit.page.input_value("#prompt textarea").startswith("Once upon a time, there was a little fox")
+    visit.page.get_by_role("tab", name="Learn").click()
+    visit.page.click("#learn-play")
+    visit.wait_for("#note", "Guess and check")
+    visit.page.wait_for_selector("#forest .dsbd-node", state="visible")
+    assert visit.page.input_value("#prompt textarea").startswith("Once upon a time, there was a little fox")
+    visit.leave()
 
 
 @pytest.mark.slow
 def test_the_pages_are_served_in_the_headers_of_this_server(address):
     """Catches a route that hands out other files, and a page that its own headers forbid."""
-    learn_site._home.cache_clear()
     with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/", timeout=PATIENCE_SECONDS) as site:
         lesson = site.get("lessons/1-speculative-decoding.html")
         assert lesson.status_code == 200
@@ -143,13 +133,11 @@ def test_the_pages_are_served_in_the_headers_of_this_server(address):
         assert site.get("forests/toy-story.json.gz").status_code == 200
         for wrong in ("whole/x.html", "lessons/none.html", "..%2f..%2fetc%2fpasswd", "%2e%2e/index.html", "lessons"):
             assert site.get(wrong).status_code in (404, 400)
-    learn_site._home.cache_clear()
 
 
 @pytest.mark.slow
 def test_what_is_pasted_shows_the_lesson(browser, address, tmp_path):
     """Catches a frame that the browser refuses in a file of somebody else, and a cell that needs the server."""
-    learn_site._home.cache_clear()
     lesson = "lessons/1-speculative-decoding.html"
     whole = httpx.get(f"{address}gradio_api/dsbd/learn/whole/1-speculative-decoding.html").text
     (tmp_path / "1-speculative-decoding.html").write_text(whole, encoding="utf-8")
@@ -166,8 +154,3 @@ def test_what_is_pasted_shows_the_lesson(browser, address, tmp_path):
             page.goto(pasted.as_uri())
             page.frame_locator("iframe").locator(".dsbd-node").first.wait_for(timeout=PATIENCE)
             assert page.frame_locator("iframe").locator("h1").inner_text() == "Guess and check"
-    learn_site._home.cache_clear()
-
-
-def _assets(recorded, name):
-    return asset_path(name) if name.startswith("lessons") else recorded / name

@@ -61,5 +61,5 @@ def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_addr
     page.click("#run")
     expect(page.locator(".running-line")).to_contain_text("SELECT", timeout=PATIENCE)
     assert re.search(r"SQL:\s*SELECT", page.inner_text(".running-line"))
-    visit.context.close()
+    visit.leave()
     assert visit.errors == []

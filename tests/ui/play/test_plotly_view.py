@@ -14,7 +14,7 @@ from ui.play.plotly_view import view_of
 def visit(browser, address):
     visit = Visit(browser, address)
     yield visit
-    visit.context.close()
+    visit.leave()
 
 
 def test_without_a_recording_nothing_is_drawn():

@@ -6,7 +6,7 @@ import pytest
 
 import visualize
 from tests.visualize.homes import viewer
-from tests.visualize.traces import OPEN, TRACES
+from tests.visualize.traces import OPEN, scene_of
 from visualize.drawings import geometry, tikz
 from visualize.look.sizes import SIZES
 from visualize.look.states import styles
@@ -19,7 +19,7 @@ NAMES = ["toy", "nasty", "1-dynamic-width.json.gz", "4-cover-nodes.json.gz"]
 @pytest.mark.parametrize("name", NAMES)
 def test_both_draw_the_same_edges(modules, name):
     """Catches an edge that starts, bends or ends elsewhere in one of the two. Columns are made equally wide."""
-    scene = visualize.scene(TRACES[name])
+    scene = scene_of(name)
     for at, packed in enumerate(visualize.scene_json(scene)["iterations"][:4]):
         iteration = scene.iterations[at]
         columns = max(iteration.last_column, 1)
@@ -53,7 +53,7 @@ def edge_numbers(found: re.Match[str]) -> list[float]:
 @pytest.mark.slow
 def test_both_draw_the_same_marks_and_dashes(browser, exported):
     """Catches a mark of another size and an edge of another dash."""
-    scene = visualize.scene(TRACES["toy"])
+    scene = scene_of("toy")
     for at, iteration in enumerate(scene.iterations[:3]):
         svg = visualize.forest_svg(scene, at)
         marks = [float(size) for size in MARK.findall(svg)][: len(iteration.nodes)]

@@ -9,10 +9,11 @@ import visualize
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 from visualize.embed.snippets import MOST_STEPS
 
 TRACE = toy_trace()
-SCENE = visualize.scene(TRACE)
+SCENE = scene_of("toy")
 STEPS = SCENE.iterations[0].steps
 DECK = """<!doctype html><meta charset="utf-8"><div class="slides">{slides}</div><script>
 globalThis.Reveal = {{heard: {{}}, on(name, act) {{ this.heard[name] = act; }}}};

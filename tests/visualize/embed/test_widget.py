@@ -9,9 +9,10 @@ import visualize
 from tests.visualize.homes import hostile_marks, served, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 
 TRACE = toy_trace()
-SCENE = visualize.scene(TRACE)
+SCENE = scene_of("toy")
 HOST = """<!doctype html><meta charset="utf-8"><style>{css}</style><div id="el"></div>
 <script id="state" type="application/json">{state}</script><script type="module">
 import widget from "{esm}";

@@ -12,7 +12,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED
+from tests.visualize.traces import RECORDED, scene_of
 from visualize.drawings.folded import NUMBERS, Folded
 from visualize.figures.whole import decode_info
 
@@ -30,7 +30,7 @@ def turned_box(x: float, y: float, width: float) -> tuple[float, float]:
 @pytest.mark.parametrize("tokens_per_line", [9, 64])
 def test_every_node_stands_once_in_a_place_of_its_own(name, tokens_per_line):
     """On short lines too: catches a fold that puts two lines, or two tokens, on top of each other."""
-    scene = visualize.build_scene(RECORDED[name])
+    scene = scene_of(name)
     folded, info = Folded(scene.whole, tokens_per_line), decode_info(scene, tokens_per_line)
     ids = [id_ for group in info.groups for _, id_ in group.places]
     assert sorted(ids) == sorted(node.id for node in scene.whole.nodes)
@@ -50,7 +50,7 @@ def test_every_node_stands_once_in_a_place_of_its_own(name, tokens_per_line):
 @pytest.mark.parametrize("tokens_per_line", [9, 64])
 def test_no_twig_and_no_mark_enters_the_room_of_the_words(name, tokens_per_line):
     """Catches a twig above the text, and a line whose words rise into its numbers."""
-    folded = Folded(visualize.build_scene(RECORDED[name]).whole, tokens_per_line)
+    folded = Folded(scene_of(name).whole, tokens_per_line)
     rooms = [(line.top + NUMBERS, line.y) for line in folded.lines]
     drawn = [point for mark in ("kept", "dropped", "picked") for piece in folded.twigs(mark) for point in piece]
     assert drawn
@@ -64,7 +64,7 @@ def test_no_twig_and_no_mark_enters_the_room_of_the_words(name, tokens_per_line)
 
 
 def test_bands_cover_every_position_once_and_name_their_pass():
-    scene = visualize.build_scene(RECORDED["1-dynamic-width.json.gz"])
+    scene = scene_of("1-dynamic-width.json.gz")
     info = decode_info(scene, 20)
     covered = []
     for part in info.bands:

@@ -13,12 +13,13 @@ from tests.command_line import refused
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 from visualize.pages.lesson import Question, parse_lesson, read_lesson
 from visualize.pages.lesson_page import printed_steps, stops_of
 from visualize.scenes.place import Position, step_of
 
 TRACE = toy_trace()
-SCENE = visualize.scene(TRACE)
+SCENE = scene_of("toy")
 SHIPPED = sorted(asset_path("lessons").glob("*.md"))
 FIRST = next(step for step in SCENE.iterations[0].steps if step.phase == "trial")
 TRIED = SCENE.iterations[0].nodes[FIRST.focus].id

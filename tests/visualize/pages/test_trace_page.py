@@ -9,13 +9,14 @@ from dsbd.errors import TraceError
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 from visualize.pages import page_file
 from visualize.pages.compressed import packed
 from visualize.pages.plotly_script import cdn_address
 from visualize.pages.trace_page import html_page
 
 TRACE = toy_trace()
-SCENE = visualize.build_scene(TRACE)
+SCENE = scene_of("toy")
 
 
 STRANGER = """() => {

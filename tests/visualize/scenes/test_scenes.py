@@ -12,12 +12,13 @@ import visualize
 from dsbd.errors import TraceError
 from dsbd.tracing.records import path_to
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 from visualize import SceneBuilder, build_scene
 from visualize.look.states import STATES, YIELDED
 from visualize.scenes.records import Change, Fact, Gauge
 
 TRACE = toy_trace()
-SCENE = build_scene(TRACE)
+SCENE = scene_of("toy")
 REJECTED = "rejected. Its chance was 0.18; the random number, 0.69, is not below it"
 DETAIL = "u = 0.69 ≥ 0.18 = P′/Q; P′ = 0.0029, Q = 0.016"
 

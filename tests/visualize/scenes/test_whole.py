@@ -9,11 +9,9 @@ from dsbd.tracing.records import ROOT, path_to
 from dsbd.tracing.trace import Trace
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED, TRACES
+from tests.visualize.traces import RECORDED, TRACES, scene_of
 from visualize import SceneBuilder, build_scene, scene_json
 from visualize.look.states import PLAIN_MARKS, STATES, mark_of
-
-SCENES = {name: build_scene(trace) for name, trace in TRACES.items()}
 
 
 @pytest.fixture(params=sorted(TRACES))
@@ -23,8 +21,8 @@ def name(request):
 
 def test_every_node_stands_once_at_its_place_in_the_text(name):
     """The slow twin: walk from every recorded node to the prompt. Only cover nodes that nothing landed on are left."""
-    whole, index = SCENES[name].whole, TRACES[name].node_index()
-    states = {node.id: node.state for iteration in SCENES[name].iterations for node in iteration.nodes}
+    whole, index = scene_of(name).whole, TRACES[name].node_index()
+    states = {node.id: node.state for iteration in scene_of(name).iterations for node in iteration.nodes}
     expected = {id_: len(list(path_to(id_, index))) for id_ in index if states[id_] != "cover"}
     assert {node.id: node.position for node in whole.nodes} == expected
     assert len(whole.nodes) == len(expected)
@@ -32,7 +30,7 @@ def test_every_node_stands_once_at_its_place_in_the_text(name):
 
 
 def test_the_line_is_the_returned_text(name):
-    trace, whole = TRACES[name], SCENES[name].whole
+    trace, whole = TRACES[name], scene_of(name).whole
     line = sorted((node for node in whole.nodes if node.row == 0), key=lambda node: node.position)
     assert [node.id for node in line] == [node.id for node in path_to(trace.result.beams[0].node, trace.node_index())]
     assert whole.tokens == len(line) == len(trace.result.token_ids)
@@ -40,7 +38,7 @@ def test_the_line_is_the_returned_text(name):
 
 def test_no_two_marks_in_one_place_and_none_above_the_line(name):
     """Catches a twig on top of another, and one in the room of the words."""
-    whole = SCENES[name].whole
+    whole = scene_of(name).whole
     places = [(node.position, node.row) for node in whole.nodes]
     assert len(set(places)) == len(places)
     assert all(row >= 0 for _, row in places)
@@ -49,7 +47,7 @@ def test_no_two_marks_in_one_place_and_none_above_the_line(name):
 
 def test_no_two_edges_cross(name):
     """Catches a twig that hangs below an earlier one: their order at both ends of a gap would differ."""
-    whole = SCENES[name].whole
+    whole = scene_of(name).whole
     rows = {ROOT: 0} | {node.id: node.row for node in whole.nodes}
     gaps = {}
     for node in whole.nodes:
@@ -60,7 +58,7 @@ def test_no_two_edges_cross(name):
 
 
 def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
-    trace, whole = TRACES[name], SCENES[name].whole
+    trace, whole = TRACES[name], scene_of(name).whole
     assert [band.iteration for band in whole.bands] == [iteration.index for iteration in trace.iterations]
     assert [band.won for band in whole.bands] == [len(iteration.layers) for iteration in trace.iterations]
     edges = [0] + [band.last for band in whole.bands]
@@ -70,7 +68,7 @@ def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
 
 def test_rows_are_filled_from_the_line_down(name):
     """Catches rows that nothing stands in."""
-    whole = SCENES[name].whole
+    whole = scene_of(name).whole
     assert {node.row for node in whole.nodes} | {0} == set(range(whole.last_row + 1))
 
 
@@ -112,7 +110,7 @@ def test_an_empty_trace_has_an_empty_tree():
 def test_the_strip_gets_every_place_and_no_text():
     """Token text of strangers stays where it is escaped."""
     packed = scene_json(build_scene(nasty_trace()))["whole"]
-    whole = SCENES["nasty"].whole
+    whole = scene_of("nasty").whole
     assert packed["nodes"]["fields"] == ["id", "parent", "position", "row", "mark", "iteration"]
     assert packed["nodes"]["rows"] == [
         [node.id, node.parent, node.position, node.row, mark_of(node.state), node.iteration] for node in whole.nodes

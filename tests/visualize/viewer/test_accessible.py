@@ -1,25 +1,18 @@
 """Accessibility: axe-core finds nothing serious in any view, theme or language, and everything goes by keyboard."""
 
-import json
-
 import pytest
 
+from tests.axe import named, violations
 from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="runs wherever axe-playwright-python is")
 VIEWS = ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result")
 
 
-def serious(page) -> list[str]:
+def serious(page, **asked) -> list[str]:
     """Violations that axe-core calls serious or critical, with the elements they are about."""
-    found = axe.Axe().run(page, context=".dsbd").response["violations"]
-    return [
-        f"{one['id']}: {json.dumps([node['target'] for node in one['nodes']][:4])}"
-        for one in found
-        if one["impact"] in ("serious", "critical")
-    ]
+    return named([one for one in violations(page, ".dsbd", **asked) if one["impact"] in ("serious", "critical")])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -28,8 +21,7 @@ def test_axe_finds_nothing_serious_in_any_view(page, scheme):
     page.wait_for_selector(f".dsbd[data-theme={scheme}]")
     for view in VIEWS:
         show_view(page, view)
-        page.wait_for_timeout(60)
-        assert serious(page) == [], view
+        assert serious(page, colours_only=scheme == "dark") == [], view
 
 
 @pytest.mark.parametrize(("language", "width"), [("ar", 1280), ("ar", 400), ("de", 400)])
@@ -37,7 +29,6 @@ def test_axe_finds_nothing_serious_in_other_languages_and_on_narrow_pages(page, 
     page.set_viewport_size({"width": width, "height": 800})
     unfold(page)
     page.select_option(".dsbd-language", language)
-    page.wait_for_timeout(60)
     assert serious(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 

@@ -8,11 +8,13 @@ import visualize
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
+from tests.watched import settle
 from visualize.pages.document import embedded_json
 from visualize.viewer.assets import plotly_js_path, viewer_assets
 
 TRACE = toy_trace()
-SCENE = visualize.build_scene(TRACE)
+SCENE = scene_of("toy")
 
 
 @pytest.fixture
@@ -163,7 +165,7 @@ def test_the_theme_follows_the_page(browser, exported, scheme):
 def test_the_page_never_scrolls_sideways(browser, exported, width):
     with viewer(browser, exported) as opened:
         opened.page.set_viewport_size({"width": width, "height": 800})
-        opened.page.wait_for_timeout(150)
+        settle(opened.page)
         assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 

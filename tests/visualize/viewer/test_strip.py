@@ -5,8 +5,9 @@ import pytest
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 
-SCENE = visualize.build_scene(toy_trace())
+SCENE = scene_of("toy")
 WHOLE = SCENE.whole
 PHONE = {"viewport": {"width": 390, "height": 844}}
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from tests.visualize.nasty import nasty_trace
-from tests.visualize.traces import OPEN, TRACES
-from visualize import build_scene, nodes_csv, scene_json
+from tests.visualize.traces import OPEN, TRACES, scene_of
+from visualize import nodes_csv, scene_json
 from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
 
@@ -33,7 +33,7 @@ def test_the_browser_says_what_node_says(modules_in_browser):
 
 
 def assert_same_sentences(modules, name, language):
-    scene = build_scene(TRACES[name], language=language)
+    scene = scene_of(name, language)
     said = modules.run(
         OPEN + """
         const words = new Words(given.language);
@@ -83,7 +83,7 @@ def test_both_choose_the_same_plural(modules):
 
 @pytest.mark.parametrize("name", TRACES)
 def test_both_write_the_same_table(modules, name):
-    scene = build_scene(TRACES[name])
+    scene = scene_of(name)
     code = """const {Iteration} = await load("forest/iteration.js");
               const {csvText} = await load("page/exports.js");"""
     written = modules.run(

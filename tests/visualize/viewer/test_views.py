@@ -12,13 +12,13 @@ import visualize
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED, TRACES
+from tests.visualize.traces import RECORDED, TRACES, scene_of
 from tests.visualize.viewer.test_audit import tampered
 
 pytestmark = pytest.mark.slow
 
 TRACE = toy_trace()
-SCENE = visualize.build_scene(TRACE)
+SCENE = scene_of("toy")
 
 
 def test_a_node_pointed_at_shows_whom_it_sees(page):
