@@ -1,9 +1,7 @@
 """The scripts and notebooks of ``examples/`` run as they are, in an empty folder and without a network."""
 
-import os
 import runpy
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
@@ -48,14 +46,9 @@ def test_decode_and_look_writes_a_trace_and_a_page(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_own_pair_prints_the_text_while_it_grows(tmp_path, toy_folders):
-    """Catches settled text that shrinks, and arguments that are not those of the usage line, in a new process."""
-    command = [sys.executable, "-m", "examples.own_pair", toy_folders["target"], toy_folders["draft"], "One day"]
-    done = subprocess.run(
-        command, cwd=tmp_path, env=os.environ | OFFLINE, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
+def test_own_pair_prints_the_text_while_it_grows(run, toy_folders):
+    """Catches settled text that shrinks, and arguments that are not those of the usage line."""
+    lines = run("own_pair", toy_folders["target"], toy_folders["draft"], "One day").splitlines()
     settled = [line for line in lines if line.startswith("settled:")]
     assert settled == lines[:-1]
     assert lines[-1].startswith("result:  ")

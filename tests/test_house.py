@@ -84,7 +84,10 @@ def imports_of(module: str) -> set[str]:
     return names
 
 
-IMPORTS = {module: imports_of(module) for module in MODULES}
+@cache
+def imports() -> dict[str, set[str]]:
+    """Return what each module imports."""
+    return {module: imports_of(module) for module in MODULES}
 
 
 def room_of(module: str) -> tuple[int, str] | None:
@@ -108,7 +111,7 @@ def test_every_module_stands_on_a_floor_of_the_drawing():
 def test_import_arrows_run_down():
     """Catches an import of a room above."""
     wrong = []
-    for module, imported in IMPORTS.items():
+    for module, imported in imports().items():
         height, room = room_of(module)
         for name in imported & set(MODULES):
             other_height, other_room = room_of(name)
@@ -119,7 +122,7 @@ def test_import_arrows_run_down():
 
 def test_nothing_imports_in_a_circle():
     """Catches modules of one room that import each other in both directions."""
-    graph = networkx.DiGraph([(module, name) for module, found in IMPORTS.items() for name in found & set(MODULES)])
+    graph = networkx.DiGraph([(module, name) for module, found in imports().items() for name in found & set(MODULES)])
     assert list(networkx.simple_cycles(graph)) == []
 
 
@@ -133,7 +136,7 @@ DRAWN_FROM = {
 
 def test_drawings_read_plain_data():
     """Catches a drawing that runs the decoder; scenes read even less."""
-    for module, imported in IMPORTS.items():
+    for module, imported in imports().items():
         if module.startswith("visualize"):
             few = {"dsbd.assets", "dsbd.measure.bench", *FEW} if module.startswith("visualize.scenes") else set()
             for name in imported:
@@ -144,7 +147,7 @@ def test_drawings_read_plain_data():
 @pytest.mark.parametrize("room", NEVER)
 def test_nothing_heavy_is_imported(room):
     """Catches an import of torch or gradio where a teacher who opens a trace does not have it."""
-    for module, imported in IMPORTS.items():
+    for module, imported in imports().items():
         if (module == room or module.startswith(f"{room}.")) and not module.startswith("dsbd.commands"):
             assert not {name.split(".")[0] for name in imported} & NEVER[room], module
 

@@ -76,5 +76,5 @@ def eager_beams(forest: str) -> tuple[dsbd.DecodedBeam, ...]:
 def toy_beams(pair: Pair, forest: str) -> Iterator[dsbd.DecodedBeam]:
     """Yield the beams of four decodes, two of them with an empty prompt."""
     for seed in range(4):
-        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=seed, forest=forest, draft_width=5, cover_width=3)
+        settings = dsbd.DecodingSettings(max_new_tokens=16, seed=seed, forest=forest, draft_width=5, cover_width=3)
         yield from dsbd.decode(pair, "One day" if seed % 2 else "", settings).beams

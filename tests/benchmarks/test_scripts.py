@@ -36,7 +36,20 @@ def test_the_gpu_script_runs_every_part_on_a_cpu(small_pair, tmp_path, capsys):
     """Catches a mistake in the script that would be found only on a GPU machine."""
     gpu = script("gpu")
     asked = gpu.flags().parse_args(
-        ["--size", "tiny", "--max-new-tokens", "3", "--limit", "1", "--seeds", "1", "--results", str(tmp_path)]
+        [
+            "--size",
+            "tiny",
+            "--max-new-tokens",
+            "3",
+            "--limit",
+            "1",
+            "--seeds",
+            "1",
+            "--results",
+            str(tmp_path),
+            "--points",
+            "defaults,auto-same-law",
+        ]
     )
     report = gpu.measure(small_pair, asked)
     assert json.loads((tmp_path / "tiny-cpu.json").read_text()) == report

@@ -16,7 +16,6 @@ from dsbd.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_SECONDS = 120
-LEFT_OUT = shutil.ignore_patterns("__pycache__")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +23,7 @@ def installed(tmp_path_factory) -> Path:
     """Make a folder with the packages as the wheel installs them."""
     folder = tmp_path_factory.mktemp("site")
     for source, name in (("dsbd", "dsbd"), ("visualize", "visualize"), ("ui", "dsbd_page")):
-        shutil.copytree(ROOT / source, folder / name, ignore=LEFT_OUT)
+        shutil.copytree(ROOT / source, folder / name)
     (folder / "dsbd_assets").symlink_to(ROOT / "assets")
     return folder
 

@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from transformers import CONFIG_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING, AutoModelForCausalLM
+from transformers import CONFIG_MAPPING, AutoModelForCausalLM
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from dsbd.decoder import iterations
 from dsbd.law.beams import Node
@@ -163,8 +165,9 @@ class Decoded(NamedTuple):
 
 def families() -> list[str]:
     """Return the families and variants that are run, by name."""
-    offered = [config.model_type for config in MODEL_FOR_CAUSAL_LM_MAPPING]
-    return sorted({*offered, *VARIANTS} - {*LEFT_OUT})
+    kinds = CONFIG_MAPPING_NAMES.items()  # by name: the configurations themselves take seconds to import
+    offered = {kind: name for name, kind in kinds if name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES}
+    return sorted({*offered.values(), *VARIANTS} - {*LEFT_OUT})
 
 
 def decoded(name: str) -> Decoded:

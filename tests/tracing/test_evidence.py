@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import fields
+from functools import cache
 
 import pytest
 
@@ -19,21 +20,26 @@ FILES = [
     *sorted(asset_path("lessons").glob("traces/*.gz")),
     *(FOLDER / f"{name}.json.gz" for name in ("likely", "joint", "tree", "distinct-tree", "block")),
 ]
-TRACES = {path.name: Trace.load(path) for path in FILES}
+TRACES = {path.name: path for path in FILES}
+
+
+@cache
+def trace_of(name: str) -> Trace:
+    return Trace.load(TRACES[name])
 
 
 @pytest.fixture(scope="module")
 def sealed() -> dict[str, tuple[str, ...]]:
     """Per trace what only the digest seals."""
-    return {name: dsbd.verify_trace(trace, list_sealed=True).sealed for name, trace in TRACES.items()}
+    return {name: dsbd.verify_trace(trace_of(name), list_sealed=True).sealed for name in TRACES}
 
 
 @pytest.mark.parametrize("name", TRACES)
 def test_recorded_traces_follow_and_keep_their_digests(name):
     """Catches an audit that raises a false alarm, and a change of what a digest covers."""
-    report = dsbd.verify_trace(TRACES[name])
+    report = dsbd.verify_trace(trace_of(name))
     assert report.failure is None
-    assert canonical_digest(TRACES[name]) == TRACES[name].digest
+    assert canonical_digest(trace_of(name)) == trace_of(name).digest
 
 
 @pytest.mark.parametrize("what", ALTERATIONS)
@@ -41,8 +47,8 @@ def test_recorded_traces_follow_and_keep_their_digests(name):
 def test_an_altered_trace_fails_or_is_listed(sealed, what):
     """Catches a field that can be changed, with a new digest, without a word in the report."""
     tried = 0
-    for name, trace in TRACES.items():
-        altered = alter(trace, what)
+    for name in TRACES:
+        altered = alter(trace_of(name), what)
         if altered is None:
             continue
         tried += 1
@@ -59,7 +65,7 @@ JOINT = [what for what in ALTERATIONS if what.startswith("joint")]
 @pytest.mark.parametrize("what", JOINT)
 def test_a_joint_test_is_decided_again(what):
     """Catches an audit that takes the sums, the threshold or the verdicts of a joint test as recorded."""
-    altered = alter(TRACES["joint.json.gz"], what)
+    altered = alter(trace_of("joint.json.gz"), what)
     assert altered is not None
     report = dsbd.verify_trace(altered)
     assert not report.passed
@@ -72,7 +78,7 @@ BLOCK = [what for what in ALTERATIONS if what.endswith("of a beginning")]
 @pytest.mark.parametrize("what", [*BLOCK, "verdict", "width", "uniform outside its interval", "settings verification"])
 def test_a_block_is_decided_again(what):
     """Catches an audit that takes p, s, the chances or the verdicts of a block as recorded."""
-    altered = alter(TRACES["block.json.gz"], what)
+    altered = alter(trace_of("block.json.gz"), what)
     assert altered is not None
     report = dsbd.verify_trace(altered)
     assert not report.passed
@@ -86,7 +92,7 @@ TREE = ["verdict", "width", "uniform beyond the acceptance", "draft_prob of a tr
 @pytest.mark.parametrize("what", [*TREE, "settings branching", "settings replacement"])
 def test_a_tree_is_decided_again(name, what):
     """Catches an audit that takes the families of a tree for one joint law, or believes how many there are."""
-    altered = alter(TRACES[f"{name}.json.gz"], what)
+    altered = alter(trace_of(f"{name}.json.gz"), what)
     assert altered is not None
     report = dsbd.verify_trace(altered)
     assert not report.passed
@@ -109,7 +115,7 @@ DECIDED = [what for what in ALTERATIONS if not what.startswith("settings") and w
 @pytest.mark.parametrize("what", DECIDED)
 def test_what_a_run_turns_on_is_decided_again(what):
     """Catches an audit that lists as sealed what it should decide: in this run all of these decide something."""
-    altered = alter(TRACES["4-cover-nodes.json.gz"], what)
+    altered = alter(trace_of("4-cover-nodes.json.gz"), what)
     assert altered is not None
     report = dsbd.verify_trace(altered)
     assert not report.passed
@@ -171,13 +177,13 @@ def test_verify_trace_lists_what_is_sealed(capsys, sealed):
 
 def test_a_resealed_copy_follows():
     """Catches alterations that fail because of how they are made."""
-    for trace in TRACES.values():
-        assert dsbd.verify_trace(resealed(trace.to_dict())).passed
+    for name in TRACES:
+        assert dsbd.verify_trace(resealed(trace_of(name).to_dict())).passed
 
 
 def test_a_block_that_cannot_be_is_refused_without_a_traceback():
     """Catches a division by a p of 0, or a chain that is read beyond its end."""
-    plain = TRACES["block.json.gz"].to_dict()
+    plain = trace_of("block.json.gz").to_dict()
     place = next(place for place, one in enumerate(plain["iterations"]) if len(one.get("beginnings", [])) > 1)
 
     def altered(change) -> str | None:
