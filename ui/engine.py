@@ -5,7 +5,7 @@ What runs on the models is a generator of plain data, because on ZeroGPU it is a
 and are raised here, and plans of ``auto`` come back and are remembered here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -77,7 +77,9 @@ class Engine:
         """The pair in words."""
         return f"{name_of(self.pair)}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
-    def events(self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str = PAGE) -> Iterator[Event]:
+    def events(
+        self, prompt: str, settings: DecodingSettings, stop: StopSignal, pair: str = PAGE
+    ) -> Generator[Event, None, None]:
         """A recorded decode: measurements of ``auto``, the trace's beginning, each further iteration, the whole trace.
 
         Args:

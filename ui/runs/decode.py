@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from html import escape
 from typing import Any, NamedTuple
@@ -62,8 +62,8 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
     with engine.visitors.run(session, engine.limits.decode_seconds) as stop:
         try:
             settings = settings_of(method, values)
-            events = engine.events(check_prompt(prompt, engine.limits), settings, stop, pair)
-            yield from _frames(engine, events, stop)
+            with closing(engine.events(check_prompt(prompt, engine.limits), settings, stop, pair)) as events:
+                yield from _frames(engine, events, stop)
         except DsbdError as error:
             yield failed(error)
 

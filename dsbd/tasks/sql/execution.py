@@ -53,6 +53,7 @@ def run_query(database: Path, query: str, limits: Limits = Limits()) -> list[Row
     if "\0" in query:
         raise QueryError("the query has a NUL character")
     try:
+        query.encode()  # SQLite's own message differs between versions of Python
         address = f"{database.resolve().as_uri()}?mode=ro"
         with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
             return _rows(connection, query, limits)
