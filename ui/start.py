@@ -89,4 +89,6 @@ def serve(options: argparse.Namespace) -> None:
     try:
         page.launch(server_name=options.host, server_port=port, share=options.share, **served)
     except (OSError, OverflowError) as error:  # the latter above the highest port
-        raise PageError(f"the page cannot be served: {error}; choose another --port or --host") from None
+        taken = "no port is free" if port is None else f"port {port} is taken"
+        reason = taken if "empty port" in str(error) else str(error)
+        raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None

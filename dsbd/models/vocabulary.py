@@ -19,10 +19,14 @@ def shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str,
         models: by role.
 
     Raises:
-        PairError: there is no tokenizer, it has tokens that a model does not have, or the vocabularies differ.
+        PairError: there is no tokenizer, it has tokens that a model does not have, the vocabularies differ, or there is
+            a tokenizer of a draft model and no draft model.
     """
-    _require_tokenizer(tokenizer)
+    _require_tokenizer(tokenizer, "tokenizer")
     if draft_tokenizer is not None:
+        if "draft" not in models:
+            raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
+        _require_tokenizer(draft_tokenizer, "draft_tokenizer")
         _require_same_tokens(tokenizer, draft_tokenizer, models)
     vocabulary = min(model.vocabulary_size for model in models.values())
     if isinstance(tokenizer, PreTrainedTokenizerBase) and max(tokenizer.get_vocab().values(), default=0) >= vocabulary:
@@ -33,13 +37,13 @@ def shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str,
     return vocabulary
 
 
-def _require_tokenizer(tokenizer: Any) -> None:
-    """Check that it is one. Raises: PairError."""
-    if tokenizer is None:
+def _require_tokenizer(given: Any, name: str) -> None:
+    """Check that an argument is one. Raises: PairError."""
+    if given is None:
         raise PairError("there is no tokenizer; give the one that was saved beside the target model")
-    if isinstance(tokenizer, (str, Path)):
+    if isinstance(given, (str, Path)):
         raise PairError(
-            f"tokenizer is the name {str(tokenizer)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+            f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
         )
 
 

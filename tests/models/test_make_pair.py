@@ -158,6 +158,10 @@ def test_what_is_no_loaded_language_model_is_refused(toy_folders):
         dsbd.make_pair(model, tokenizer=tokenizer)
     with pytest.raises(PairError, match="vocabularies differ"):
         dsbd.make_pair(model, model, toy_tokenizer(), draft_tokenizer=tokenizer)
+    with pytest.raises(PairError, match="draft_tokenizer is given without a draft model"):
+        dsbd.make_pair(model, None, toy_tokenizer(), draft_tokenizer=toy_tokenizer())
+    with pytest.raises(PairError, match=r"draft_tokenizer is the name 'tok'.*from_pretrained"):
+        dsbd.make_pair(model, model, toy_tokenizer(), draft_tokenizer="tok")
 
 
 def test_arguments_that_are_not_taken_are_named(toy_folders):

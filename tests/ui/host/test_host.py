@@ -1,13 +1,16 @@
 """What a host sets: one table of all settings, held against the code, and names that are none."""
 
 import re
+import socket
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 import app
 from dsbd.__main__ import main as command_line
 from dsbd.errors import SettingsError
+from tests.toy_pair import toy_pair
 from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
@@ -97,6 +100,22 @@ def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, v
         said = capsys.readouterr().err
         assert len(said.strip().splitlines()) == 1
         assert f"{name} is {value[:40]!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
+
+
+def test_a_taken_port_is_one_line_and_exit_code_two(monkeypatch, capsys):
+    """Catches Gradio's own sentence, which speaks of a call that no host makes."""
+    monkeypatch.setattr("dsbd.models.loading.load_pair", lambda *given, **named: toy_pair())
+    with gr.Blocks() as page:
+        pass
+    monkeypatch.setattr("ui.page.build_page", lambda engine: page)
+    monkeypatch.setattr("ui.serving.launch_options", lambda *given: {})
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert app.main(["--host", "127.0.0.1", "--port", str(port)]) == 2
+    said = capsys.readouterr().err
+    assert f"the page cannot be served: port {port} is taken; choose another --port or --host" in said
 
 
 def test_a_port_is_the_flags_or_left_to_gradio():
