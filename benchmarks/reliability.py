@@ -26,7 +26,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 import dsbd
 from tests.toy_pair import toy_pair
-from tests.ui.forked_reader import read_by_forks
+from tests.ui.forked_reader import forked_reader, reading_by
 from tests.ui.hostile import Page, calls, uploads
 from ui import Engine, build_page, launch_options
 from ui.host.limits import Limits
@@ -71,7 +71,7 @@ def many(strategy: Any, count: int, send: Callable[[Any], str]) -> dict[str, int
 def send_uploads(count: int) -> dict[str, int]:
     """Uploads, as the page's handler takes them; each is read in a process of its own."""
     engine = Engine(toy_pair(), SMALL)
-    with TemporaryDirectory() as folder, read_by_forks():
+    with TemporaryDirectory() as folder, forked_reader() as forked, reading_by(forked):
         path = Path(folder) / "mine.json.gz"
 
         def send(content: bytes) -> str:

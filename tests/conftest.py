@@ -5,6 +5,7 @@ Models this small are slower on two threads than on one, and much slower if two 
 torch gets one thread, unless OMP_NUM_THREADS says otherwise.
 """
 
+import gc
 import itertools
 import os
 import shutil
@@ -13,6 +14,7 @@ import pytest
 
 CHROMIUM = shutil.which("chromium")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; programs that tests start inherit it
+gc.disable()  # until all is imported: the many objects of the libraries are looked through again and again
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
              "--disable-sync", "--no-first-run"]  # fmt: skip
 
@@ -27,6 +29,12 @@ def pytest_collection_modifyitems(items) -> None:
     for item in items:
         if "browser" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.browser)
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage again, without looking at what is there to stay."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

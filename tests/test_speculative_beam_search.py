@@ -58,13 +58,19 @@ def decoded(pair: Pair, prompt: str, method: str, **values) -> dsbd.DecodingResu
     return dsbd.decode(pair, prompt, dsbd.DecodingSettings(method=method, max_new_tokens=9, **values))
 
 
+@lru_cache
+def searched(kind: str, prompt: str, beams: int, top_k: int) -> dsbd.DecodingResult:
+    """Beam search, once for all forests that are compared with it."""
+    return decoded(pair_of(kind), prompt, "beam_search", num_beams=beams, top_k=top_k)
+
+
 @pytest.mark.parametrize("kind", ["near", "far", "tied"])
 @pytest.mark.parametrize("shapes", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
 def test_the_hypotheses_of_beam_search(kind, shapes):
     """Catches a hypothesis, a rank or a log-weight that a draft has changed."""
     landed = finished = 0
     for prompt, (beams, depth, width, top_k) in product(PROMPTS, shapes):
-        plain = decoded(pair_of(kind), prompt, "beam_search", num_beams=beams, top_k=top_k)
+        plain = searched(kind, prompt, beams, top_k)
         drafted = decoded(pair_of(kind), prompt, "speculative_beam_search", num_beams=beams, top_k=top_k,
                           draft_depth=depth, draft_width=width)  # fmt: skip
         assert [beam.token_ids for beam in drafted.beams] == [beam.token_ids for beam in plain.beams]

@@ -92,7 +92,7 @@ def test_trimmed_iterations_do_not_lower_the_cost():
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"min_width": 3, "max_width": 3, "replacement": False}, {"method": "speculative"}]
+    "changes", [{}, {"min_width": 3, "max_width": 3, "replacement": False, "cover_width": 0}, {"method": "speculative"}]
 )
 @pytest.mark.slow
 def test_auto_is_measured_once_and_replays_exactly(changes):

@@ -77,10 +77,10 @@ def test_reserved_queries_are_a_tenth_and_hold_validation_and_iid(asked, trained
 
 @pytest.mark.slow
 def test_forms_of_validation_and_iid_are_trained(asked, shard):
-    """Nearly all occur in two of the five shards; every one occurs in all of them."""
-    forms = {anonymous(sql(one.gold)) for part in (splits.training(0), shard) for one, _ in part}
+    """Most occur in one of the five shards, rare ones in another; every one occurs in all of them."""
+    forms = {anonymous(sql(one.gold)) for one, _ in shard}
     wanted = [anonymous(one["sql"]) for one in asked if one["split"] in ("validation", "iid")]
-    assert sum(form in forms for form in wanted) > 0.9 * len(wanted)
+    assert sum(form in forms for form in wanted) > 0.85 * len(wanted)
 
 
 @pytest.mark.slow
