@@ -33,10 +33,16 @@ function show() {
   waiting = null;
   if (viewer) viewer.setScene(scene, {follow});
   else viewer = globalThis.DsbdViewer.mount(place, scene, options);
-  document.querySelector("#first-paint")?.remove();
+  unveil();
   shown = scene.iterations.length;
   if (whole && !live) begin();
   else if (whole && follow && !first) openAtVerdicts(richest());
+}
+
+/* The picture goes when the line above the forest is there too: Gradio fetches each part on its own. */
+function unveil() {
+  if (document.querySelector(".ask-line")) document.querySelector("#first-paint")?.remove();
+  else requestAnimationFrame(unveil);
 }
 
 /* A recording begins with its first step; the first one of a visit tells itself. */

@@ -72,7 +72,7 @@ def tidy(graph: nx.DiGraph, roots: Iterable[Key]) -> dict[Key, float]:
         ValueError: a node has two parents or there is a cycle.
     """
     roots = list(roots)
-    if len(graph) and not nx.is_branching(graph):
+    if any(parents > 1 for _, parents in graph.in_degree()) or not nx.is_directed_acyclic_graph(graph):
         raise ValueError("not a forest: a node has two parents or is its own ancestor")
     children: dict[Key, Sequence[Key]] = {node: list(graph.successors(node)) for node in graph}
     heights: dict[Key, float] = {node: graph.nodes[node].get("height", HEIGHT) for node in graph}
@@ -126,11 +126,8 @@ def _row_up(contours: list[Contour], first: float, deeper: float) -> tuple[list[
         )
         places.append(place)
         moved = [(low + place, high + place) for low, high in contour]
-        union = [
-            (union[depth][0] if depth < len(union) else moved[depth][0],
-             moved[depth][1] if depth < len(moved) else union[depth][1])
-            for depth in range(max(len(union), len(moved)))
-        ]  # fmt: skip
+        both = [(above[0], below[1]) for above, below in zip(union, moved, strict=False)]
+        union = both + union[len(moved) :] + moved[len(union) :]
     return places, union
 
 

@@ -6,6 +6,7 @@ Here it is only made visible; the places that draw it escape it for what they dr
 
 import codecs
 import unicodedata
+from functools import lru_cache
 from typing import Protocol
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
@@ -25,9 +26,10 @@ class PieceLike(Protocol):
 
 def visible(text: str) -> str:
     """Text with white space and everything that would not print as marks; right-to-left overrides included."""
-    return "".join(_visible_character(character) for character in text)
+    return "".join(map(_visible_character, text))
 
 
+@lru_cache(maxsize=4096)
 def _visible_character(character: str) -> str:
     if character in MARKS:
         return MARKS[character]
@@ -81,10 +83,14 @@ codecs.register_error("visible-hex", _hex_of_undecodable)
 
 def columns(text: str) -> int:
     """Columns the text takes in a monospace font; wide East Asian characters and emoji take two."""
-    return sum(
-        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        for character in text
-    )
+    return sum(map(_columns_of, text))
+
+
+@lru_cache(maxsize=4096)
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def shorten(text: str, limit: int = LABEL_WIDTH) -> str:
