@@ -19,7 +19,8 @@ EXACT = 1e-12
 @given(layers())
 @example(([[0.49999999999999994, 0.5]], [0.0], [1], Warp(temperature=0.0)))  # one rounding apart: either may be first
 def test_joint_law_is_the_oracles(layer) -> None:
-    """Catches temperature, top-k, top-p or multiplicity applied per beam, twice, or in another order."""
+    """Catches temperature, top-k, top-p or multiplicity applied per beam, twice, or in another order, and a pair that
+    the law has not, found at its neighbour."""
     tables, weights, counts, warp = layer
     if near_cut(*layer):
         return
@@ -35,6 +36,10 @@ def test_joint_law_is_the_oracles(layer) -> None:
         assert law.probability(index) == pytest.approx(expected[place, token], abs=EXACT)
         assert law.log_weights[index] == pytest.approx(weights[place] + math.log(tables[place][token]))
     assert np.all(np.diff(law.keys) > 0)
+    every = [(place, token) for place, row in enumerate(tables) for token in range(len(row) + 1)]
+    index, has = law.locate(*np.array(every, dtype=np.int64).T)
+    found = [int(one) if held else None for one, held in zip(index, has, strict=True)]
+    assert found == [law.find(*pair) for pair in every]
 
 
 @settings(max_examples=120, deadline=None)
