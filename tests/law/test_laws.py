@@ -15,7 +15,7 @@ from tests.law.oracle import Warp, residual_step
 EXACT = 1e-12
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(layers())
 @example(([[0.49999999999999994, 0.5]], [0.0], [1], Warp(temperature=0.0)))  # one rounding apart: either may be first
 def test_joint_law_is_the_oracles(layer) -> None:
@@ -42,7 +42,7 @@ def test_joint_law_is_the_oracles(layer) -> None:
     assert found == [law.find(*pair) for pair in every]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(layers(ties=True))
 def test_ties_go_to_the_lowest_beam_and_token(layer) -> None:
     """Catches an unstable sort at the edge of top-k, of top-p and at temperature 0."""
@@ -78,7 +78,7 @@ def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
 masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(masses, masses, st.lists(st.booleans(), min_size=6, max_size=6), st.floats(0, 0.5), st.randoms())
 def test_residual_with_replacement_is_the_stepwise_one(target, draft, verdicts, orphaned, source) -> None:
     """Catches a closed form that leaves the step-by-step residual after some string of verdicts."""
@@ -100,7 +100,7 @@ def test_residual_with_replacement_is_the_stepwise_one(target, draft, verdicts, 
     assert residual.masses() / residual.S == pytest.approx(naive, abs=1e-9)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(masses, masses, st.lists(st.booleans(), min_size=4, max_size=4), st.floats(0.05, 0.5), st.randoms())
 def test_residual_without_replacement_is_the_stepwise_one(target, draft, verdicts, orphaned, source) -> None:
     """Catches a Q_k that still holds earlier drafts, or a P that still holds accepted ones."""

@@ -28,7 +28,7 @@ def _normalised(values: list[float], total: float = 1.0) -> list[float]:
     return [total * value / sum(values) for value in values]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(masses, masses, st.floats(0.1, 1.0), st.integers(1, 6))
 def test_residual_chain_is_the_stepwise_residual(target, draft, alive, drafts) -> None:
     """Catches a chain that subtracts Q twice per step, or renormalises it."""
@@ -44,7 +44,7 @@ def test_residual_chain_is_the_stepwise_residual(target, draft, alive, drafts) -
         current = residual_step(current, draft)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(masses, masses, st.floats(0.1, 0.95), st.integers(1, 6))
 def test_acceptance_chain_is_the_overlap(target, draft, alive, drafts) -> None:
     """Catches alpha_j other than sum min(P', Q)."""
@@ -53,7 +53,7 @@ def test_acceptance_chain_is_the_overlap(target, draft, alive, drafts) -> None:
     assert shipped == pytest.approx(naive_chain(target, draft, drafts), abs=1e-8)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
 def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
     """Catches a recursion that does not start again after an acceptance."""
@@ -97,7 +97,7 @@ def test_disjoint_laws_accept_nothing() -> None:
     assert (chosen.width, chosen.numbers.reason) == (1, "min_width")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(masses, masses, st.integers(1, 5), st.integers(1, 4), st.integers(0, 4), st.floats(0.05, 0.95), st.booleans())
 def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold, replacement) -> None:
     """Catches a bound applied in the wrong order, and max_width or the support exceeded."""
