@@ -13,6 +13,7 @@ import {Place} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
 import {Story} from "./page/story.js";
+import {Texts} from "./base/texts.js";
 import {watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
@@ -28,6 +29,7 @@ export class Viewer {
     this.story = new Story(this);
     this.drawn = null; // the iteration that the parts show
     this.opened = new WeakMap();
+    this.read = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
     this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
@@ -61,6 +63,11 @@ export class Viewer {
   /* The end of the prompt is the one node without a token of its own. */
   labelOf(node, field = "label") {
     return node.id === 0 ? this.say("node.prompt") : node[field];
+  }
+
+  get texts() {
+    if (!this.read.has(this.scene)) this.read.set(this.scene, new Texts(this.scene));
+    return this.read.get(this.scene);
   }
 
   /* The mark that a state is shown by: its look and its name. */
@@ -219,8 +226,8 @@ export class Viewer {
     if (changed) {
       this.controls.build();
       this.forest.build();
-      p.legend.build();
     }
+    if (changed || news) p.legend.build();
     this.strip.update();
     p.whole.classList.toggle("dsbd-with-strip", !this.strip.element.hidden);
     this.controls.update(sentence);

@@ -82,6 +82,34 @@ def test_the_charts_follow_the_iteration_and_lead_to_it(page):
     assert page.evaluate(lines) == [3, 3]
 
 
+def test_what_became_the_final_text_is_underlined(page):
+    """Catches the path of another beam than the best, a guess underlined before it is chosen, a silent underline."""
+    parents, final = {token.id: token.parent for token in SCENE.tokens}, set()
+    node = SCENE.result[0].node
+    while node in parents:
+        final.add(node)
+        node = parents[node]
+    show_view(page, "tree")
+    page.focus(".dsbd")
+    page.keyboard.press("PageUp")
+    page.keyboard.press("Home")
+    assert page.locator(".dsbd-forest .dsbd-final").count() == 0
+    seen = set()
+    for iteration in SCENE.iterations:
+        page.keyboard.press("End")
+        places = page.locator(".dsbd-node:not([hidden])").evaluate_all(
+            "found => found.filter((one) => one.querySelector('.dsbd-final')).map((one) => Number(one.dataset.at))"
+        )
+        underlined = {iteration.nodes[place].id for place in places}
+        assert underlined == {one.id for one in iteration.nodes} & final
+        assert page.locator(".dsbd-legend .dsbd-final").count() == bool(places)
+        said = page.locator(".dsbd-tree li:not([hidden]) > span").filter(has_text="in the final text")
+        assert said.count() == len(places)
+        seen |= underlined
+        page.keyboard.press("PageDown")
+    assert seen == final
+
+
 def test_the_table_has_a_row_for_every_node_that_is_there(page):
     show_view(page, "table")
     shown = page.locator(".dsbd-panel-table tbody tr:not([hidden])").count()
@@ -369,7 +397,8 @@ def test_only_the_marks_that_occur_are_explained(page):
     iteration = SCENE.iterations[1]
     states = {change.state for step in iteration.steps for change in step.changes}
     shown = page.locator(".dsbd-legend li").all_inner_texts()
-    assert len(shown) <= 6
+    assert len(shown) <= 7
+    assert "abc\nin the final text" in shown
     assert "picked by the large model" in shown
     several = any(change.slots > 1 for step in iteration.steps for change in step.changes)
     assert ("×2\n2 versions of the text" in shown) == several

@@ -17,6 +17,9 @@ export const ORDER = [
   "bonus",
   "landed",
 ];
+/* The states of what a layer yielded. */
+export const YIELDED = ["accepted", "carried", "recovered", "fresh", "bonus"];
+
 const PLAIN = {
   input: ["input", "start"],
   drafted: ["drafted", "guess"],

@@ -2,9 +2,9 @@
 
 import {clamp, calm, draw, make, mark, marked} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};
+import {YIELDED} from "../base/marks.js";
 import {HEAD, measure} from "./geometry.js";
 import {drawHead} from "./head.js";
-import {YIELDED} from "./iteration.js";
 
 const ZOOM = [0.5, 4];
 const ZOOM_STEP = 1.25;
@@ -134,7 +134,8 @@ export class Forest {
 
   show(node, at, look, weak, scored) {
     const {exact} = this.viewer;
-    const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored} ${exact}` : "";
+    const final = Boolean(look) && this.viewer.texts.becomes(node, look);
+    const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored} ${exact} ${final}` : "";
     if (this.shown[at] === key) return;
     this.shown[at] = key;
     const {group, shape, text, landed} = this.marks[at];
@@ -149,7 +150,9 @@ export class Forest {
     shape.setAttribute("transform", `scale(${(size / 2).toFixed(2)})`);
     landed.toggleAttribute("hidden", !look.landed || !exact);
     const settled = YIELDED.includes(look.state) || look.state === "input";
-    text.textContent = `\u2068${this.viewer.labelOf(node)}\u2069${look.slots > 1 ? ` ${this.viewer.say("node.multiplicity", {count: look.slots})}` : ""}`;
+    const label = draw("tspan", {class: final ? "dsbd-final" : null, text: `\u2068${this.viewer.labelOf(node)}\u2069`});
+    text.replaceChildren(label);
+    if (look.slots > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.slots})}`);
     text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${shown})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);

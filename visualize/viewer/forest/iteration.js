@@ -3,7 +3,6 @@
 
 import {records} from "../base/dom.js";
 
-export const YIELDED = ["accepted", "carried", "recovered", "fresh", "bonus"];
 const FACTS = {block: "beginnings", trial: "trials", draw: "draws"}; // where a step about a node has its record
 const VERIFYING = ["width", "trial", "draw", "layer"];
 

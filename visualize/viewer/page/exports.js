@@ -12,6 +12,7 @@ const PAINT = [
   "font-family",
   "font-size",
   "font-weight",
+  "text-decoration",
 ];
 const CSV = [
   "id",

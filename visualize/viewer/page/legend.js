@@ -30,6 +30,12 @@ export class Legend {
     return make("li", {}, sign, make("span", {text: words.counted("beams", count)}));
   }
 
+  /* The underline below what became the text. */
+  final() {
+    const sign = make("span", {class: "dsbd-final", "aria-hidden": "true", text: "abc"});
+    return make("li", {}, sign, make("span", {text: this.viewer.say("node.final")}));
+  }
+
   build() {
     const {viewer} = this;
     const {now} = viewer;
@@ -46,6 +52,7 @@ export class Legend {
       make("li", {"data-mark": state}, symbol(style, state), make("span", {text: name})),
     );
     if (now.steps.some((step) => step.changes.some(([, , slots]) => slots > 1))) entries.push(this.times(2));
+    if (now.nodes.some((node) => viewer.texts.final.has(node.id))) entries.push(this.final());
     this.list.replaceChildren(...entries);
   }
 }

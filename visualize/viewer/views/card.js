@@ -51,6 +51,7 @@ function nodeCard(viewer, place) {
   const state = make("span", {class: "dsbd-state"}, symbol(mark.style, mark.state), mark.name);
   if (look.slots > 1) state.append(` ${say("node.multiplicity", {count: look.slots})}`);
   if (look.landed && viewer.exact) state.append(` · ${say("state.landed")}`);
+  if (viewer.texts.becomes(node, look)) state.append(` · ${say("node.final")}`);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
   if (node.completes) {

@@ -1,6 +1,6 @@
 /* The beams as running text, each token underlined by where it came from. */
 
-import {make, records} from "../base/dom.js";
+import {make} from "../base/dom.js";
 import {number} from "../base/words.js";
 
 export class TextPanel {
@@ -22,7 +22,7 @@ export class TextPanel {
     if (this.drawn === drawn) return;
     this.drawn = drawn;
     const beams = after ? viewer.now.beams_after : viewer.now.beams_before;
-    const paths = beams.map((beam) => this.path(beam.node));
+    const paths = beams.map((beam) => viewer.texts.path(beam.node));
     const added = new Set(viewer.now.nodes.filter((node) => node.column > 0).map((node) => node.id));
     const lines = beams.map((beam, at) => this.beam(beam, paths[at], at ? paths[0] : null, after ? added : null));
     if (!lines.length) lines.push(make("p", {class: "dsbd-hint", text: viewer.say("text.empty")}));
@@ -62,16 +62,5 @@ export class TextPanel {
       beam.finished ? say("ui.finished_beams") : "",
     ];
     return make("div", {class: "dsbd-beam"}, line, make("small", {text: notes.filter(Boolean).join(" · ")}));
-  }
-
-  path(node) {
-    const {tokens} = this.viewer.scene;
-    if (this.source !== tokens) {
-      this.source = tokens;
-      this.tokens = new Map(records(tokens).map((token) => [token.id, token]));
-    }
-    const path = [];
-    for (let token = this.tokens.get(node); token; token = this.tokens.get(token.parent)) path.push(token);
-    return path.reverse();
   }
 }

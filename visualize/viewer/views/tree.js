@@ -94,5 +94,6 @@ function nodeSaid(viewer, node, look, scored) {
   if (look.landed && viewer.exact) said.push(say("state.landed"));
   if (scored && node.target_prob !== null) said.push(`${say("ui.target")} ${number(node.target_prob)}`);
   if (node.draft_prob !== null) said.push(`${say("ui.draft")} ${number(node.draft_prob)}`);
+  if (viewer.texts.becomes(node, look)) said.push(say("node.final"));
   return said.join(", ");
 }
