@@ -18,6 +18,7 @@ EXACT = 1e-12
 @settings(max_examples=300, deadline=None)
 @given(layers())
 @example(([[0.49999999999999994, 0.5]], [0.0], [1], Warp(temperature=0.0)))  # one rounding apart: either may be first
+@example(([[0.4, 0.6], [0.7, 0.3]], [0.0, -0.5], [2, 1], Warp(temperature=0.7)))  # drawn twice, and no beam oftener
 def test_joint_law_is_the_oracles(layer) -> None:
     """Catches temperature, top-k, top-p or multiplicity applied per beam, twice, or in another order, and a pair that
     the law has not, found at its neighbour."""
