@@ -12,6 +12,11 @@ from . import traces
 from .recording import Recording
 
 RECORDED = "A recorded decode; nothing has run yet."
+TINY = {
+    "bundled/target": "A recorded decode by two tiny models that know only stories.",
+    "bundled:sql/target": "A recorded decode by two tiny models that know only SQL.",
+}
+"""Of the bundled pairs: nobody should ask them for anything else."""
 
 
 class Opening(NamedTuple):
@@ -35,7 +40,7 @@ def opening_of(target: str) -> Opening:
     if recording is None:
         return Opening(None, example, DEFAULTS, "Nothing is recorded yet. Write a prompt and press Run.")
     if recording.target == target:
-        note = f"{RECORDED} Step through it, or press Run."
+        note = f"{TINY.get(target, RECORDED)} Step through it, or press Run."
         return Opening(recording, recording.prompt, recording.trace.settings, note)
     return Opening(recording, example, DEFAULTS, said_beside(target, recording))
 
