@@ -29,7 +29,6 @@ export class Viewer {
     this.story = new Story(this);
     this.drawn = null; // the iteration that the parts show
     this.opened = new WeakMap();
-    this.read = new WeakMap();
     this.say = (key, values) => this.words.say(key, values);
     this.root = make("section", {class: "dsbd", tabindex: "0"});
     this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
@@ -65,11 +64,6 @@ export class Viewer {
     return node.id === 0 ? this.say("node.prompt") : node[field];
   }
 
-  get texts() {
-    if (!this.read.has(this.scene)) this.read.set(this.scene, new Texts(this.scene));
-    return this.read.get(this.scene);
-  }
-
   /* The mark that a state is shown by: its look and its name. */
   mark(state) {
     return markOf(state, this.exact, this.say);
@@ -93,6 +87,7 @@ export class Viewer {
       this.root.replaceChildren();
       return;
     }
+    this.texts = new Texts(scene);
     if (!this.parts) this.build(this.options.language ?? this.place?.read().lang ?? scene.language);
     const last = scene.iterations.length - 1;
     const {parts} = this;
