@@ -14,6 +14,7 @@ import torch
 import dsbd
 from dsbd import draft as drafting
 from dsbd import score as scoring
+from dsbd.models.engines import graph
 from dsbd.models.pair import Pair
 from tests.toy_pair import toy_pair
 
@@ -61,8 +62,8 @@ def let_meta_draw(monkeypatch) -> None:
     monkeypatch.setattr(torch.Tensor, "exponential_", without_generator(torch.Tensor.exponential_))
 
 
-def on_meta(pair: Pair) -> Pair:
-    models = (replace(one, model=deepcopy(one.model).to("meta"), engine="eager") for one in (pair.target, pair.draft))
+def on_meta(pair: Pair, engine: str) -> Pair:
+    models = (replace(one, model=deepcopy(one.model).to("meta"), engine=engine) for one in (pair.target, pair.draft))
     return Pair(*models, pair.tokenizer, pair.eos)
 
 
@@ -80,9 +81,11 @@ def recorded_copies(settings, monkeypatch) -> tuple[list[torch.Tensor], dsbd.Dec
         return copies, dsbd.decode(toy_pair(), "One day", settings)
 
 
+@pytest.mark.parametrize("engine", ["eager", "graph"])
 @pytest.mark.parametrize("mode", MODES)
-def test_an_iteration_copies_to_the_host_exactly_once(mode, monkeypatch):
-    """Catches a number read in the draft stage, a second copy, and tensors of two devices in one operation."""
+def test_an_iteration_copies_to_the_host_exactly_once(mode, engine, monkeypatch):
+    """Catches a number read in the draft stage, a second copy, and tensors of two devices in one operation; with
+    ``graph`` in the padding of a bucket, too."""
     settings = dsbd.DecodingSettings(max_new_tokens=5, draft_depth=2, seed=3, **MODES[mode])
     copies, on_cpu = recorded_copies(settings, monkeypatch)
     assert len(copies) == on_cpu.stats.iterations > 1
@@ -96,7 +99,20 @@ def test_an_iteration_copies_to_the_host_exactly_once(mode, monkeypatch):
 
     let_meta_draw(monkeypatch)
     monkeypatch.setattr(torch.Tensor, "cpu", handed)
-    result = dsbd.decode(on_meta(toy_pair()), "One day", settings)
+    replays = []
+
+    def repeated(function, arguments):
+        """Stands for a CUDA graph: what is recorded is run again."""
+
+        def replay():
+            replays.append(arguments)
+            return function(*arguments)
+
+        return replay
+
+    monkeypatch.setattr(graph, "cuda_graph", repeated)
+    result = dsbd.decode(on_meta(toy_pair(), engine), "One day", settings)
+    assert bool(replays) == (engine == "graph")
     assert left == []
     assert result.beams == on_cpu.beams
 
@@ -116,4 +132,4 @@ def test_the_stand_in_notices_what_a_device_would_suffer_from(reading, monkeypat
     monkeypatch.setattr(drafting, "joint_draft_law", read_too)
     let_meta_draw(monkeypatch)
     with pytest.raises(RuntimeError):
-        dsbd.decode(on_meta(toy_pair()), "One day", dsbd.DecodingSettings(max_new_tokens=6))
+        dsbd.decode(on_meta(toy_pair(), "eager"), "One day", dsbd.DecodingSettings(max_new_tokens=6))
