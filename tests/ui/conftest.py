@@ -1,5 +1,6 @@
 """One page for all tests of this folder: the toy pair, one recorded trace, a free port, no network."""
 
+import threading
 import time
 from dataclasses import replace
 
@@ -27,6 +28,8 @@ class PacedEngine(Engine):
         super().__init__(pair, limits)
         quick = self.events
         self.closed = 0
+        self.held = threading.Event()
+        """Set once a run waits."""
 
         def events(*given):
             try:
@@ -52,6 +55,7 @@ class PacedEngine(Engine):
     def hold(self, at: int) -> None:
         """Runs wait before their event of this number, until they are released or their visitor stops them."""
         self.pace_seconds, self._held_at = 0.15, at  # slower than frames are sent: each event before it is shown
+        self.held.clear()
 
     def release(self) -> None:
         """Runs go on, as fast as they can."""
@@ -60,6 +64,7 @@ class PacedEngine(Engine):
     def _wait_at(self, place: int, stop) -> None:
         time.sleep(self.pace_seconds)
         while self._held_at is not None and place >= self._held_at and not stop():
+            self.held.set()
             time.sleep(0.02)
 
 

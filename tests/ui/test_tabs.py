@@ -54,6 +54,7 @@ def test_evaluate_starts_stops_goes_on_and_hands_out_its_results(visit, engine, 
     page.click("#evaluate-run")
     visit.wait_for("#evaluate-note", r"2 of 9 decodes\. .+ …")
     assert page.locator("#evaluate-note progress[max='9']").count() == 1
+    assert engine.held.wait(60), "the third decode is done, and not shown yet"
     page.click("#evaluate-stop")
     visit.wait_for("#evaluate-note", r"Stopped\. The table holds what was decoded so far\. Press Evaluate again")
     engine.release()
