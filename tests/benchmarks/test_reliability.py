@@ -5,13 +5,14 @@ import sys
 
 import pytest
 
-from benchmarks import reliability
+from benchmarks.reliability import __main__ as reliability
+from benchmarks.reliability import memory, visitors
 
 
 @pytest.mark.slow
 def test_a_small_run_writes_what_it_saw(tmp_path, monkeypatch):
     """Catches a name of the page that moved, and an answer that is not counted; nobody starts the long run often."""
-    monkeypatch.setattr(reliability, "EVERY", 2)
+    monkeypatch.setattr(memory, "EVERY", 2)
     output = tmp_path / "seen.json"
     sizes = ["--calls", "4", "--uploads", "4", "--clients", "2", "--runs", "4"]
     monkeypatch.setattr(sys, "argv", ["reliability", *sizes, "--output", str(output)])
@@ -33,5 +34,5 @@ def test_an_answer_of_another_visitor_is_counted(monkeypatch):
         def predict(self, prompt, settings, api_name):
             return {"token_ids": [1, 2, 3]}
 
-    monkeypatch.setattr(reliability, "Client", Mixed)
-    assert reliability.many_clients("nowhere", 2) == {"their own": 0, "not their own": 2}
+    monkeypatch.setattr(visitors, "Client", Mixed)
+    assert visitors.many_clients("nowhere", 2) == {"their own": 0, "not their own": 2}
