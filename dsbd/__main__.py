@@ -1,5 +1,5 @@
-"""Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, sign-trace,
-export, lesson, site, page, doctor, plan and plans.
+"""Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, export,
+lesson, site, page, doctor, plan and plans.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
 stopped it; what a bench or an evaluation has done is kept and printed).
@@ -21,7 +21,6 @@ from dsbd.commands import (
     page,
     plan,
     plans,
-    sign_trace,
     site,
     verify_trace,
 )
@@ -30,7 +29,7 @@ from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, compare, bench, eval, verify_trace, sign_trace, export, lesson, site, page, doctor, plan, plans)
+COMMANDS = (decode, compare, bench, eval, verify_trace, export, lesson, site, page, doctor, plan, plans)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
