@@ -1,14 +1,12 @@
-"""The fold "Plan a pair": what a pair needs on a GPU and how fast it can be, computed before anything is loaded."""
+"""The fold "Plan a pair": the memory that a pair needs, computed before anything is loaded."""
 
 from typing import Any
 
 import gradio as gr
 
-from dsbd.errors import DsbdError, PairError
-from dsbd.measure.devices import SHEETS
-from dsbd.measure.planner import PROMPT_TOKENS, forecast
+from dsbd.errors import DsbdError, PairError, PlanError
+from dsbd.measure.planner import plan_memory
 from dsbd.models.presets import PRESETS
-from dsbd.settings import DecodingSettings
 
 from ..engine import Engine
 from ..pairs.shelf import BUNDLED_KEYS
@@ -18,37 +16,26 @@ from ..play.pair_loading import LONGEST_NAME
 from ..runs.decode import alert, sentence
 from .plan_table import plan_table
 
-GPUS = tuple(SHEETS)
+LARGEST_GB = 10_000
 KNOWN = {
     **{key: (key, "") for key in BUNDLED_KEYS},
     **{f"{one.draft.id} + {one.target.id}": (one.target.id, one.draft.id) for one in PRESETS},
 }
 """Pairs by their names here: target and draft; a bundled pair has one name for both."""
 PUBLIC = {name for names in KNOWN.values() for name in names}
-INTRODUCTION = (
-    "From the configurations of two models and a datasheet; nothing is loaded, fetched or measured. "
-    "Each number rests on what is said below it."
-)
+INTRODUCTION = "Computed from the configurations of two models; nothing is loaded, fetched or measured."
 
 
 def build_plan_panel(engine: Engine) -> None:
     """The fold."""
     first = next(iter(KNOWN))
     own = bool(engine.allowed)
-    with gr.Accordion("Plan a pair: memory and speed, computed", open=False, elem_classes="fold", elem_id="plan"):
+    with gr.Accordion("Plan a pair: memory, computed", open=False, elem_classes="fold", elem_id="plan"):
         markup(f'<p class="said">{INTRODUCTION}</p>')
         with gr.Row():
             known = gr.Dropdown(list(KNOWN), value=first, label="A known pair", filterable=False, elem_id="plan-pair")
-            gpu = gr.Dropdown(list(GPUS), value="H100", label="GPU", filterable=False, elem_id="plan-gpu")
-            share = gr.Slider(
-                0,
-                1,
-                DecodingSettings().continuation,
-                step=0.05,
-                label="Continuation",
-                info="How often a layer of guesses lets checking go on",
-                buttons=[],
-                elem_id="plan-continuation",
+            memory = gr.Number(
+                80, label="Memory of the GPU, in GB", minimum=1, maximum=LARGEST_GB, buttons=[], elem_id="plan-memory"
             )
         with gr.Row(visible=own):
             target = gr.Textbox(KNOWN[first][0], label="Target: folder or hub id", max_lines=1, elem_id="plan-target")
@@ -65,16 +52,16 @@ def build_plan_panel(engine: Engine) -> None:
 
     known.input(fill, known, [target, draft], queue=False, **PRIVATE)
     # While a model is built without weights, torch makes tensors in another way for all: nothing decodes meanwhile.
-    go.click(compute, [target, draft, gpu, share], said, **PRIVATE, **ON_GPU)
+    go.click(compute, [target, draft, memory], said, **PRIVATE, **ON_GPU)
 
 
-def computed(engine: Engine, target: Any, draft: Any, gpu: Any, continuation: Any) -> str:
+def computed(engine: Engine, target: Any, draft: Any, memory: Any) -> str:
     """The table of a plan as markup, or why there is none."""
     try:
         names = _names(engine, target, draft)
-        settings = DecodingSettings(continuation=continuation)
-        device = gpu if gpu in GPUS else GPUS[0]
-        found = forecast(names[0], names[1] or None, device, settings, prompt_tokens=PROMPT_TOKENS, fetch=False)
+        if not isinstance(memory, (int, float)) or not 1 <= memory <= LARGEST_GB:
+            raise PlanError(f"the memory is {str(memory)[:40]!r}; allowed are numbers of GB from 1 to {LARGEST_GB:,}")
+        found = plan_memory(names[0], names[1] or None, memory=memory * 1e9, fetch=False)
     except DsbdError as error:
         return alert(sentence(error))
     return plan_table(found)

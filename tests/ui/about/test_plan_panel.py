@@ -5,7 +5,7 @@ import re
 import pytest
 
 from dsbd.assets import asset_path
-from dsbd.measure.planner import forecast
+from dsbd.measure.planner import plan_memory
 from tests.toy_pair import toy_pair
 from ui.about.plan_panel import KNOWN, computed
 from ui.about.plan_table import COMPUTED
@@ -23,12 +23,11 @@ def engine():
 
 def test_a_bundled_pair_has_the_figures_of_the_plan(engine):
     """Catches a table that says other figures than the command, or does not say that they are computed."""
-    text = computed(engine, "bundled:sql", "", "RTX-4090", 0.6)
-    found = forecast("bundled:sql", gpu="RTX-4090")
+    text = computed(engine, "bundled:sql", "", 24)
+    found = plan_memory("bundled:sql", memory=24e9)
     assert text.count(COMPUTED) + text.count(COMPUTED.capitalize()) == 2
-    for part in ("8,265,408 parameters", "RTX-4090", f"{found.largest_context:,} tokens", "Continuation 0.6", "fits"):
+    for part in ("8,265,408 parameters", "24.0 GB: fits", f"{found.largest_context:,} tokens", "dsbd bench"):
         assert part in text
-    assert f"{found.beam_sampling_milliseconds:.3f} ms" in text
 
 
 def test_every_known_pair_is_bundled_or_public():
@@ -41,7 +40,7 @@ def test_a_configuration_that_is_not_here_is_a_sentence(engine, monkeypatch, tmp
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     asked = []
     monkeypatch.setattr("httpx.Client.send", lambda *given, **more: asked.append(given))
-    text = computed(engine, *KNOWN["Qwen/Qwen3-0.6B + Qwen/Qwen3-8B"], "H100", 0.7)
+    text = computed(engine, *KNOWN["Qwen/Qwen3-0.6B + Qwen/Qwen3-8B"], 80)
     assert 'role="alert"' in text
     assert "is not on this machine, and nothing is fetched" in text
     assert not asked
@@ -50,21 +49,21 @@ def test_a_configuration_that_is_not_here_is_a_sentence(engine, monkeypatch, tmp
 def test_strangers_plan_what_the_host_allows(engine):
     """Catches a plan that tells a stranger which folders there are."""
     folders = str(SQL / "target"), str(SQL / "draft")
-    assert "does not allow" in computed(engine, *folders, "H100", 0.7)
+    assert "does not allow" in computed(engine, *folders, 80)
     own = Engine(toy_pair(), allowed=AllowedModels("*"))
-    assert "8,265,408 parameters" in computed(own, *folders, "H100", 0.7)
+    assert "8,265,408 parameters" in computed(own, *folders, 80)
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ((None, "", "H100", 0.7), "target is no name"),
-        (("x" * 400, "", "H100", 0.7), "target is no name"),
-        (("gpt2<script>", "", "H100", 0.7), "&lt;script&gt;"),
-        (("bundled:sql", "", "H100", "much"), "Continuation is"),
-        (("bundled:sql", "openai-community/gpt2", "H100", 0.7), "brings its own draft"),
+        ((None, "", 80), "target is no name"),
+        (("x" * 400, "", 80), "target is no name"),
+        (("gpt2<script>", "", 80), "&lt;script&gt;"),
+        (("bundled:sql", "", "much"), "memory is"),
+        (("bundled:sql", "openai-community/gpt2", 80), "brings its own draft"),
     ],
-    ids=["nothing", "long", "markup", "continuation", "two pairs"],
+    ids=["nothing", "long", "markup", "memory", "two pairs"],
 )
 def test_bad_input_is_a_sentence(engine, given, said):
     text = computed(engine, *given)
