@@ -1,18 +1,15 @@
-"""Joules of a block of work, read from a counter of the device, or "not measured".
+"""Joules of a block of work, counted by a device through the package ``zeus``, or "not measured".
 
-A meter never estimates. Where the device has no counter, and on a GPU that is split into instances or shared with
-other processes, the answer is "not measured". Needs no torch.
+Needs the extra ``energy``. Where zeus is missing, or the device has no counter that this user may read, the answer is
+"not measured". A device counts everything that runs on it, other processes too. Needs no torch.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-POWERCAP = Path("/sys/class/powercap")
 IDLE_SECONDS = 2.0
+_WINDOW = "dsbd"
 
 
 @dataclass(frozen=True)
@@ -20,7 +17,7 @@ class Energy:
     """The energy that a block of work used."""
 
     state: str
-    """``counter`` or ``not measured``; files of version 0.1 may also have ``integrated``."""
+    """``counter`` or ``not measured``."""
     joules: float | None = None
     """Energy used by the whole device; None where not measured."""
     above_idle_joules: float | None = None
@@ -30,136 +27,44 @@ class Energy:
 NOT_MEASURED = Energy("not measured")
 
 
-class Meter(Protocol):
-    """Measures one device."""
+class Meter:
+    """Measures one device: a GPU, or all processor packages.
+
+    Args:
+        gpu: number of the GPU as torch counts them; None: the processor.
+        idle_seconds: how long to measure the idle device first.
+    """
+
+    def __init__(self, gpu: int | None = None, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._monitor, self._start, self._idle_watts = _monitor(gpu), 0.0, 0.0
+        if self._monitor is not None:
+            self.begin()
+            time.sleep(idle_seconds)
+            self._idle_watts = (self.end().joules or 0.0) / idle_seconds
 
     def begin(self) -> None:
         """Start a block."""
-        ...
+        if self._monitor is not None:
+            self._monitor.begin_window(_WINDOW, sync_execution=False)
 
     def end(self) -> Energy:
         """End the block and return its energy."""
-        ...
+        if self._monitor is None:
+            return NOT_MEASURED
+        used = self._monitor.end_window(_WINDOW, sync_execution=False)
+        joules = sum((used.gpu_energy or used.cpu_energy or {}).values())
+        return Energy("counter", joules, max(joules - self._idle_watts * used.time, 0.0))
 
 
-class NullMeter:
-    """The meter of a device that cannot be measured."""
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def end(self) -> Energy:
-        """Return "not measured"."""
-        return NOT_MEASURED
-
-
-class Counter(NamedTuple):
-    """A running count of joules."""
-
-    read_joules: Callable[[], float]
-    span: float | None = None
-    """The value at which the count starts again from zero; None where it never does."""
-
-
-class CounterMeter:
-    """Reads the counters of one device before and after a block."""
-
-    def __init__(self, counters: Sequence[Counter]) -> None:
-        self._counters, self._before = counters, [0.0] * len(counters)
-
-    def begin(self) -> None:
-        """Read the counters."""
-        self._before = [counter.read_joules() for counter in self._counters]
-
-    def end(self) -> Energy:
-        """Read the counters again and return the difference."""
-        joules = 0.0
-        for counter, before in zip(self._counters, self._before, strict=True):
-            used = counter.read_joules() - before
-            joules += used + counter.span if used < 0 and counter.span is not None else used
-        return Energy("counter", joules)
-
-
-class AboveIdleMeter:
-    """Another meter that first measures the idle device, and then subtracts the idle power from each block."""
-
-    def __init__(self, meter: CounterMeter, idle_seconds: float) -> None:
-        self._meter, self._start = meter, time.perf_counter()
-        meter.begin()
-        time.sleep(idle_seconds)
-        joules = meter.end().joules
-        assert joules is not None, "a counter always has a reading"
-        self._idle_watts = joules / (time.perf_counter() - self._start)
-
-    def begin(self) -> None:
-        """Start a block."""
-        self._start = time.perf_counter()
-        self._meter.begin()
-
-    def end(self) -> Energy:
-        """End the block and return its energy, in all and above idle."""
-        used, seconds = self._meter.end(), time.perf_counter() - self._start
-        assert used.joules is not None
-        return replace(used, above_idle_joules=max(used.joules - self._idle_watts * seconds, 0.0))
-
-
-def gpu_meter(device: int | str = 0, nvml: Any = None, idle_seconds: float = IDLE_SECONDS) -> Meter:
-    """Return the meter of an NVIDIA GPU; a :class:`NullMeter` where the GPU has no energy counter of its own.
-
-    Args:
-        device: the UUID of the GPU (without ``GPU-``), or its number in NVML, which ignores CUDA_VISIBLE_DEVICES.
-        nvml: a module like ``pynvml``; None imports it if the extra ``energy`` is installed.
-        idle_seconds: how long to measure the idle device.
-    """
-    if nvml is None:
-        try:
-            import pynvml
-        except ImportError:
-            return NullMeter()
-        nvml = pynvml
+def _monitor(gpu: int | None) -> Any:
+    """Return zeus's monitor of the device; None where it cannot be measured."""
     try:
-        nvml.nvmlInit()
-        if isinstance(device, int):
-            handle = nvml.nvmlDeviceGetHandleByIndex(device)
-        else:
-            handle = nvml.nvmlDeviceGetHandleByUUID(f"GPU-{device}")
-        if _shared(nvml, handle):
-            return NullMeter()
-        nvml.nvmlDeviceGetTotalEnergyConsumption(handle)
-    except nvml.NVMLError:
-        return NullMeter()
-    counter = Counter(lambda: nvml.nvmlDeviceGetTotalEnergyConsumption(handle) / 1000)  # NVML counts millijoules
-    return AboveIdleMeter(CounterMeter([counter]), idle_seconds)
-
-
-def _shared(nvml: Any, handle: Any) -> bool:
-    """Whether the counter also counts the work of others: the GPU is split (MIG), or more than one process uses it."""
+        from zeus.exception import ZeusBaseError
+        from zeus.monitor import ZeusMonitor
+    except ImportError:
+        return None
     try:
-        if nvml.nvmlDeviceGetMigMode(handle)[0]:
-            return True
-    except nvml.NVMLError:
-        pass  # this GPU cannot be split
-    return len(nvml.nvmlDeviceGetComputeRunningProcesses(handle)) > 1
-
-
-def cpu_meter(root: Path = POWERCAP, idle_seconds: float = IDLE_SECONDS) -> Meter:
-    """Return the meter of all processor packages; a :class:`NullMeter` where the kernel's counters cannot be read.
-
-    Args:
-        root: the powercap folder of the kernel.
-        idle_seconds: how long to measure the idle processor.
-    """
-    counters = []
-    try:
-        for zone in sorted(root.glob("*:*")):
-            if (zone / "name").read_text().startswith("package"):
-                read = partial(_joules, zone / "energy_uj")
-                read()
-                counters.append(Counter(read, _joules(zone / "max_energy_range_uj")))
-    except (OSError, ValueError):
-        return NullMeter()
-    return AboveIdleMeter(CounterMeter(counters), idle_seconds) if counters else NullMeter()
-
-
-def _joules(path: Path) -> float:
-    return float(path.read_text()) / 1e6
+        monitor = ZeusMonitor(gpu_indices=[] if gpu is None else [gpu], cpu_indices=None if gpu is None else [])
+    except (ZeusBaseError, RuntimeError, OSError, ValueError):
+        return None
+    return monitor if monitor.gpu_indices or monitor.cpu_indices else None

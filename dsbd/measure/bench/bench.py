@@ -19,7 +19,7 @@ from dsbd.measure.bench.records import BenchSummary
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
-from dsbd.measure.energy import Meter, cpu_meter, gpu_meter
+from dsbd.measure.energy import Meter
 from dsbd.models.pair import Pair
 
 
@@ -67,7 +67,7 @@ class Bench:
 
 def meters_of(pair: Pair) -> dict[str, Meter]:
     """Return a meter for every device that computes; where one cannot be measured, its meter says so."""
-    meters = {"cpu_package": cpu_meter()}
+    meters = {"cpu_package": Meter()}
     if pair.device.type == "cuda":
-        meters["gpu"] = gpu_meter(str(torch.cuda.get_device_properties(pair.device).uuid))
+        meters["gpu"] = Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)
     return meters
