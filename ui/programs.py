@@ -33,7 +33,6 @@ DRAW: dict[str, Callable[[Scene, int], str]] = {
     "svg": visualize.forest_svg,
     "html": lambda scene, _: html_page([scene], plotly="inline"),
     "tikz": visualize.forest_tikz,
-    "mermaid": visualize.forest_mermaid,
     "text": visualize.forest_text,
     "csv": visualize.nodes_csv,
 }
@@ -136,7 +135,7 @@ def exported(trace: Trace, format: str = "svg", iteration: int = 0, language: st
 
     Args:
         trace: a name that /list_traces says, or a trace file.
-        format: svg, html, tikz, mermaid, text or csv; html shows the whole decode, the others one iteration.
+        format: svg, html, tikz, text or csv; html shows the whole decode, the others one iteration.
         iteration: which one, from 0.
         language: of the sentences: ar, de, en, es, fr, ja or zh.
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from visualize.drawings.csv import nodes_csv as nodes_csv
     from visualize.drawings.decode_svg import decode_svg as decode_svg
     from visualize.drawings.decode_svg import export_decode_svg as export_decode_svg
-    from visualize.drawings.mermaid import export_mermaid as export_mermaid
-    from visualize.drawings.mermaid import forest_mermaid as forest_mermaid
     from visualize.drawings.race import race_svg as race_svg
     from visualize.drawings.svg import export_svg as export_svg
     from visualize.drawings.svg import forest_svg as forest_svg
@@ -70,14 +68,12 @@ _HOMES = {
     "export_evaluation": "pages.evaluation_page",
     "export_html": "pages.trace_page",
     "export_lesson": "pages.lesson_page",
-    "export_mermaid": "drawings.mermaid",
     "export_site": "pages.site",
     "export_svg": "drawings.svg",
     "export_text": "drawings.text",
     "export_tikz": "drawings.tikz",
     "forest_figure": "figures.forest",
     "forest_memory_figure": "figures.forest_memory",
-    "forest_mermaid": "drawings.mermaid",
     "forest_svg": "drawings.svg",
     "forest_text": "drawings.text",
     "forest_tikz": "drawings.tikz",

@@ -9,7 +9,7 @@ from dsbd.commands.output import OK, print_json
 from dsbd.commands.parser import new_command
 from dsbd.commands.paths import input_path, output_file
 
-FORMATS = ("html", "svg", "tikz", "mermaid", "text", "csv", "decode-svg")
+FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg")
 """``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, the others one iteration."""
 
 

@@ -1,4 +1,4 @@
-"""TikZ and Mermaid: every node is there, and no token text is ever a command."""
+"""TikZ: every node is there, and no token text is ever a command."""
 
 import re
 import shutil
@@ -10,7 +10,6 @@ import visualize
 from dsbd.errors import TraceError
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.drawings.mermaid import mermaid
 from visualize.drawings.tikz import tex
 
 TRACE = toy_trace()
@@ -57,26 +56,3 @@ def test_tikz_compiles(trace, tmp_path):
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
         assert done.returncode == 0, done.stdout[-1500:]
         assert "(1 page" in done.stdout
-
-
-@pytest.mark.parametrize("text", [*NASTY, '"]; click n0 "javascript:alert(1)"', "a --> b", "%% note", "#quot;"])
-def test_mermaid_text_is_plain(text):
-    """Catches a token that ends its label or becomes markup where the flowchart is drawn as HTML."""
-    assert not set(re.sub(r"#\d+;", "", mermaid(text))) & set("\"'`<>&;#[](){}|\\\n-%")
-    assert "".join(
-        chr(int(code)) if code else sign for code, sign in re.findall(r"#(\d+);|(.)", mermaid(text), re.S)
-    ) == text  # fmt: skip
-
-
-@pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
-def test_mermaid_draws_every_node_and_edge(trace, tmp_path):
-    visualize.export_mermaid(trace, tmp_path / "forest.mmd", 1)
-    lines = (tmp_path / "forest.mmd").read_text(encoding="utf-8").splitlines()
-    nodes = visualize.scene(trace).iterations[1].nodes
-    assert lines[0] == "flowchart LR"
-    shape = r'  n\d+(\[|\{\{|\(\[|\[/|\()"[^"]*"(\]|\}\}|\]\)|/\]|\)):::\w+'
-    assert sum(bool(re.fullmatch(shape, line)) for line in lines) == len(nodes)
-    edges = sum(bool(re.fullmatch(r"  n\d+ (==>|-->|-\.->) n\d+", line)) for line in lines)
-    assert edges == sum(node.parent >= 0 for node in nodes)
-    assert len(lines) == 1 + len(nodes) + edges + len({node.state for node in nodes})
-    assert "no iterations" in visualize.forest_mermaid(visualize.SceneBuilder(None).scene())
