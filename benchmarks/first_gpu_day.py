@@ -39,8 +39,6 @@ STEPS = (
     Step("scale-widths", "the twin: 2 to 8 beams", 4, partial(measured.at_scale, part="widths")),
     Step("scale-depths", "the twin: depth 2 to 8", 4, partial(measured.at_scale, part="depths")),
     Step("outside-the-models", "an iteration without the models, by vocabulary", 1, measured.outside_the_models),
-    Step("growth", "time of a token by prompt, width, depth and length", 4, measured.growth),
-    Step("memory", "memory of a forest against a cache for every path", 2, measured.memory),
     Step("quality", "questions to SQL", 4, measured.quality),
     Step("real-pairs", "known pairs of public models that are on this machine", 3, measured.real_pairs),
 )

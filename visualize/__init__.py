@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from visualize.embed.notebook import show as show
     from visualize.embed.snippets import embed_snippet as embed_snippet
     from visualize.embed.widget import widget as widget
-    from visualize.figures.acceptance import acceptance_figure as acceptance_figure
     from visualize.figures.bench import quality_figure as quality_figure
     from visualize.figures.bench import speed_figure as speed_figure
     from visualize.figures.compare import compare_figure as compare_figure
@@ -31,12 +30,10 @@ if TYPE_CHECKING:
     from visualize.figures.decode import width_figure as width_figure
     from visualize.figures.dynamic_width import dynamic_width_figure as dynamic_width_figure
     from visualize.figures.forest import forest_figure as forest_figure
-    from visualize.figures.forest_memory import forest_memory_figure as forest_memory_figure
     from visualize.figures.mask import mask_figure as mask_figure
     from visualize.figures.pareto import pareto_figure as pareto_figure
     from visualize.figures.quality_width import quality_width_figure as quality_width_figure
     from visualize.figures.race import race_figure as race_figure
-    from visualize.figures.scaling import scaling_figure as scaling_figure
     from visualize.figures.whole import decode_figure as decode_figure
     from visualize.figures.width_histogram import width_histogram_figure as width_histogram_figure
     from visualize.pages.bench_page import export_bench as export_bench
@@ -54,7 +51,6 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "SceneBuilder": "scenes.build",
-    "acceptance_figure": "figures.acceptance",
     "build_scene": "scenes.build",
     "compare_figure": "figures.compare",
     "decode_figure": "figures.whole",
@@ -73,7 +69,6 @@ _HOMES = {
     "export_text": "drawings.text",
     "export_tikz": "drawings.tikz",
     "forest_figure": "figures.forest",
-    "forest_memory_figure": "figures.forest_memory",
     "forest_svg": "drawings.svg",
     "forest_text": "drawings.text",
     "forest_tikz": "drawings.tikz",
@@ -84,7 +79,6 @@ _HOMES = {
     "quality_width_figure": "figures.quality_width",
     "race_figure": "figures.race",
     "race_svg": "drawings.race",
-    "scaling_figure": "figures.scaling",
     "scene": "scenes.source",
     "scene_json": "scenes.to_json",
     "show": "embed.notebook",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dsbd
-from benchmarks import forest_memory, gpu, overhead, scaling
+from benchmarks import gpu, overhead
 from benchmarks.gpu_day.models import bundled, twin
 from benchmarks.gpu_day.runner import Day, MissingError, Outcome
 from benchmarks.iteration_parts import PROMPTS, SETTINGS
@@ -137,25 +137,6 @@ def outside_the_models(day: Day) -> Outcome:
     heads = ["vocabulary", *overhead.FORESTS]
     rows = [[f"{size:,}", *(cell(one["total_milliseconds"]) for one in by.values())] for size, by in found.items()]
     return Outcome(table(heads, rows), {"rows": {str(size): by for size, by in found.items()}})
-
-
-def growth(day: Day) -> Outcome:
-    """Measure how the time of a token grows with the prompt, the width, the depth and the new tokens."""
-    pair = bundled(day)
-    flags = ["--seeds", "1", "--max-new-tokens", "4", "--largest", "2"] if day.small else ["--seeds", "2"]
-    asked = scaling.flags().parse_args(flags)
-    axes = scaling.AXES[1:2] if day.small else scaling.AXES
-    rows = [row for axis in axes for row in scaling.measured(pair, scaling.axis_of(pair, axis, asked))]
-    return Outcome(scaling.table_of(rows), {"rows": rows})
-
-
-def memory(day: Day) -> Outcome:
-    """Measure the peak memory of a forest against a cache for every path."""
-    target = bundled(day).target
-    contexts, widths = ((32,), (4,)) if day.small else (forest_memory.CONTEXTS, forest_memory.WIDTHS)
-    points = forest_memory.points_of(contexts, widths, forest_memory.DEPTH)
-    rows = [point | forest_memory.one_point(target, point) for point in points]
-    return Outcome(forest_memory.table_of(rows), {"rows": rows})
 
 
 def quality(day: Day) -> Outcome:

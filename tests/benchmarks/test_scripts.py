@@ -3,17 +3,12 @@
 import argparse
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import torch
 
 from benchmarks.twin import SHAPES
-from dsbd.evaluation.tables import read_table
 from dsbd.models.loading import load_pair
-from tests.toy_pair import toy_pair
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -82,102 +77,6 @@ def test_the_gpu_script_loads_a_twin(tmp_path):
     assert pair.checks["target"].passed
     assert pair.target.config.hidden_size == SHAPES["tiny"].hidden_size
     assert pair.target.dtype == pair.draft.dtype
-
-
-@pytest.mark.slow
-def test_the_scaling_script_sweeps_every_axis(toy_folders, tmp_path, capsys):
-    output, report = tmp_path / "scaling.json", tmp_path / "scaling.html"
-    script("scaling").main(
-        ["--target", toy_folders["target"], "--draft", toy_folders["draft"], "--dtype", "float32", "--seeds", "1",
-         "--max-new-tokens", "4", "--largest", "16", "--output", str(output), "--report", str(report)]
-    )  # fmt: skip
-    data = json.loads(output.read_text())
-    assert {row["axis"] for row in data["rows"]} == {"prompt_tokens", "num_beams", "draft_depth", "max_new_tokens"}
-    for row in data["rows"]:
-        assert row["limit_milliseconds_per_token"] > 0
-        assert row["measured_over_limit"] > 0
-    assert [row["prompt_tokens"] for row in data["rows"] if row["axis"] == "prompt_tokens"] == [16] * 3
-    assert report.stat().st_size > 1_000_000
-    assert "measured / limit" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_the_acceptance_script_counts_every_layer(pair_flags, tmp_path, capsys):
-    output, report = tmp_path / "acceptance.json", tmp_path / "acceptance.html"
-    script("acceptance").main(
-        [*pair_flags, "--limit", "2", "--seeds", "2", "--max-new-tokens", "6", "--output", str(output),
-         "--report", str(report)]
-    )  # fmt: skip
-    data = json.loads(output.read_text())
-    assert [one["contender"] for one in data["tables"]] == ["dsbd defaults", "dsbd same-law"]
-    for one in data["tables"]:
-        counts = [sum(found["layers"] for found in one[panel]) for panel in ("by_layer", "by_position", "by_entropy")]
-        assert len(set(counts)) == 1
-        assert counts[0] > 0
-    assert report.stat().st_size > 1_000_000
-    assert "| entropy " in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_the_memory_script_measures_each_point_in_a_process(pair_flags, tmp_path, capsys, monkeypatch):
-    """The first point runs in a new process, the others as a new process would run them."""
-    memory, output, commands = script("forest_memory"), tmp_path / "memory.json", []
-    started = subprocess.run
-
-    def run(command, **how):
-        commands.append(command)
-        if len(commands) == 1:
-            return started(command, **how)
-        memory.main(command[3:])
-        return subprocess.CompletedProcess(command, 0, capsys.readouterr().out)
-
-    monkeypatch.setattr(memory.subprocess, "run", run)
-    memory.main([*pair_flags, "--contexts", "32", "--widths", "4", "--output", str(output)])
-    assert [command[:3] for command in commands] == [[sys.executable, "-m", "benchmarks.forest_memory"]] * 3
-    rows = json.loads(output.read_text())["rows"]
-    assert [(row["way"], row["nodes"]) for row in rows] == [
-        ("one row", 16), ("a cache per path", 16), ("a row per path", 16)
-    ]  # fmt: skip
-    assert all(row["peak_bytes"] is None or row["peak_bytes"] >= 0 for row in rows)
-    assert "keys and values MB" in capsys.readouterr().out
-
-
-def test_the_ways_of_the_memory_script_hold_what_they_say():
-    """Catches a rival whose copies are views of one cache: it would look as small as the one row."""
-    memory, target = script("forest_memory"), toy_pair().target
-    slot = 2 * 2 * 2 * 8 * 8  # keys and values, layers, heads, their dimensions, bytes of float64
-    with torch.inference_mode():
-        held = {name: way(target, 32, 4, 3) for name, way in memory.WAYS.items()}
-    assert held["a cache per path"] == 4 * (32 + 3) * slot
-    assert (32 + 4 * 3) * slot <= held["one row"] < held["a cache per path"]
-    assert held["a row per path"] == 0
-
-
-@pytest.mark.slow
-def test_the_width_script_compares_with_the_counted_widths(pair_flags, tmp_path, capsys):
-    """Catches arms of other widths than those that were counted: they would not isolate the rule."""
-    output, report = tmp_path / "table.json", tmp_path / "table.html"
-    script("dynamic_width").main(
-        [*pair_flags, "--limit", "2", "--max-new-tokens", "6", "--work", str(tmp_path / "work"),
-         "--output", str(output), "--report", str(report)]
-    )  # fmt: skip
-    table = read_table(json.loads(output.read_text()))
-    dynamic, fixed, chance, rule, beams = table.rows
-    mean = round(dynamic.mean_width)
-    assert [row.method for row in table.rows] == [
-        "dsbd",
-        "dsbd",
-        "random_width",
-        "width_rule_sampling",
-        "beam_sampling",
-    ]
-    assert fixed.settings.min_width == fixed.settings.max_width == beams.settings.num_beams == mean
-    weights = dict(enumerate(chance.settings.width_weights, 1))
-    assert {width: count for width, count in weights.items() if count} == dynamic.widths
-    assert rule.settings.draft_width == dynamic.settings.draft_width
-    assert (table.baseline, dynamic.difference) == ("dynamic", None)
-    assert report.stat().st_size > 1_000_000
-    assert "### Differences to dynamic" in capsys.readouterr().out
 
 
 def visited(size, **changed):

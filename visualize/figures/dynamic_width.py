@@ -34,8 +34,7 @@ def dynamic_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
     """Draw tokens per second and quality of each contender with 95 % intervals; its mean width is beside its name.
 
     Args:
-        table: of an evaluation: a record, or its plain data. ``benchmarks/dynamic_width.py`` makes the one meant here:
-            dynamic widths, a fixed width of the same mean, widths drawn from the same histogram.
+        table: of an evaluation: a record, or its plain data.
         theme: ``light`` or ``dark``.
 
     Raises:

@@ -6,12 +6,8 @@ from dataclasses import replace
 import pytest
 
 import visualize
-from dsbd.evaluation.acceptance import acceptance_table
 from dsbd.evaluation.tabulate import make_table
-from dsbd.measure.bench.plain import to_plain
-from dsbd.measure.layer_watch import LayerFact
 from tests.evaluation.made_up import BASELINE, answer, made_up_table
-from visualize.figures.acceptance import PANELS, acceptance_info
 from visualize.figures.dynamic_width import dynamic_width_info
 from visualize.figures.pareto import NOT_MEASURED, pareto_info
 from visualize.figures.quality_width import quality_width_info
@@ -24,15 +20,6 @@ OF_A_TABLE = ["pareto_figure", "quality_width_figure", "width_histogram_figure",
 
 def nothing(metric="m"):
     return make_table([], task="sql", metric=metric)
-
-
-def acceptance(name):
-    facts = [
-        LayerFact(position=place, layer=place % 3 + 1, drafted=True, entropy=place / 4, accepted=3 - place % 3,
-                  rejected=place % 3, beams=2, went_on=True)
-        for place in range(16)
-    ]  # fmt: skip
-    return acceptance_table(name, [("a", facts[:9]), ("b", facts[:16])])
 
 
 def test_fronts_hold_what_nothing_beats():
@@ -114,28 +101,15 @@ def test_rows_of_speed_and_quality_stand_in_the_order_of_the_table():
     assert figure.layout.yaxis.autorange == "reversed"
 
 
-def test_acceptance_has_three_panels():
-    info = acceptance_info([acceptance("a <b>"), acceptance("b")])
-    assert list(info.panels) == list(PANELS)
-    line = info.panels["by_layer"][0]
-    table = acceptance("a <b>")
-    assert line.places == (1, 2, 3)
-    assert line.rates == tuple(one.acceptance.mean for one in table.by_layer)
-    figure = visualize.acceptance_figure([acceptance("a <b>"), acceptance("b")])
-    assert [trace.name for trace in figure.data if trace.showlegend] == ["a &lt;b&gt;", "b"]
-    assert len(figure.data) == 6
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", [*OF_A_TABLE, "acceptance_figure"])
+@pytest.mark.parametrize("name", OF_A_TABLE)
 def test_figures_draw_in_both_themes_and_say_when_they_are_empty(name, theme):
     """Catches a figure that fails on an evaluation without answers, or without a title."""
-    full, empty = ([acceptance("a")], []) if name == "acceptance_figure" else (TABLE, nothing())
     draw = getattr(visualize, name)
-    figure = draw(full, theme=theme)
+    figure = draw(TABLE, theme=theme)
     assert figure.data
-    assert draw(empty, theme=theme).layout.title.text == figure.layout.title.text
-    assert not draw(empty, theme=theme).data
+    assert draw(nothing(), theme=theme).layout.title.text == figure.layout.title.text
+    assert not draw(nothing(), theme=theme).data
 
 
 @pytest.mark.parametrize("name", OF_A_TABLE)
@@ -144,14 +118,6 @@ def test_a_record_and_its_json_draw_the_same(name):
     assert draw(json.loads(json.dumps(TABLE.to_dict()))).to_json() == draw(TABLE).to_json()
     with pytest.raises(ValueError, match="no table of an evaluation"):
         draw({"contenders": []})
-
-
-def test_acceptance_reads_json_too():
-    table = acceptance("a")
-    plain = json.loads(json.dumps(to_plain(table)))
-    assert visualize.acceptance_figure([plain]).to_json() == visualize.acceptance_figure([table]).to_json()
-    with pytest.raises(ValueError, match="no table of acceptance: contender"):
-        visualize.acceptance_figure([{}])
 
 
 def test_series_differ_in_more_than_their_colour():
