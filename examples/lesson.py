@@ -12,9 +12,9 @@ LESSON = """---
 title: Will it be accepted?
 trace: fox.json.gz
 ---
-## The draft model guesses {it=0 layer=1}
+## The draft model guesses {iteration=1 layer=1}
 These are guesses. The target has not seen them.
-## What does the target do? {it=0 phase=score}
+## What does the target do? {iteration=1 phase=score}
 - [ ] One forward for every guess
 - [x] One forward for all of them
 > The whole forest is scored in one forward.

@@ -285,7 +285,7 @@ def test_every_command_refuses_in_one_line(capsys, tmp_path, plain, command, har
         "deep stats": changed(plain, lambda data: data["result"]["stats"].update(seconds=nested(600))),
     }[harm]
     (tmp_path / "t.json").write_bytes(content)
-    (tmp_path / "lesson.md").write_text("---\ntitle: A\ntrace: t.json\n---\n\n## B {it=0}\n\nC.\n")
+    (tmp_path / "lesson.md").write_text("---\ntitle: A\ntrace: t.json\n---\n\n## B {iteration=1}\n\nC.\n")
     message = refused(capsys, *COMMANDS[command](str(tmp_path / "t.json"), str(tmp_path)))
     assert "trace" in message
 

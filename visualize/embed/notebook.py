@@ -40,7 +40,7 @@ class Shown:
     def _finished(self) -> str:
         """Return the place of the finished forest: a saved notebook is read before it is played."""
         steps = len(self.scene.iterations[self.iteration].steps) if self.scene.iterations else 1
-        return f"it={self.iteration}&step={steps - 1}"
+        return f"iteration={self.iteration + 1}&step={steps}"
 
     def _svg(self) -> str:
         return forest_svg(self.scene, self.iteration)

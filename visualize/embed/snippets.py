@@ -59,7 +59,7 @@ def embed_snippet(
             raise ValueError(f"{name} is {value!r}; choose a whole number from 0 to {most}")
     deck = kind == "reveal"
     height = check_height((SLIDE_HEIGHT if deck else HEIGHT) if height is None else height)
-    place = f"it={iteration}&step={step}" if iteration or step else ""
+    place = f"iteration={iteration + 1}&step={step + 1}" if iteration or step else ""
     address = _address(source, place, bare=deck)
     if kind in ("jupyter", "myst", "quarto"):
         return _cell(kind, source, address, title, height, iteration, language)

@@ -89,14 +89,16 @@ globalThis.DsbdHost = (() => {
   /* ---- places ----------------------------------------------------------------------------- */
 
   const PLACE = ["it", "step", "layer", "node"];
-  const named = (text) => ["iteration", ...PLACE].some((name) => new URLSearchParams(text).has(name));
+  const ADDRESS = ["iteration", "step", "layer", "node"];
+  const named = (text) => ADDRESS.some((name) => new URLSearchParams(text).has(name));
 
-  /* Places that a page is written with count from 0. */
+  /* Addresses count iterations and steps from 1, the viewer from 0. */
   function placeIn(text) {
     const found = new URLSearchParams(text);
-    const place = {};
-    for (const name of PLACE) if (/^\d{1,9}$/.test(found.get(name) || "")) place[name] = Number(found.get(name));
-    return place;
+    const {iteration = 1, step, ...place} = Object.fromEntries(
+      ADDRESS.filter((name) => /^\d{1,9}$/.test(found.get(name) || "")).map((name) => [name, Number(found.get(name))]),
+    );
+    return {...place, it: Math.max(0, iteration - 1), ...(step === undefined ? {} : {step: Math.max(0, step - 1)})};
   }
 
   /* ---- messages --------------------------------------------------------------------------- */

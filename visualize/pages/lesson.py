@@ -6,7 +6,7 @@ trace: ../traces/1-dynamic-width.json.gz
 ---
 What the lesson is about.
 
-## Will it be accepted? {it=0 layer=1 node=1}
+## Will it be accepted? {iteration=1 layer=1 node=1}
 The random number is 0.34. Will the first draft be accepted?
 
 - [ ] No
@@ -117,7 +117,7 @@ def parse_lesson(text: str, path: Path) -> Lesson:
     introduction = "\n".join(line for _, line in parts[0][1]).strip()
     cards = tuple(_card(header, inside, path) for header, inside in parts[1:] if header is not None)
     if not cards:
-        raise LessonError(f"{path.name}: no cards; start each with a line such as ## Title {{it=0 layer=1}}")
+        raise LessonError(f"{path.name}: no cards; start each with a line such as ## Title {{iteration=1 layer=1}}")
     trace = path.parent / front["trace"]
     return Lesson(path, front["title"], trace, language, front.get("summary", ""), introduction, cards)
 
@@ -162,7 +162,7 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
     number, line = header
     matched = _HEADER.fullmatch(line)
     if matched is None or not matched["title"]:
-        raise LessonError(f"{path.name}, line {number}: {line[:60]!r}; write ## Title {{it=0 layer=1 node=2}}")
+        raise LessonError(f"{path.name}, line {number}: {line[:60]!r}; write ## Title {{iteration=1 layer=1 node=2}}")
     position = None
     if matched["place"] is not None:
         try:

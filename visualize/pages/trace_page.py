@@ -72,7 +72,7 @@ def html_page(
         scenes: one viewer for each; a scene from :func:`visualize.diff_scene` gives two viewers side by side.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
         title: of the page; empty = the method.
-        place: where the viewers open, counted from 0: ``it=3&step=5``.
+        place: where the viewers open, counted from 1: ``iteration=4&step=6``.
         bare: sentence, forest and card only, for slides; ``?bare`` in the page's address does the same.
 
     Raises:

@@ -1,6 +1,6 @@
 """Reads a place in a trace as people write it, ``iteration=4 layer=2 node=17``, and finds the step it means.
 
-``iteration=`` and the ``step=`` beside it count from 1, as the viewer's address does; ``it=`` and its ``step=`` from 0.
+``iteration=`` and ``step=`` count from 1, as the viewer's address does.
 """
 
 from dataclasses import dataclass
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from dsbd.errors import TraceError
 from dsbd.results import ITERATION_PHASES
 from visualize.scenes.records import IterationScene, Scene
+
+NAMES = ("iteration", "layer", "node", "phase", "step")
 
 
 @dataclass(frozen=True)
@@ -26,12 +28,11 @@ class Position:
 
     @staticmethod
     def parse(text: str) -> "Position":
-        """Read ``iteration=4 layer=2 node=17`` or ``it=3 layer=2``. Raises: ValueError, which names what is wrong."""
+        """Read ``iteration=4 layer=2 node=17``. Raises: ValueError, which names what is wrong."""
         found: dict[str, int | str] = {}
         for word in text.split():
             name, _, value = word.partition("=")
-            again = name in found or {name, *found} >= {"it", "iteration"}
-            if again or name not in (*Position.__dataclass_fields__, "iteration"):
+            if name in found or name not in NAMES:
                 raise ValueError(f"{word!r} is no place; write iteration=, layer=, node=, phase= or step=, each once")
             if name == "phase":
                 if value not in ITERATION_PHASES:
@@ -41,26 +42,25 @@ class Position:
                 found[name] = int(value)
             else:
                 raise ValueError(f"{name} is {value!r}; write a whole number")
-        for name in ("iteration", "step") if "iteration" in found else ():
-            if found.get(name) == 0:
-                raise ValueError(f"{name}=0: beside iteration=, {name}s count from 1")
-        if "iteration" in found:
-            found["it"] = int(found.pop("iteration")) - 1
-            if "step" in found:
-                found["step"] = int(found["step"]) - 1
+        for name, field in (("iteration", "it"), ("step", "step")):
+            if name in found:
+                if found[name] == 0:
+                    raise ValueError(f"{name}=0: {name}s count from 1")
+                found[field] = int(found.pop(name)) - 1
         return Position(**found)  # type: ignore[arg-type]
 
 
 def step_of(scene: Scene, position: Position) -> int:
     """The step of the viewer that a position means. Raises: TraceError where the trace has no such place."""
     count = len(scene.iterations)
-    if not 0 <= position.it < count:
-        raise TraceError(f"it={position.it}: this trace has iterations from 0 to {count - 1}")
+    if position.it >= count:
+        raise TraceError(f"iteration={position.it + 1}: this trace has iterations from 1 to {count}")
     iteration = scene.iterations[position.it]
     if position.step is not None:
         if position.step >= len(iteration.steps):
-            raise TraceError(f"step={position.step}: iteration {position.it} has steps from 0 to "
-                             f"{len(iteration.steps) - 1}")  # fmt: skip
+            raise TraceError(
+                f"step={position.step + 1}: iteration {position.it + 1} has steps from 1 to {len(iteration.steps)}"
+            )
         return position.step
     focus = _place(iteration, position)
     phases = {"draft": ("draft",), "score": ("score",), "commit": ("commit",)}.get(position.phase or "")
@@ -75,7 +75,7 @@ def step_of(scene: Scene, position: Position) -> int:
         if focus is None and decides and step.phase in ("draft", "score", "commit"):
             continue
         return number
-    raise TraceError(f"{_said(position)}: nothing in iteration {position.it} is there")
+    raise TraceError(f"{_said(position)}: nothing in iteration {position.it + 1} is there")
 
 
 def _place(iteration: IterationScene, position: Position) -> int | None:
@@ -84,11 +84,12 @@ def _place(iteration: IterationScene, position: Position) -> int | None:
     for place, node in enumerate(iteration.nodes):
         if node.id == position.node:
             if not node.facts:
-                raise TraceError(f"node={position.node}: never tried or drawn in iteration {position.it}")
+                raise TraceError(f"node={position.node}: never tried or drawn in iteration {position.it + 1}")
             return place
     known = ", ".join(str(node.id) for node in iteration.nodes if node.facts)
-    raise TraceError(f"node={position.node}: iteration {position.it} tries or draws nodes {known}")
+    raise TraceError(f"node={position.node}: iteration {position.it + 1} tries or draws nodes {known}")
 
 
 def _said(position: Position) -> str:
-    return " ".join(f"{name}={value}" for name, value in vars(position).items() if value is not None)
+    found = {"layer": position.layer, "node": position.node, "phase": position.phase}
+    return " ".join(f"{name}={value}" for name, value in found.items() if value is not None)

@@ -30,7 +30,7 @@ summary: About nothing.
 ---
 An introduction with <script>alert(1)</script> and [a link](javascript:alert(1)).
 
-## Will it be accepted? {{it=0 layer=1 node={TRIED}}}
+## Will it be accepted? {{iteration=1 layer=1 node={TRIED}}}
 A question.
 
 - [ ] Never `<img src=x onerror=alert(1)>`
@@ -38,13 +38,13 @@ A question.
 
 > Because **so**.
 
-## Commit {{it=0 phase=commit}}
+## Commit {{iteration=1 phase=commit}}
 
 ```
 ## not a card
 ```
 
-## Later {{it=1 layer=1}}
+## Later {{iteration=2 layer=1}}
 Which width?
 
 * [x] This one
@@ -86,21 +86,20 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         ("---\nauthor: me\n---\n", "line 2: 'author: me'; write title:, trace:"),
         ("---\ntitle: T\ntrace: t.json\nlanguage: tlh\n---\n## A", "language: no strings for language 'tlh'"),
         (HEAD + "Text only.", "no cards; start each with"),
-        (HEAD + "## {it=0}", "line 5: '## {it=0}'; write ## Title"),
+        (HEAD + "## {iteration=1}", "line 5: '## {iteration=1}'; write ## Title"),
         (HEAD + "## A {at=3}", "line 5: 'at=3' is no place"),
-        (HEAD + "## A {it=x}", "line 5: it is 'x'; write a whole number"),
+        (HEAD + "## A {iteration=x}", "line 5: iteration is 'x'; write a whole number"),
         (HEAD + "## A {phase=sleep}", "line 5: phase is 'sleep'; choose one of draft"),
-        (HEAD + "## A {it=1 iteration=2}", "line 5: 'iteration=2' is no place"),
-        (HEAD + "## A {iteration=0}", "line 5: iteration=0: beside iteration=, iterations count from 1"),
-        (HEAD + "## A {it=1 it=2}", "line 5: 'it=2' is no place"),
+        (HEAD + "## A {iteration=0}", "line 5: iteration=0: iterations count from 1"),
+        (HEAD + "## A {iteration=2 iteration=3}", "line 5: 'iteration=3' is no place"),
         (HEAD + "## A\n\n- [x] one", "line 7: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n- [x] two", "line 6: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n\ntext\n- [ ] two", "line 6: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n- [ ] two\n\nMore text.", "line 9: after the options stands only the explanation"),
-        (HEAD + "## A {it=99}", "line 5: it=99: this trace has iterations from 0 to 6"),
-        (HEAD + "## A {it=0 step=999}", "line 5: step=999: iteration 0 has steps from 0 to"),
-        (HEAD + "## A {it=0 node=999}", "line 5: node=999: iteration 0 tries or draws nodes"),
-        (HEAD + "## A {it=0 layer=9}", "line 5: it=0 layer=9: nothing in iteration 0 is there"),
+        (HEAD + "## A {iteration=100}", "line 5: iteration=100: this trace has iterations from 1 to 7"),
+        (HEAD + "## A {iteration=1 step=1000}", "line 5: step=1000: iteration 1 has steps from 1 to"),
+        (HEAD + "## A {iteration=1 node=999}", "line 5: node=999: iteration 1 tries or draws nodes"),
+        (HEAD + "## A {iteration=1 layer=9}", "line 5: layer=9: nothing in iteration 1 is there"),
         (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
         (HEAD + "## A\n![p](https://example.org/a.png)", "picture 'https://example.org/a.png'"),
         (HEAD + "## A\n![p](missing.png)", "picture 'missing.png': No such file"),
@@ -129,10 +128,10 @@ def test_unreadable_lessons_are_one_line(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("place", "phase", "layer"),
-    [("it=0", "draft", 1), ("iteration=1", "draft", 1), ("iteration=1 step=4", "score", 0),
-     ("it=0 layer=2", "width", 2), ("it=1 phase=score", "score", 0),
-     ("it=0 phase=commit", "commit", 0),
-     ("it=0 layer=2 phase=draft", "draft", 2), ("it=2 phase=verify", "width", 1), ("step=3", "score", 0)],
+    [("iteration=1", "draft", 1), ("iteration=1 step=4", "score", 0),
+     ("iteration=1 layer=2", "width", 2), ("iteration=2 phase=score", "score", 0),
+     ("iteration=1 phase=commit", "commit", 0),
+     ("iteration=1 layer=2 phase=draft", "draft", 2), ("iteration=3 phase=verify", "width", 1), ("step=4", "score", 0)],
 )  # fmt: skip
 def test_a_place_is_the_step_it_says(place, phase, layer):
     position = Position.parse(place)

@@ -49,7 +49,7 @@ def test_the_index_leads_to_every_viewer(browser, site):
 
 
 def test_hostile_tokens_stay_text_on_the_site(browser, site):
-    with visit(browser, site / "forests" / "b-nasty.html", "#it=1&step=9") as seen:
+    with visit(browser, site / "forests" / "b-nasty.html", "#iteration=2&step=10") as seen:
         (frame,) = seen.drawn()
         seen.page.focus(".dsbd")
         seen.page.keyboard.press("End")

@@ -91,7 +91,7 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
     """Catches viewers that overwrite each other's place in the address, and hostile tokens that run."""
     path = tmp_path / "several.html"
     visualize.export_html([TRACE, nasty_trace(), TRACE], path, plotly=plotly)
-    with visit(browser, path, "#it=1&step=2") as seen:
+    with visit(browser, path, "#iteration=2&step=3") as seen:
         (frame,) = seen.drawn()
         frame.wait_for_function("() => document.querySelectorAll('.dsbd-forest').length === 3")
         frame.evaluate("() => document.querySelectorAll('.dsbd')[1].focus()")
@@ -99,7 +99,7 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
         sentences = frame.eval_on_selector_all(".dsbd-sentence", "found => found.map((one) => one.textContent)")
         first, last = SCENE.iterations[0].steps[0].sentence, SCENE.iterations[0].steps[-1].sentence
         assert sentences == [first, last, first]
-        assert seen.page.url.endswith("#it=1&step=2")
+        assert seen.page.url.endswith("#iteration=2&step=3")
         assert hostile_marks(frame) == 0
         seen.quiet()
 

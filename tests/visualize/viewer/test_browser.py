@@ -68,10 +68,8 @@ def test_keys_and_buttons(opened):
     assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
 
 
-@pytest.mark.parametrize("link", ["#iteration=3&step=7", "#it=2&step=6"])
-def test_a_link_leads_to_its_step(browser, exported, link):
-    """An old link counts from 0."""
-    with viewer(browser, exported, link) as opened:
+def test_a_link_leads_to_its_step(browser, exported):
+    with viewer(browser, exported, "#iteration=3&step=7") as opened:
         assert opened.sentence == SCENE.iterations[2].steps[6].sentence
         opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
         opened.page.wait_for_function(

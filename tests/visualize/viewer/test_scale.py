@@ -84,7 +84,7 @@ def test_the_titles_of_the_layers_stay_in_sight(browser, tmp_path):
     """In a tall forest the reader lost which column was which."""
     path = tmp_path / "tall.html"
     path.write_text(html_page(build_scene(TRACE)), encoding="utf-8")
-    with viewer(browser, path, "#it=3&step=9", viewport={"width": 1280, "height": 600}) as seen:
+    with viewer(browser, path, "#iteration=4&step=10", viewport={"width": 1280, "height": 600}) as seen:
         scroller = seen.page.locator(".dsbd-scroller")
         scroller.evaluate("element => element.scrollTo({top: element.scrollHeight, behavior: 'instant'})")
         assert scroller.evaluate("element => element.scrollTop") > 50

@@ -175,7 +175,7 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
 def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
     """Catches labels that cross each other, a child above its parent, and a root that is scrolled out of sight."""
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    with viewer(browser, exported, "#it=0&step=8", **phone) as seen:
+    with viewer(browser, exported, "#iteration=1&step=9", **phone) as seen:
         page = seen.page
         nodes = SCENE.iterations[0].nodes
         places = page.evaluate(
@@ -215,7 +215,7 @@ def test_hashes_of_several_viewers_do_not_fight(browser, exported):
         )
         page.wait_for_url("**#*a.iteration=3*b.iteration=2*")
         assert "iteration=5" not in page.url
-        page.evaluate("() => { location.hash = '#a.it=0&a.step=5'; }")
+        page.evaluate("() => { location.hash = '#a.iteration=1&a.step=6'; }")
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert page.evaluate("() => b.where().it") == 1
 
@@ -247,7 +247,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
 
 def test_a_link_to_a_layer_leads_to_its_width(browser, exported):
     node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
-    with viewer(browser, exported, f"#it=2&layer=2&node={node.id}") as seen:
+    with viewer(browser, exported, f"#iteration=3&layer=2&node={node.id}") as seen:
         page = seen.page
         layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
         assert page.inner_text(".dsbd-sentence") == SCENE.iterations[2].steps[layer.step].sentence
@@ -258,7 +258,7 @@ def test_hostile_tokens_stay_text_in_every_view(browser, tmp_path):
     path = tmp_path / "nasty.html"
     visualize.export_html(nasty_trace(), path)
     markup = "() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length"
-    with viewer(browser, path, "#it=1") as seen:
+    with viewer(browser, path, "#iteration=2") as seen:
         page = seen.page
         page.focus(".dsbd")
         page.keyboard.press("End")
@@ -293,7 +293,7 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     """Catches sliders that can change no verdict, and a legend for marks that are not drawn."""
     path = tmp_path / "plain.html"
     visualize.export_html(TRACES["plain"], path)
-    with viewer(browser, path, "#it=0&step=999") as seen:
+    with viewer(browser, path, "#iteration=1&step=1000") as seen:
         unfold(seen.page)
         assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]
         show_view(seen.page, "slots")

@@ -97,7 +97,7 @@ def test_the_figures_speak_the_language(language):
 def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
     path = tmp_path / "viewer.html"
     visualize.export_html(TRACE, path, language="de")
-    with viewer(browser, path, "#it=1&step=7") as seen:
+    with viewer(browser, path, "#iteration=2&step=8") as seen:
         page = seen.page
         unfold(page)
         for language in ("de", *LANGUAGES):

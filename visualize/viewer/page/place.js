@@ -1,14 +1,14 @@
-/* The state in the address: #iteration=4&step=10&layer=2&node=17, counted from 1. Links of old, #it=3&step=9, count
- * iterations and steps from 0. Several viewers on a page each keep theirs below a prefix. */
+/* The state in the address: #iteration=4&step=10&layer=2&node=17, counted from 1.
+ * Several viewers on a page each keep theirs below a prefix. */
 
 const PAUSE_MS = 120; // browsers drop what is written faster than this for long
-const FIELDS = ["iteration", "it", "step", "layer", "node", "lang"];
+const FIELDS = ["iteration", "step", "layer", "node", "lang"];
 
-/* A place whose iteration is named counts from 1, one with "it" from 0. */
-function fromOne({iteration, ...place}) {
-  if (iteration === undefined) return place;
-  const step = place.step === undefined ? {} : {step: Math.max(0, place.step - 1)};
-  return {...place, ...step, it: Math.max(0, iteration - 1)};
+/* Inside the viewer, iterations and steps count from 0. */
+function fromZero({iteration, step, ...place}) {
+  if (iteration !== undefined) place.it = Math.max(0, iteration - 1);
+  if (step !== undefined) place.step = Math.max(0, step - 1);
+  return place;
 }
 
 export class Place {
@@ -26,7 +26,7 @@ export class Place {
       if (field === "lang") place.lang = text;
       else if (/^\d{1,9}$/.test(text)) place[field] = Number(text);
     }
-    return fromOne(place);
+    return fromZero(place);
   }
 
   /* At once after a pause, else when the pause is over: a key held down writes the place where it was let go. */
