@@ -95,7 +95,11 @@ globalThis.DsbdHost = (() => {
   /* Addresses count iterations and steps from 1, the viewer from 0. */
   function placeIn(text) {
     const found = new URLSearchParams(text);
-    const {iteration = 1, step, ...place} = Object.fromEntries(
+    const {
+      iteration = 1,
+      step,
+      ...place
+    } = Object.fromEntries(
       ADDRESS.filter((name) => /^\d{1,9}$/.test(found.get(name) || "")).map((name) => [name, Number(found.get(name))]),
     );
     return {...place, it: Math.max(0, iteration - 1), ...(step === undefined ? {} : {step: Math.max(0, step - 1)})};
