@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from visualize.scenes.diff import diff_scene as diff_scene
     from visualize.scenes.source import scene_of as scene  # noqa: F401 - the public name
     from visualize.scenes.to_json import scene_json as scene_json
-    from visualize.scenes.what_if import what_if as what_if
     from visualize.viewer.assets import viewer_assets as viewer_assets
 
 _HOMES = {
@@ -86,7 +85,6 @@ _HOMES = {
     "timeline_figure": "figures.decode",
     "tokens_figure": "figures.decode",
     "viewer_assets": "viewer.assets",
-    "what_if": "scenes.what_if",
     "widget": "embed.widget",
     "width_figure": "figures.decode",
     "width_histogram_figure": "figures.width_histogram",

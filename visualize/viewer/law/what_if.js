@@ -1,6 +1,5 @@
 /* What would have happened to the drafts of an iteration with another threshold, least width or random numbers: decided
- * on the recorded numbers alone, layer by layer, and only as far as they still apply.
- * visualize/scenes/what_if.py is its twin. */
+ * on the recorded numbers alone, layer by layer, and only as far as they still apply. */
 
 import {bounded, reached} from "./chances.js";
 import {acceptanceOf, residualOf} from "./residual.js";
