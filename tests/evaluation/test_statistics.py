@@ -18,7 +18,6 @@ from dsbd.evaluation.statistics import (
     clustered_rate,
     clustered_ratio,
     paired_difference,
-    student_95,
     wilson,
 )
 
@@ -79,11 +78,6 @@ def test_a_clustered_rate_holds_the_truth():
         beyond += mean.high > 1
     assert held > 920
     assert beyond > 200
-
-
-@pytest.mark.parametrize("degrees", [1, 2, 3, 4, 5, 19, 20, 47, 300, 1033])
-def test_student_is_the_quantile_of_scipy(degrees):
-    assert student_95(degrees) == pytest.approx(stats.t.ppf(0.975, degrees), rel=1e-9)
 
 
 def test_without_clusters_it_is_the_usual_error():
