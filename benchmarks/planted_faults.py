@@ -100,7 +100,7 @@ def try_fault(fault: Fault, copy: Path) -> Outcome:
 
 def run(faults: list[Fault], workers: int) -> list[Outcome]:
     """Try the faults, each worker in a copy of its own; print each outcome as it comes."""
-    unwanted = shutil.ignore_patterns(".git", "__pycache__", ".hypothesis", "node_modules", "*.egg-info")
+    unwanted = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis", "node_modules", "*.egg-info")
     with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         copies: Queue[Path] = Queue()
         for number in range(workers):

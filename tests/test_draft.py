@@ -181,6 +181,7 @@ class TableRow:
     [
         {},
         {"temperature": 0.5, "cover_width": 2},
+        {"replacement": False, "cover_width": 5},
         {"top_p": 0.5},
         {"replacement": False},
         {"replacement": False, "top_p": 0.5},
@@ -194,7 +195,8 @@ class TableRow:
     ids=str,
 )
 def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes) -> None:
-    """Catches slots below which nothing is drawn, or twice, or with another weight: legal, but slower."""
+    """Catches slots below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
+    that end or that are not the likeliest: legal, but slower."""
     chosen = ResolvedSettings(draft_depth=3, draft_width=5, **changes)
     tables = Tables(3, vocabulary=4, eos=3)
     inputs = [Weighted((0,), -0.5, 1 + chosen.replacement), Weighted((1,), -0.9, 1)]
@@ -212,5 +214,9 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
             assert dict(found) == pytest.approx(dict(process.law(alive, "draft")), abs=EXACT)
             slots = layer.chosen[:5].tolist()
             drawn = [paths[slot] for slot in slots if probs[slot] > 0]
+            left = [path for path, _ in sorted(found, key=lambda pair: -pair[1]) if path not in drawn]
+            covers = [path for path in left if path[-1] not in tables.eos][: chosen.cover_width]
+            padding = [paths[slots[0]]] * (min(chosen.cover_width, len(probs)) - len(covers))
+            assert [paths[slot] for slot in layer.chosen[5:].tolist()] == covers + padding
             repeats = chosen.replacement and chosen.forest == "sampled"
             alive, above = process.living(multiset(drawn if repeats else set(drawn))), [paths[slot] for slot in slots]

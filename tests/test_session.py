@@ -79,6 +79,23 @@ def test_the_result_descends_from_the_candidates_of_every_update(changes):
         assert update.text == toy_pair().decode(paths[0][0])
 
 
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 2.0])
+def test_hypotheses_are_ranked_by_score(penalty):
+    """Catches the likeliest text in place of the best one, and texts that are rated by another length penalty."""
+    pair, watch = replace(toy_pair(), eos=frozenset(range(0, VOCABULARY, 5))), Iterations()
+    asked = settings(length_penalty=penalty, min_width=4, max_width=4)
+    for update in dsbd.stream(pair, PROMPT, asked, observers=[watch]):
+        layers = [layer for iteration in watch.seen for layer in iteration.layers]
+        ended = [beam for layer in layers for beam in layer.beams if beam.node.token in pair.eos]
+        scores = [beam.log_weight / beam.node.length**penalty for beam in ended]
+        assert [one.score for one in update.candidates if one.finished] == [max(scores)] * bool(scores)
+        shown = [one.log_weight / one.node.length**penalty for one in update.candidates]
+        assert [one.score for one in update.candidates] == shown == sorted(shown, reverse=True)
+    beams = update.result.beams
+    assert [beam.score for beam in beams] == sorted((beam.score for beam in beams), reverse=True)
+    assert sorted(beam.score for beam in beams if beam.finished) == sorted(scores)
+
+
 @pytest.mark.parametrize("changes", CASES, ids=str)
 def test_figures_follow_from_the_iterations(changes):
     """Catches layers, widths or verdicts that are counted twice, or in the wrong iteration."""
@@ -189,6 +206,8 @@ def test_equal_scores_keep_the_order_in_which_they_came():
     pair = replace(toy_pair_on("eager"), eos=frozenset(range(0, VOCABULARY, 2)))
     with torch.no_grad():
         pair.target.model.lm_head.weight.zero_()
-    beams = dsbd.decode(pair, PROMPT, settings(method="beam_search", num_beams=8, max_new_tokens=1)).beams
+    *_, last = dsbd.stream(pair, PROMPT, settings(method="beam_search", num_beams=8, max_new_tokens=1))
+    beams = last.result.beams
     assert len({beam.score for beam in beams}) == 1
     assert [beam.token_ids[0] for beam in beams] == [0, 2, 4, 6, 1, 3, 5, 7]
+    assert [candidate.node.token for candidate in last.candidates] == [0, 1, 3, 5, 7]

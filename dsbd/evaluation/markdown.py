@@ -10,8 +10,9 @@ from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 NOT_MEASURED = "not measured"
 NOTES = """\
 Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
-answers, else Student's t; for perplexity on its logarithms, so its mean is the geometric one. A difference is taken
-question by question, seeds averaged first; without an interval it is the same on every question.
+answers, Woodruff's for a ratio of speeds, else Student's t; for perplexity on its logarithms, so its mean is the
+geometric one. A difference is taken question by question, seeds averaged first; without an interval it is the same on
+every question.
 Where the interval holds zero, the report says "{no_difference}": that is not "equal". p is
 exact and two-sided, over the questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
 

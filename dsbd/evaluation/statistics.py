@@ -13,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dsbd.measure.intervals import NORMAL_95, sign_test
+from dsbd.measure.intervals import sign_test, student_95
 
 Scores = Mapping[str, Sequence[float]]
 """The scores of each question, by its id: one for every seed."""
 NO_DIFFERENCE = "no difference seen"
+NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def wilson(right: float, questions: int) -> Rate:
 def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
     """Return the share of right answers with Wilson's interval for clustered questions.
 
+    Near 0 and 1 its coverage wavers, as that of every Wilson interval: 92 % at a share of 0.95 over 20 clusters.
     Correlated questions count as fewer independent ones: as many as have the standard error of :func:`clustered_mean`,
     and Student's t takes the place of the normal quantile. Where all are right, or all wrong, there is no such error to
     read, and each cluster counts as one question. With a cluster for each question this is :func:`wilson`.
@@ -196,28 +198,3 @@ def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hasha
         below=sum(value < 0 for value in differences),
         p=sign_test(differences),
     )
-
-
-def student_95(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t, by halving on the closed form of its distribution.
-
-    Args:
-        degrees: of freedom, at least 1.
-    """
-    low, high = 1.0, 16.0
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if _student_inside(middle, degrees) < 0.95 else (low, middle)
-    return high
-
-
-def _student_inside(bound: float, degrees: int) -> float:
-    """Return the probability that t lies within ±bound: the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4."""
-    angle = math.atan(bound / math.sqrt(degrees))
-    odd = degrees % 2
-    term = math.cos(angle) if odd else 1.0
-    total = 0.0 if degrees == 1 else term
-    for step in range(3 if odd else 2, degrees - 1, 2):
-        term *= math.cos(angle) ** 2 * (step - 1) / step
-        total += term
-    return 2 / math.pi * (angle + math.sin(angle) * total) if odd else math.sin(angle) * total

@@ -21,7 +21,7 @@ def summary_table(report: Report) -> str:
     bases = {found.baseline for found in tables if found.baseline}
     if bases:
         notes.append(f"Speed ratios are to {', '.join(sorted(bases))} on the same questions and seeds, their median.")
-    notes.append("Intervals: Wilson's for a share of right answers, else Student's t.")
+    notes.append("Intervals: Wilson's for a share of right answers, Woodruff's for a speed ratio, else Student's t.")
     if not report.complete:
         notes.append("Not complete: some decodes are missing. The same command goes on.")
     return "\n\n".join([table(HEADS, [_row(found, row) for found in tables for row in found.rows]), *notes])

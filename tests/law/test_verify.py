@@ -1,5 +1,7 @@
 """Single runs of verification on the toy, with given uniforms. The law itself is enumerated in test_enumeration."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -116,12 +118,27 @@ def test_each_draft_without_replacement_has_its_own_draft_law() -> None:
     assert [trial.draft_prob for trial in layer.trials] == pytest.approx([0.5, 0.4, 1.0])
 
 
-def test_without_replacement_as_many_drafts_are_planned_as_q_has_pairs() -> None:
-    """Catches a width planned for as many drafts as P has pairs."""
-    forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
-    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=9, min_width=1, max_width=3)[0]
+@pytest.mark.parametrize(("draft_width", "planned"), [(2, 2), (3, 3), (4, 3), (9, 3)])
+def test_without_replacement_no_more_drafts_are_planned_than_q_has_pairs(draft_width: int, planned: int) -> None:
+    """Catches a width planned for as many drafts as P has pairs. Only a rule that draws no drafts can plan too many."""
+    rule = {"method": "width_rule_sampling", "draft_width": draft_width, "max_width": 3, "replacement": False}
+    [layer] = run([0.0] * 9, forest=_three_pairs([], []), **rule)
     assert layer.width is not None
-    assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, 3)
+    assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, planned)
+
+
+def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
+    """Catches a width that ends with the pairs of Q: the beams that are missing are drawn from P."""
+    forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
+    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
+    assert sorted(texts([beam.node for beam in layer.beams])) == ["a.", "aa", "ab", "ba"]
+
+
+def test_a_beam_counts_as_often_as_it_was_drawn() -> None:
+    """Catches a law in which equal beams count once: three times "b" are as likely as "a"."""
+    beams = [toy.BEAMS[0], replace(toy.BEAMS[1], multiplicity=3)]
+    layer = run([0.0] * 9, forest=Forest(beams, toy.forest().layers))[0]
+    assert layer.law.probs.tolist() == pytest.approx([1 / 3, 1 / 12, 1 / 12, 1 / 2])
 
 
 def test_with_replacement_as_many_drafts_are_planned_as_were_drawn() -> None:
@@ -162,6 +179,14 @@ def test_the_width_of_a_likely_forest_is_that_of_its_mass(threshold: float, chos
     layer = run([0.0] * 9, forest=toy.likely_forest(), forest_kind="likely", width_threshold=threshold)[0]
     assert layer.width is not None
     assert (layer.width.width, layer.width.numbers.reason, layer.outcome) == (*chosen, "landed")
+
+
+@pytest.mark.parametrize("covers", [[], [toy.BA]], ids=["no node", "a node below a dead beam"])
+def test_a_likely_layer_without_nodes_below_the_alive_beams_is_a_bonus_layer(covers: list) -> None:
+    """Catches a layer that is as narrow as its draws are likely to land: here none can, and Q has mass."""
+    forest = Forest(toy.BEAMS[:1], [ForestLayer([], [], covers, toy.draft_law())])
+    [layer] = run([0.1, 0.9], forest=forest, forest_kind="likely")
+    assert (layer.outcome, layer.width, len(layer.draws)) == ("bonus", None, 2)
 
 
 def test_a_greedy_likely_forest_looks_no_further_than_the_largest_width() -> None:

@@ -1,5 +1,6 @@
 """Two contenders compared run by run on the same prompts and seeds: speed as ratios, quality as differences."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -33,7 +34,7 @@ def speed_ratio(runs: Runs, others: Runs, baseline: str) -> SpeedRatio | None:
         **asdict(median_interval(groups)),
         above_1=sum(value > 1 for value in values),
         of=len(values),
-        sign_test_p=sign_test([value - 1 for value in values]),
+        sign_test_p=sign_test([math.fsum(map(math.log, group)) for group in groups]),
     )
 
 
@@ -50,13 +51,12 @@ def quality_verdict(runs: Runs, others: Runs) -> QualityVerdict | None:
 
 
 def _difference(runs: Runs, others: Runs, figure: Callable[[Run], float]) -> Estimate | None:
-    """Return the mean difference over the prompts; the rounds of a prompt are averaged first."""
+    """Return the mean difference over the prompts."""
     groups = _paired(runs, others, lambda ours, theirs: figure(ours) - figure(theirs))
-    means = [sum(group) / len(group) for group in groups if group]
-    if not means:
+    if not groups:
         return None
-    found = estimate(means)
-    return found if len(means) >= FEWEST_PROMPTS else Estimate(found.mean, None)
+    found = estimate(groups)
+    return found if len(groups) >= FEWEST_PROMPTS else Estimate(found.mean, None)
 
 
 def _paired(runs: Runs, others: Runs, of: Callable[[Run, Run], float]) -> list[list[float]]:

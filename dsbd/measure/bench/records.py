@@ -202,6 +202,7 @@ class SpeedRatio:
     of: int
     """Runs compared."""
     sign_test_p: float | None
+    """Over prompts: one counts once, by the mean logarithm of its ratios."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,7 +220,7 @@ class SpeedFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class QualityFigures:
-    """Means over the runs with half of their 95 % interval."""
+    """Means over the prompts with half of their 95 % interval."""
 
     perplexity: float
     perplexity_half_width: float | None

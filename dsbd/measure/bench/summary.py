@@ -1,7 +1,7 @@
 """The summary of a bench: medians with intervals, ratios to a baseline, quality, memory, energy, limits."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 
 from dsbd.clock import PHASES
@@ -85,7 +85,7 @@ def contender_summary(contender: Contender, rounds: Runs, results: ResultsFile) 
         auto_reason=contender.auto_reason,
         runs=len(runs),
         **vars(speed_figures(rounds)),
-        **vars(quality_figures(runs)),
+        **vars(quality_figures(rounds)),
         **vars(count_figures(runs)),
         milliseconds_per_iteration=_per_iteration(runs),
         acceptance=results.acceptance(contender),
@@ -95,9 +95,9 @@ def contender_summary(contender: Contender, rounds: Runs, results: ResultsFile) 
 
 
 def speed_figures(rounds: Runs) -> SpeedFigures:
-    """Return medians over the runs, with a bootstrap interval over the prompts, and totals over totals."""
+    """Return medians over the runs, with an interval over the prompts, and totals over totals."""
     runs = known(rounds)
-    per_token = median_interval([[run.milliseconds_per_token for run in row if run] for row in rounds if any(row)])
+    per_token = median_interval(_by_prompt(rounds, lambda run: run.milliseconds_per_token))
     seconds, prefill = sum(run.seconds for run in runs), sum(run.prefill_seconds for run in runs)
     layers = sum(run.layers for run in runs)
     interval = None if per_token.low is None or per_token.high is None else (per_token.low, per_token.high)
@@ -112,11 +112,11 @@ def speed_figures(rounds: Runs) -> SpeedFigures:
     )
 
 
-def quality_figures(runs: Sequence[Run]) -> QualityFigures:
-    """Return means over the runs with half of their 95 % interval."""
-    perplexity = estimate([run.perplexity for run in runs])
-    weight = estimate([run.best_log_weight for run in runs])
-    per_token = estimate([run.best_log_weight_per_token for run in runs])
+def quality_figures(rounds: Runs) -> QualityFigures:
+    """Return means over the prompts with half of their 95 % interval."""
+    perplexity = estimate(_by_prompt(rounds, lambda run: run.perplexity))
+    weight = estimate(_by_prompt(rounds, lambda run: run.best_log_weight))
+    per_token = estimate(_by_prompt(rounds, lambda run: run.best_log_weight_per_token))
     return QualityFigures(
         perplexity=perplexity.mean,
         perplexity_half_width=perplexity.half_width,
@@ -172,6 +172,11 @@ def _energy_of(device: str, runs: Sequence[Run]) -> EnergyPerToken:
         above_idle_joules_per_token=sum(above or 0.0 for _, _, above in measured) / layers,
         joules_per_text_token=joules / sum(run.new_tokens for run, _, _ in measured),
     )
+
+
+def _by_prompt(rounds: Runs, figure: Callable[[Run], float]) -> list[list[float]]:
+    """Return a figure of the runs that were measured, by prompt, without prompts that have none."""
+    return [[figure(run) for run in row if run is not None] for row in rounds if any(row)]
 
 
 def known(rounds: Runs) -> list[Run]:

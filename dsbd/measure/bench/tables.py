@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 
 from dsbd.measure.bench.contenders import CTRANSLATE2
+from dsbd.measure.bench.paired import FEWEST_PROMPTS
 from dsbd.measure.bench.records import BenchSummary, ContenderSummary
+from dsbd.measure.intervals import FEWEST_FOR_A_MEDIAN
 
 NONE = "–"
 
@@ -14,7 +16,11 @@ def bench_tables(summary: BenchSummary) -> str:
     if not rows:
         return "nothing measured yet"
     parts = [_speed(rows), _ratios(summary), _limits(rows), _forwards(summary), _memory(rows), _energy(rows)]
-    notes = [f"{NONE}: not measured, or this method has no such figure. Equal quality: {summary.quality_rule}."]
+    notes = [
+        f"{NONE}: not measured, or this method has no such figure. Equal quality: {summary.quality_rule}.",
+        "Intervals are at 95 %, over prompts; a mean has none from one prompt, a median from fewer than "
+        f"{FEWEST_FOR_A_MEDIAN}, and no quality is called equal from fewer than {FEWEST_PROMPTS}.",
+    ]
     notes += [f"{row.contender}: {row.auto_reason}" for row in rows if row.auto_reason]
     notes += [
         f"{row.contender}: CTranslate2 in {CTRANSLATE2[row.method]}; its law is beam search, not beam sampling."

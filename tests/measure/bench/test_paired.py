@@ -12,10 +12,22 @@ def test_ratios_are_paired():
     base = [[made_up_run(10)], [made_up_run(20)], [made_up_run(40)]]
     ours = [[made_up_run(20)], [made_up_run(40)], [made_up_run(80)]]
     assert speed_ratio(ours, base, "b") == SpeedRatio(
-        baseline="b", median=2.0, low=2.0, high=2.0, above_1=3, of=3, sign_test_p=0.25
+        baseline="b", median=2.0, low=None, high=None, above_1=3, of=3, sign_test_p=0.25
     )
     assert speed_ratio([[None], [made_up_run(30)], [None]], base, "b").of == 1
     assert speed_ratio([[None]] * 3, base, "b") is None
+
+
+def test_rounds_of_a_prompt_are_no_further_prompts():
+    """Catches a sign test that counts rounds: twenty rounds on one prompt say nothing about another."""
+    fast, slow = [[made_up_run(30)] * 20, [made_up_run(10)] * 20]
+    found = speed_ratio([fast, fast, fast], [slow, slow, slow], "b")
+    assert (found.above_1, found.of, found.sign_test_p) == (60, 60, 0.25)
+    assert speed_ratio([fast[:1] + slow[:2]] * 8, [slow[:3]] * 8, "b").sign_test_p == 2 / 2**8
+    first, last = [made_up_run(20), made_up_run(10)], [made_up_run(10), made_up_run(20)]
+    assert speed_ratio([first] * 8, [last] * 8, "b").sign_test_p is None  # twice as fast, then half as fast
+    weights = [[made_up_run(1, weight=weight) for weight in (-1.2, -1.0)] for _ in range(8)]
+    assert quality_verdict(weights, [[made_up_run(1)] * 2] * 8).best_log_weight_per_token.half_width < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -37,5 +49,5 @@ def test_equal_quality_by_its_rule(perplexities, weights, equal):
 
 def test_few_prompts_are_too_few_for_a_verdict():
     """Catches "equal quality" claimed from a handful of prompts, whose interval holds nearly everything."""
-    assert quality_verdict([[made_up_run(1, 9.0)]] * 7, [[made_up_run(1)]] * 7).equal is None
+    assert quality_verdict([[made_up_run(1, 9.0)] * 2] * 7, [[made_up_run(1)] * 2] * 7).equal is None
     assert quality_verdict([[made_up_run(1, 9.0)]] * 8, [[made_up_run(1)]] * 8).equal is False

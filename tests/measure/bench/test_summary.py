@@ -5,7 +5,7 @@ import pytest
 from dsbd.measure.bench.contenders import Contest, contenders
 from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure
-from dsbd.measure.bench.summary import count_figures, speed_figures, summarise
+from dsbd.measure.bench.summary import count_figures, quality_figures, speed_figures, summarise
 from dsbd.measure.energy import Energy
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair
@@ -61,6 +61,14 @@ def test_speed_is_of_layers_and_counts_are_means():
     assert speed.milliseconds_per_token == pytest.approx(100.0)
     counts = count_figures(runs)
     assert (counts.layers, counts.new_tokens, counts.iterations, counts.draft_calls) == (20.0, 10.0, 2.0, None)
+
+
+def test_quality_is_of_prompts():
+    """Catches rounds that count as prompts: twenty rounds on two prompts are two."""
+    figures = quality_figures([[made_up_run(9, 2.0), None], [made_up_run(9, 4.0, -3.0)] * 20, [None, None]])
+    assert (figures.perplexity, figures.perplexity_half_width) == (3.0, pytest.approx(12.7062))
+    assert (figures.best_log_weight, figures.best_log_weight_per_token_half_width) == (-2.0, pytest.approx(12.7062))
+    assert quality_figures([[made_up_run(9)] * 20]).perplexity_half_width is None
 
 
 def test_energy_is_of_the_runs_that_were_measured(measured):

@@ -13,6 +13,7 @@ def test_every_contender_has_its_rows(measured):
     assert all(printed.count(f"| {row.contender} ") >= 2 for row in summary.contenders)
     assert "| dsbd defaults / beam_sampling " in printed
     assert "Energy: not measured." in printed
+    assert "a mean has none from one prompt, a median from fewer than 6" in printed
 
 
 def test_nothing_and_half_of_it_say_so():

@@ -75,6 +75,22 @@ def test_the_buffers_grow_with_what_is_asked(monkeypatch: pytest.MonkeyPatch) ->
     del row, driver
     assert new_row(model, 100)._runner.capacity == runner.capacity == 128
     assert new_row(model)._runner.capacity == 128  # what is there is kept
+    again = Driver(model, 5, 4)  # another prompt
+    again.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
+    assert again.rows[0]._runner is runner
+    assert again.worst < CLOSE  # nothing replays on the buffers of before
+
+
+def test_the_buffers_are_no_larger_than_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches room for what is kept beside the room that was asked for, which holds it."""
+    monkeypatch.setattr(graph, "SLOT_BUCKETS", (16, 32, 64, 128))
+    runner = GraphRunner(graphed("llama"))
+    found = []
+    for slots, used in ((10, 0), (16, 10), (31, 16), (32, 31), (20, 0)):
+        runner.reserve(slots, used)
+        found.append(runner.capacity)
+    assert found == [16, 32, 32, 64, 64]
+    assert [runner.fits(1, slots) for slots in (63, 64)] == [True, False]  # the last slot is for padding
 
 
 def test_one_decode_has_the_buffers() -> None:
