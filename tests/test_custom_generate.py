@@ -239,9 +239,9 @@ def test_the_output_begins_with_the_ids_given():
         generated(mask=torch.tensor([[1, 1, 1], [1, 0, 1]]))
 
 
-@pytest.mark.parametrize("name", ["mamba", "rwkv", "fuyu", "xmod"])
+@pytest.mark.parametrize("name", ["doge", "fuyu", "mamba", "rwkv", "xmod"])
 def test_what_generate_prepares_for_a_family_is_taken(name):
-    """Catches a cache by another name, an empty list of images, and a trace that holds for one number of tokens."""
+    """Catches a cache by another name, an empty list of images, a mask for each head, a trace of one size only."""
     model = tiny_model(name)
     asked = {"do_sample": False, "max_new_tokens": 7, "attention_mask": torch.ones(1, len(PROMPT), dtype=torch.int64)}
     ours = model.generate(torch.tensor([PROMPT]), custom_generate=dsbd.generate, draft_model=None, **asked)
