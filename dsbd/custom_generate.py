@@ -194,9 +194,10 @@ def _output(
 
 
 def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return how ``generate`` reads its arguments, so that :func:`generate` gets two that it gives its own methods only.
+    """Return how ``generate`` of transformers reads its arguments, with two that functions like ours go without.
 
-    These are ``streamer`` and ``tokenizer``, with which it reads ``stop_strings``. Other functions get what they got.
+    These are ``streamer`` and ``tokenizer``, with which it reads ``stop_strings``. Its own methods are given them, and
+    now :func:`generate` is, too. Any other function is given what it was given before.
     """
 
     @wraps(own)

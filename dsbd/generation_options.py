@@ -96,8 +96,8 @@ KNOWN_INPUTS = frozenset(
         "use_cache",
     }
 )
-"""What ``generate`` prepares for a forward of its own, and the tokenizer that it read ``stop_strings`` with; all but the
-mask is made anew here."""
+"""What ``generate`` prepares for a forward of its own, where all but the mask is made anew here; and the tokenizer that
+it reads ``stop_strings`` with."""
 
 
 def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:

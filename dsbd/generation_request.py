@@ -180,7 +180,8 @@ def prompts_of(
     """Return each prompt once: its ids [length] as they were given, and how many of the first are padding.
 
     Raises:
-        SettingsError: the mask hides something else than ids in front of a prompt, or positions do not count the others.
+        SettingsError: the mask hides something else than ids in front of a prompt.
+        SettingsError: the positions do not count the other ids.
     """
     mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
     if mask.shape != ids.shape:
@@ -190,8 +191,8 @@ def prompts_of(
         padding = int((shown == 0).sum())
         if padding == len(row) or not bool((shown[padding:] == 1).all()):
             raise SettingsError(
-                f"attention_mask of prompt {len(found)} is {_shortened(shown.tolist())}; only zeros in front of ones can "
-                f"be honoured: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
+                f"attention_mask of prompt {len(found)} is {_shortened(shown.tolist())}; allowed are zeros in front of "
+                f"ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
             )
         found.append((row, padding))
     if positions is not None and positions.dim() == 2:

@@ -104,7 +104,7 @@ def test_a_criterion_sees_the_whole_sequence():
 
     stops = request.stops_of([criterion, MaxLengthCriteria(3)], 1)
     assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
-    with pytest.raises(SettingsError, match="function is given with 2 beams.*set num_beams=1"):
+    with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
         request.stops_of([criterion], 2)
 
 
