@@ -1,7 +1,7 @@
 """The public functions: decode a prompt, whole or step by step. Arguments are checked here."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dsbd.arguments import check_helpers, check_processors, enough_of, settings_of
 from dsbd.auto.measuring import measure_forests
@@ -16,7 +16,7 @@ from dsbd.models.pair import Pair
 from dsbd.models.ranks import InStep
 from dsbd.models.rows.processed import Processor
 from dsbd.observer import Observer, RunStart
-from dsbd.results import DecodingResult
+from dsbd.results import DecodingResult, brief
 from dsbd.session import Snapshot
 from dsbd.settings import METHODS, DecodingSettings, ResolvedSettings
 from dsbd.steps import value_of
@@ -32,7 +32,9 @@ TRYING = "trying out forests"
 class Update(Snapshot):
     """The state that a decode has reached after an iteration, and the record of the iteration."""
 
-    _recorder: Recorder | None = None
+    __repr__ = brief
+
+    _recorder: Recorder | None = field(default=None, repr=False)
 
     @property
     def iteration(self) -> Iteration | None:

@@ -1,12 +1,14 @@
 """The decoders of this package behind ``generate`` of transformers."""
 
+import inspect
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial, wraps
 from typing import Any
 
 import torch
-from transformers import GenerationConfig
+from transformers import GenerationConfig, GenerationMixin
 from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd.decoder import iterations
@@ -22,15 +24,14 @@ from dsbd.generation_request import (
     settings_of,
     stops_of,
 )
-from dsbd.law.beams import Node
+from dsbd.law.beams import Node, common_prefix
 from dsbd.methods import resolve
 from dsbd.models.kept import kept_pair
 from dsbd.models.pair import Pair
 from dsbd.models.rows.processed import Processor
 from dsbd.observer import RunStart
-from dsbd.results import DecodedBeam, DecodingResult
+from dsbd.results import DecodedBeam
 from dsbd.session import Snapshot
-from dsbd.settings import DecodingSettings
 
 
 def generate(
@@ -39,6 +40,7 @@ def generate(
     logits_processor: Sequence[Processor] = (),
     stopping_criteria: Sequence[Any] = (),
     generation_config: GenerationConfig | None = None,
+    streamer: Any = None,
     draft_model: Any = ...,
     draft_depth: int = 4,
     draft_width: int | None = None,
@@ -62,17 +64,18 @@ def generate(
         stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
+        streamer: is given the new tokens of one sequence as they are settled, several after a pass, then the end.
         draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` keeps its own arguments
-            ``assistant_model``, ``streamer``, ``tokenizer`` and ``synced_gpus`` to itself: they never arrive here.
+            ``assistant_model`` and ``synced_gpus`` to itself: they never arrive here.
         draft_depth: tokens that the draft looks ahead.
         draft_width: drafts for each of them; None is num_beams + 2, and 1 for one beam.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
-        inputs: what else ``generate`` passes on; of it the attention mask is read.
+        inputs: what else ``generate`` passes on; the attention mask may hide padding in front.
 
     Returns:
-        ids [prompts * num_return_sequences, longest], prompts included, padded on the right; or with
-        ``return_dict_in_generate`` an output with ``sequences`` and ``sequences_scores`` (log-weight over
-        length ** length_penalty).
+        ids [prompts * num_return_sequences, longest], prompts as given included, padded on the right; or with
+        ``return_dict_in_generate`` an output with ``sequences`` and, of several beams, ``sequences_scores`` (log-weight
+        over length ** length_penalty).
 
     Raises:
         SettingsError: something was asked that cannot be honoured, or no draft model was named; the message names it.
@@ -87,28 +90,38 @@ def generate(
             "draft_model is not given; give draft_model=draft, as transformers hands assistant_model to no function of "
             "this kind, or draft_model=None to draft nothing"
         )
+    if streamer is not None and len(input_ids) > 1:
+        raise SettingsError(
+            f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
+            f"num_return_sequences=1, or leave streamer out"
+        )
     asked = settings_of(config, draft_model, draft_depth, draft_width)
     returned, samples = returned_of(config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     pair.require_whole("dsbd.generate")
     stops = stops_of(stopping_criteria, asked.num_beams)
-    prompts = prompts_of(input_ids, inputs.get("attention_mask"), max(asked.num_beams, returned))
+    copies = max(asked.num_beams, returned)
+    prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])
-    beams = list[tuple[list[int], DecodedBeam]]()
-    for padding, prompt in prompts:
+    beams = list[tuple[torch.Tensor, DecodedBeam]]()
+    for given, padding in prompts:
+        prompt = given[padding:].tolist()
         pair.require_room(len(prompt), room)
         for _ in range(samples):
-            processors = processors_of(logits_processor, padding, number=len(beams) * samples // returned)
+            processors = processors_of(logits_processor, given[:padding], number=len(beams) * samples // returned)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
-            best = _decode(pair, prompt, settings, processors, stops).beams[: returned // samples]
+            start = RunStart(pair, "", prompt, resolve(settings), Node(None, -1, 0), processors)
+            best = _decode(start, _Text(given, stops, streamer))[: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(
                     f"num_return_sequences is {returned}, and the law leaves {len(best)} texts of a prompt; ask for "
                     f"fewer, or cut the law less"
                 )
-            beams += [(prompt, beam) for beam in best]
-    return _output(beams, input_ids, config)
+            beams += [(given, beam) for beam in best]
+    if streamer is not None:
+        streamer.end()
+    return _output(beams, config)
 
 
 def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
@@ -124,42 +137,79 @@ def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
         )
 
 
-def _decode(
-    pair: Pair, prompt: list[int], asked: DecodingSettings, processors: tuple[Processor, ...], stops: Stops
-) -> DecodingResult:
-    """Decode one prompt, to the first place where a criterion holds."""
-    start = RunStart(pair, "", prompt, resolve(asked), Node(None, -1, 0), processors)
+class _Text:
+    """The new ids that every possible result begins with, to the first place where a criterion holds.
+
+    Args:
+        given: ids [n] of the prompt as ``generate`` was given them.
+        stops: asked about every new token once.
+        streamer: is given every new token once; None: nobody is.
+    """
+
+    def __init__(self, given: torch.Tensor, stops: Stops, streamer: Any) -> None:
+        self._sequence, self._stops, self._streamer = given, stops, streamer
+        self.ids = list[int]()
+        self._ended = False
+
+    def take(self, ids: list[int]) -> None:
+        """Go on to ``ids``, which begin with those that were taken before."""
+        for token in ids[len(self.ids) :]:
+            if self._ended:
+                break
+            self.ids.append(token)
+            if self._streamer is not None:
+                self._streamer.put(torch.tensor([token]))
+            if self._stops.criteria:
+                self._sequence = torch.cat([self._sequence, self._sequence.new_tensor([token])])
+                self._ended = self._stops.end(self._sequence)
+
+    def enough(self, snapshot: Snapshot) -> bool:
+        """Take what is settled; return True if the decode may end there."""
+        self.take(common_prefix(hypothesis.node for hypothesis in snapshot.candidates).token_ids())
+        return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
+
+
+def _decode(start: RunStart, text: _Text) -> list[DecodedBeam]:
+    """Decode one prompt to the end of the text; return its beams, best first."""
     result = None
-    for snapshot in iterations(start, enough=_enough(stops, prompt, pair.device)):
+    for snapshot in iterations(start, enough=text.enough):
         result = snapshot.result
     assert result is not None, "the last snapshot carries the result"
-    best = result.beams[0]
-    cut = stops.first(best.token_ids, prompt, pair.device)
-    if cut is None or cut == len(best.token_ids):
-        return result
-    return replace(result, beams=[replace(best, token_ids=best.token_ids[:cut], finished=False), *result.beams[1:]])
-
-
-def _enough(stops: Stops, prompt: list[int], device: torch.device) -> Callable[[Snapshot], bool]:
-    def enough(snapshot: Snapshot) -> bool:
-        if stops.deadline is not None and time.time() > stops.deadline:
-            return True
-        return stops.first(snapshot.candidates[0].node.token_ids(), prompt, device) is not None
-
-    return enough
+    best, *others = result.beams
+    text.take(best.token_ids)
+    return [replace(best, token_ids=text.ids), *others]
 
 
 def _output(
-    beams: Sequence[tuple[list[int], DecodedBeam]], input_ids: torch.Tensor, config: GenerationConfig
+    beams: Sequence[tuple[torch.Tensor, DecodedBeam]], config: GenerationConfig
 ) -> torch.Tensor | GenerateBeamDecoderOnlyOutput:
     padding = config.pad_token_id if config.pad_token_id is not None else min(eos_ids(config), default=0)
-    width, device = input_ids.shape[1], input_ids.device
-    longest = width + max(len(beam.token_ids) for _, beam in beams)
-    sequences: Any = torch.full((len(beams), longest), padding, dtype=input_ids.dtype, device=device)
-    for row, (prompt, beam) in zip(sequences, beams, strict=True):
-        row[width - len(prompt) : width] = torch.tensor(prompt, device=device)
-        row[width : width + len(beam.token_ids)] = torch.tensor(beam.token_ids, device=device)
+    rows = [torch.cat([given, given.new_tensor(beam.token_ids)]) for given, beam in beams]
+    sequences: Any = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=padding)
     if not config.return_dict_in_generate:
         return sequences
-    scores = torch.tensor([beam.score for _, beam in beams], dtype=torch.float32, device=device)
+    several = (config.num_beams or 1) > 1
+    scores = sequences.new_tensor([beam.score for _, beam in beams], dtype=torch.float32) if several else None
     return GenerateBeamDecoderOnlyOutput(sequences=sequences, sequences_scores=scores)
+
+
+def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """Return how ``generate`` of transformers reads its arguments, with two that functions like ours go without.
+
+    These are ``streamer`` and ``tokenizer``, with which it reads ``stop_strings``. Its own methods are given them, and
+    now :func:`generate` is, too. Any other function is given what it was given before.
+    """
+
+    @wraps(own)
+    def extracted(*given: Any, **named: Any) -> dict[str, Any]:
+        asked = inspect.signature(own).bind(*given, **named).arguments
+        function = asked.get("custom_generate")
+        handed = {"streamer": asked.get("streamer"), "tokenizer": asked.get("kwargs", {}).get("tokenizer")}
+        found = own(*given, **named)
+        is_ours = (function.func if isinstance(function, partial) else function) is generate
+        return found | {name: value for name, value in handed.items() if is_ours and value is not None}
+
+    return extracted
+
+
+GenerationMixin._extract_generation_mode_kwargs = _handing_over(GenerationMixin._extract_generation_mode_kwargs)

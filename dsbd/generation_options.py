@@ -19,6 +19,7 @@ HONOURED = frozenset(
         "num_return_sequences",
         "pad_token_id",
         "return_dict_in_generate",
+        "stop_strings",
         "temperature",
         "top_k",
         "top_p",
@@ -84,9 +85,19 @@ NOTHING = {
 }
 """Values besides None that ask for nothing; all fields of a GenerationConfig but those above are refused otherwise."""
 KNOWN_INPUTS = frozenset(
-    {"attention_mask", "cache_position", "logits_to_keep", "past_key_values", "position_ids", "use_cache"}
+    {
+        "attention_mask",
+        "cache_params",
+        "cache_position",
+        "logits_to_keep",
+        "past_key_values",
+        "position_ids",
+        "tokenizer",
+        "use_cache",
+    }
 )
-"""What ``generate`` prepares for a forward of its own; all but the mask is made anew here."""
+"""What ``generate`` prepares for a forward of its own, where all but the mask is made anew here; and the tokenizer that
+it reads ``stop_strings`` with."""
 
 
 def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
@@ -96,5 +107,6 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
         if value is not None and value != nothing:
             raise SettingsError(f"{name} is {value!r}; dsbd.generate cannot honour it; leave it out, or set {nothing}")
     for name, value in inputs.items():
-        if value is not None and name not in KNOWN_INPUTS:
+        nothing = value is None or (isinstance(value, dict) and not value)  # models of images are given {} for none
+        if not nothing and name not in KNOWN_INPUTS:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")

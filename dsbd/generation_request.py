@@ -146,13 +146,9 @@ class Stops:
     criteria: tuple[Any, ...]
     """Asked about every beginning of the one sequence."""
 
-    def first(self, ids: list[int], prompt: list[int], device: torch.device) -> int | None:
-        """Return the length of the shortest beginning, at least one new token, at which a criterion holds."""
-        for length in range(1, len(ids) + 1) if self.criteria else ():
-            sequence = torch.tensor([prompt + ids[:length]], device=device)
-            if any(bool(torch.as_tensor(criterion(sequence, None)).all()) for criterion in self.criteria):
-                return length
-        return None
+    def end(self, sequence: torch.Tensor) -> bool:
+        """Return whether a criterion holds for ids [n], the prompt as ``generate`` was given it and new ones."""
+        return any(bool(torch.as_tensor(criterion(sequence[None], None)).all()) for criterion in self.criteria)
 
 
 def stops_of(given: Sequence[Any], num_beams: int) -> Stops:
@@ -162,7 +158,7 @@ def stops_of(given: Sequence[Any], num_beams: int) -> Stops:
     if others and num_beams > 1:
         raise SettingsError(
             f"{type(others[0]).__name__} is given with {num_beams} beams; with several beams the stopping criteria are "
-            f"max_length, max_time and EOS"
+            f"max_length, max_time and EOS; set num_beams=1 or leave it out"
         )
     return Stops(min(deadlines, default=None), others)
 
@@ -178,10 +174,33 @@ def room_for(config: GenerationConfig, criteria: Sequence[Any], prompt: int) -> 
     return int(longest) - prompt
 
 
-def prompts_of(ids: torch.Tensor, mask: torch.Tensor | None, copies: int) -> list[tuple[torch.Tensor, list[int]]]:
-    """Return each prompt once: its padding, and its ids behind it."""
+def prompts_of(
+    ids: torch.Tensor, mask: torch.Tensor | None, positions: torch.Tensor | None, copies: int
+) -> list[tuple[torch.Tensor, int]]:
+    """Return each prompt once: its ids [length] as they were given, and how many of the first are padding.
+
+    Raises:
+        SettingsError: the mask hides something else than ids in front of a prompt.
+        SettingsError: the positions do not count the other ids.
+    """
+    mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
+    if mask.shape != ids.shape:
+        raise SettingsError(f"attention_mask is {list(mask.shape)} and input_ids are {list(ids.shape)}; give one shape")
     found = []
-    for row in range(0, ids.shape[0], copies):
-        seen = torch.ones_like(ids[row], dtype=torch.bool) if mask is None else mask[row].bool()
-        found.append((ids[row][~seen], ids[row][seen].tolist()))
+    for row, shown in zip(ids[::copies], mask[::copies], strict=True):
+        padding = int((shown == 0).sum())
+        if padding == len(row) or not bool((shown[padding:] == 1).all()):
+            raise SettingsError(
+                f"attention_mask of prompt {len(found)} is {_shortened(shown.tolist())}; allowed are zeros in front of "
+                f"ones: pad with padding_side='left', leave hidden ids out, or give ones if the ids are text"
+            )
+        found.append((row, padding))
+    if positions is not None and positions.dim() == 2:
+        counted = (mask.cumsum(1) - 1).clamp(min=0)
+        if positions.shape[1] != ids.shape[1] or bool(((positions != counted) & (mask == 1)).any()):
+            raise SettingsError("position_ids do not count a prompt's ids from 0; leave position_ids out")
     return found
+
+
+def _shortened(numbers: list[int]) -> str:
+    return str(numbers if len(numbers) <= 12 else [*numbers[:6], ..., *numbers[-6:]]).replace("Ellipsis", "...")

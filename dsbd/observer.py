@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dsbd.results import brief
+
 if TYPE_CHECKING:
     from dsbd.law.beams import Beam, Node
     from dsbd.law.verified import VerifiedLayer
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 class RunStart:
     """What a decode starts from."""
 
+    __repr__ = brief
+
     pair: "Pair"
     prompt: str
     prompt_ids: Sequence[int]
@@ -31,6 +35,8 @@ class RunStart:
 @dataclass(frozen=True)
 class IterationEnd:
     """A complete iteration."""
+
+    __repr__ = brief
 
     index: int
     input_beams: Sequence["Beam"]

@@ -1,7 +1,9 @@
 """What a decode returns. All figures are explained in docs/algorithm.md, *What the numbers mean*."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import reprlib
+from collections.abc import Sized
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dsbd.settings import ResolvedSettings
@@ -13,9 +15,28 @@ PHASES = ("prefill", *ITERATION_PHASES)
 """The phases of a decode; :class:`Stats` has ``<phase>_seconds`` for each."""
 
 
+def brief(record: Any) -> str:
+    """Return a dataclass in one short line, as its ``repr``: numbers and the beginnings of texts; of the rest the size.
+
+    >>> brief(DecodedBeam("Once upon a time there was a hen", [1, 2], -0.5, -0.25, True, 1))
+    "DecodedBeam(text='Once upon a ...re was a hen', token_ids=<list of 2>, log_weight=-0.5, score=-0.25, \
+finished=True, multiplicity=1)"
+    """
+    shown = (f"{field.name}={_brief(getattr(record, field.name))}" for field in fields(record) if field.repr)
+    return f"{type(record).__name__}({', '.join(shown)})"
+
+
+def _brief(value: Any) -> str:
+    if value is None or isinstance(value, (int, float, str)):
+        return reprlib.repr(value)
+    return f"<{type(value).__name__}{f' of {len(value)}' if isinstance(value, Sized) else ''}>"
+
+
 @dataclass(frozen=True)
 class DecodedBeam:
     """A hypothesis. ``score = log_weight / length**length_penalty``."""
+
+    __repr__ = brief
 
     text: str
     token_ids: list[int]
@@ -72,6 +93,8 @@ class Stats:
 @dataclass(frozen=True)
 class DecodingResult:
     """The returned hypothesis, all hypotheses, and the counts and times."""
+
+    __repr__ = brief
 
     text: str
     """The text of the returned hypothesis, without special tokens."""

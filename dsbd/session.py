@@ -21,7 +21,7 @@ from dsbd.models.rows.new import new_row
 from dsbd.models.rows.processed import ProcessedRow
 from dsbd.models.rows.row import Row
 from dsbd.observer import IterationEnd, RunStart
-from dsbd.results import DecodedBeam, DecodingResult, Stats
+from dsbd.results import DecodedBeam, DecodingResult, Stats, brief
 from dsbd.score import Scored
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check
@@ -44,6 +44,8 @@ def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
 @dataclass(frozen=True)
 class Snapshot:
     """The state that a decode has reached after an iteration."""
+
+    __repr__ = brief
 
     pair: Pair
     candidates: Sequence[Hypothesis]

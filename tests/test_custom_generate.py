@@ -4,13 +4,16 @@ import gc
 import io
 import weakref
 from copy import deepcopy
+from functools import partial
 
 import pytest
 import torch
 from transformers import StoppingCriteria, StopStringCriteria, set_seed
+from transformers.generation import BaseStreamer
 
 import dsbd
 from dsbd.models import kept
+from tests.models.families import PROMPT, tiny_model
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
@@ -179,14 +182,70 @@ def test_a_criterion_ends_one_sequence_at_its_first_place():
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
 
 
-def test_a_text_ends_one_sequence():
-    """Catches the criterion of transformers for texts, asked with other shapes than it takes."""
-    alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None}
-    tokenizer = toy_tokenizer()
-    ends = [StopStringCriteria(tokenizer, [tokenizer.decode(generated(**alone)[0, 4:5])])]
-    cut = generated(stopping_criteria=ends, **alone)
-    assert cut.shape[1] == 5
-    assert cut.tolist() == generated(ours=False, stopping_criteria=ends, **alone).tolist()
+@pytest.mark.parametrize("draft", [True, False])
+def test_a_text_ends_each_sequence(draft):
+    """Catches a tokenizer that does not arrive, ids behind the text, and a criterion that does not see the prompt."""
+    tokenizer, asked = toy_tokenizer(), {"do_sample": False, "max_new_tokens": 12}
+    whole = generated(**asked)[1]
+    texts = [tokenizer.decode(whole[start:end]) for start, end in ((4, 5), (4, 6), (7, 8), (2, 4))]
+    for ends in [texts[:1], texts[1:2], texts[2:3], texts[3:], texts[1:], ["no such text"]]:
+        asked |= {"stop_strings": ends, "tokenizer": tokenizer}
+        assert generated(draft=draft, **asked).tolist() == generated(ours=False, **asked).tolist()
+    ends = [StopStringCriteria(tokenizer, texts[:1])]
+    alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None, "stopping_criteria": ends}
+    assert generated(draft=draft, **alone).tolist() == generated(ours=False, **alone).tolist()
+
+
+class Heard(BaseStreamer):
+    """Keeps what it is given, and that it ended."""
+
+    def __init__(self):
+        self.prompt, self.ids, self.ends = None, [], 0
+
+    def put(self, value):
+        if self.prompt is None:
+            self.prompt = value.tolist()
+        else:
+            assert value.dim() == 1
+            self.ids += value.tolist()
+
+    def end(self):
+        self.ends += 1
+
+
+@pytest.mark.parametrize("asked", [{}, {"do_sample": True}, {"stop_strings": ["\x19"]}], ids=str)
+@pytest.mark.parametrize("draft", [True, False])
+def test_a_streamer_is_given_what_is_returned(draft, asked):
+    """Catches a reader that waits for ever, tokens behind the end, and a function bound to some arguments."""
+    asked = {"ids": IDS[1:, 1:], "mask": None, "do_sample": False, "tokenizer": toy_tokenizer()} | asked
+    heard, bound = Heard(), partial(dsbd.generate, draft_depth=3)
+    returned = generated(draft=draft, custom_generate=bound, streamer=heard, **asked)[0].tolist()
+    assert (heard.prompt, heard.ids, heard.ends) == ([returned[:2]], returned[2:], 1)
+
+
+def test_other_functions_are_given_what_they_were():
+    """Catches arguments that are handed to a function of somebody else."""
+    seen = []
+    generated(custom_generate=lambda model, ids, **inputs: seen.append(inputs) or ids, draft_model=None,
+              streamer=Heard(), tokenizer=toy_tokenizer())  # fmt: skip
+    assert not {"streamer", "tokenizer"} & seen[0].keys()
+
+
+def test_the_output_begins_with_the_ids_given():
+    """Catches padding that is rewritten with the padding id."""
+    rows = generated(ids=torch.tensor([[10, 20, 30], [7, 40, 50]]), do_sample=False)
+    assert rows[:, :3].tolist() == [[10, 20, 30], [7, 40, 50]]
+    with pytest.raises(dsbd.SettingsError, match=r"prompt 1 is \[1, 0, 1\]; .*padding_side='left'"):
+        generated(mask=torch.tensor([[1, 1, 1], [1, 0, 1]]))
+
+
+@pytest.mark.parametrize("name", ["doge", "fuyu", "mamba", "rwkv", "xmod"])
+def test_what_generate_prepares_for_a_family_is_taken(name):
+    """Catches a cache by another name, an empty list of images, a mask for each head, a trace of one size only."""
+    model = tiny_model(name)
+    asked = {"do_sample": False, "max_new_tokens": 7, "attention_mask": torch.ones(1, len(PROMPT), dtype=torch.int64)}
+    ours = model.generate(torch.tensor([PROMPT]), custom_generate=dsbd.generate, draft_model=None, **asked)
+    assert ours.tolist() == model.generate(torch.tensor([PROMPT]), **asked).tolist()
 
 
 @pytest.mark.parametrize(
@@ -205,6 +264,9 @@ def test_a_text_ends_one_sequence():
         ({"draft_width": 0}, "draft_width"),
         ({"draft_model": ...}, "draft_model is not given"),
         ({"num_beams": 2, "stopping_criteria": [EndsWith(5)]}, "EndsWith"),
+        ({"num_beams": 2, "stop_strings": ["a"], "tokenizer": toy_tokenizer()}, "StopStringCriteria.*num_beams=1"),
+        ({"streamer": Heard()}, "streamer is given with 2 sequences"),
+        ({"position_ids": torch.tensor([[5, 6, 7], [0, 5, 6]])}, "position_ids"),
         ({"do_sample": True, "draft_depth": -1}, "draft_depth"),
         ({"max_new_tokens": 500}, "exceeds the context"),
     ],

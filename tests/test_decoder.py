@@ -150,6 +150,9 @@ def test_bad_prompts_are_refused():
         dsbd.decode(toy_pair(), "a" * 100)
     with pytest.raises(PromptError, match="give a text"):
         dsbd.decode(toy_pair(), 5)
+    for messages in ([{"role": "user", "content": "hi"}], ({"role": "user", "content": "hi"},), {"content": "hi"}):
+        with pytest.raises(PromptError, match=r"give the text of the user's turn, and chat=True"):
+            dsbd.decode(toy_pair(), messages)
     with pytest.raises(PromptError, match="not valid Unicode at character 1"):
         dsbd.decode(toy_pair(), "a\ud800")
     with pytest.raises(PromptError, match="no chat template"):

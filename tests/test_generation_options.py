@@ -16,12 +16,13 @@ def test_a_field_is_refused_unless_it_asks_for_nothing(name):
     config, nothing = GenerationConfig(), options.NOTHING.get(name)
     for value in (None, nothing):
         setattr(config, name, value)
-        options.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None})
+        options.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None, "images": {}})
     setattr(config, name, 3)
     with pytest.raises(SettingsError, match=f"{name} is 3; dsbd.generate cannot honour it"):
         options.refuse_unknown(config, {})
 
 
 def test_an_unknown_input_is_refused():
-    with pytest.raises(SettingsError, match="inputs_embeds is given"):
-        options.refuse_unknown(GenerationConfig(), {"inputs_embeds": MASK})
+    for given in (MASK, {"image": MASK}):
+        with pytest.raises(SettingsError, match="inputs_embeds is given"):
+            options.refuse_unknown(GenerationConfig(), {"inputs_embeds": given})

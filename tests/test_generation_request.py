@@ -14,8 +14,6 @@ from transformers import (
 from dsbd import generation_request as request
 from dsbd.errors import SettingsError
 
-CPU = torch.device("cpu")
-
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
     return request.settings_of(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
@@ -74,29 +72,40 @@ def test_each_prompt_is_read_once_without_its_padding():
     """Catches copies that are decoded again, padding that is read, and ids that are taken for padding."""
     ids = torch.tensor([[0, 0, 5, 6]] * 2 + [[1, 2, 3, 0]] * 2)
     mask = torch.tensor([[0, 0, 1, 1]] * 2 + [[1, 1, 1, 1]] * 2)
-    found = [(padding.tolist(), prompt) for padding, prompt in request.prompts_of(ids, mask, 2)]
-    assert found == [([0, 0], [5, 6]), ([], [1, 2, 3, 0])]
-    assert [prompt for _, prompt in request.prompts_of(ids[::2], None, 1)] == [[0, 0, 5, 6], [1, 2, 3, 0]]
+    positions = torch.tensor([[0, 0, 0, 1]] * 2 + [[0, 1, 2, 3]] * 2)
+    found = [(row.tolist(), padding) for row, padding in request.prompts_of(ids, mask, positions, 2)]
+    assert found == [([0, 0, 5, 6], 2), ([1, 2, 3, 0], 0)]
+    found = request.prompts_of(ids[::2], None, positions[2:3], 1)
+    assert [(row.tolist(), padding) for row, padding in found] == [([0, 0, 5, 6], 0), ([1, 2, 3, 0], 0)]
 
 
-def ends_with_prompt_and(token, seen):
+@pytest.mark.parametrize(
+    "mask", [[1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str
+)
+def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
+    """Catches ids that move in the prompt, and those that are dropped behind it."""
+    with pytest.raises(SettingsError, match="attention_mask"):
+        request.prompts_of(torch.tensor([[4, 5, 6, 7]]), torch.tensor([mask]), None, 1)
+
+
+def test_positions_that_do_not_count_are_refused():
+    """Catches positions of the caller's own, which no forward here would use."""
+    ids = torch.tensor([[4, 5, 6]])
+    for positions in ([[0, 1, 3]], [[1, 2, 3]], [[0, 1]]):
+        with pytest.raises(SettingsError, match="leave position_ids out"):
+            request.prompts_of(ids, None, torch.tensor(positions), 1)
+
+
+def test_a_criterion_sees_the_whole_sequence():
+    """Catches a criterion that sees only new tokens, or another shape, and one that is asked about several beams."""
+
     def criterion(ids, scores):
-        seen.append(ids.tolist())
-        return ids[:, -1] == token
+        return (ids == torch.tensor([[8, 7]])).all(dim=1)
 
-    return criterion
-
-
-def test_a_text_ends_at_the_first_place_that_a_criterion_names():
-    """Catches a criterion that sees no prompt, one not asked at the last place, and the prompt as a place."""
-    seen = []
-    stops = request.stops_of([ends_with_prompt_and(8, seen), MaxLengthCriteria(3)], 1)
-    assert stops.first([7, 8, 8], [8], CPU) == 2
-    assert seen == [[[8, 7]], [[8, 7, 8]]]
-    assert stops.first([7, 8], [1], CPU) == 2
-    assert stops.first([7, 7], [8], CPU) is None
-    with pytest.raises(SettingsError, match="function is given with 2 beams"):
-        request.stops_of([ends_with_prompt_and(8, seen)], 2)
+    stops = request.stops_of([criterion, MaxLengthCriteria(3)], 1)
+    assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
+    with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
+        request.stops_of([criterion], 2)
 
 
 def test_the_earliest_deadline_counts():

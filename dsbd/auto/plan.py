@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dsbd.depth import WORTHWHILE, expected_layers
+from dsbd.results import brief
 from dsbd.settings import AUTO, DecodingSettings
 
 MEASURED_DEPTH = 6
@@ -95,6 +96,8 @@ class MeasuredForest:
 @dataclass(frozen=True)
 class Plan:
     """What ``auto`` resolved to, and why."""
+
+    __repr__ = brief
 
     values: dict[str, Any]
     """Fields of the settings."""

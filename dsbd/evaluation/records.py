@@ -11,6 +11,7 @@ from typing import Any
 
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.bench.records import Run
+from dsbd.results import brief
 from dsbd.tasks.records import Question, Task
 
 PREFIX = "dsbd_"
@@ -48,6 +49,8 @@ class Drafting:
 class Prediction(Run):
     """One decode of one question; the fields of a run of the bench, and which question it was."""
 
+    __repr__ = brief
+
     task: str
     question: str
     """The question's id."""
@@ -76,6 +79,8 @@ class Prediction(Run):
 class TaskRun:
     """One task of an evaluation, with the questions that are asked."""
 
+    __repr__ = brief
+
     name: str
     """What a user calls it: a split of a task has a name of its own."""
     task: Task
@@ -100,6 +105,8 @@ class TaskRun:
 class Job:
     """One decode to do: a contender on a question, with one seed."""
 
+    __repr__ = brief
+
     run: TaskRun
     question: Question
     turn: int
@@ -114,6 +121,8 @@ class Job:
 @dataclass(frozen=True)
 class Exam:
     """Which contenders answer which questions, and how often."""
+
+    __repr__ = brief
 
     runs: tuple[TaskRun, ...]
     contenders: tuple[Contender, ...]

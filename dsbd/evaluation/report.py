@@ -17,12 +17,15 @@ from dsbd.evaluation.scoring import Scored, score_all, table_of
 from dsbd.evaluation.store import Store, read_store
 from dsbd.evaluation.tables import EvaluationTable
 from dsbd.measure.bench.json_lines import cannot_write, write_text
+from dsbd.results import brief
 from dsbd.tasks.records import Task
 
 
 @dataclass(frozen=True)
 class Report:
     """What an evaluation found so far."""
+
+    __repr__ = brief
 
     complete: bool
     """False where decodes are missing."""

@@ -8,14 +8,14 @@ is the end of the prompt.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """One token below its parent; the root (end of the prompt) has no parent."""
 
-    parent: "Node | None"
+    parent: "Node | None" = field(repr=False)
     token: int
     length: int
     """Tokens generated up to here: 0 for the root."""

@@ -13,6 +13,7 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import count_figures, known, quality_figures
 from dsbd.models.pair import Pair
+from dsbd.results import brief
 from dsbd.settings import METHODS, DecodingSettings
 
 MAX_RUNS = 100
@@ -21,6 +22,8 @@ MAX_RUNS = 100
 @dataclass(frozen=True)
 class Progress:
     """How far a comparison is; the last one has the result."""
+
+    __repr__ = brief
 
     done: int
     total: int

@@ -33,7 +33,7 @@ def packed_attention(
         query: [rows, heads, n, size].
         key: [rows, groups, slots, size].
         value: [rows, groups, slots, size].
-        attention_mask: additive [rows, 1, n, slots]; with None the stock path is used.
+        attention_mask: additive [rows, 1, n, slots]; with another, or None, the stock path is used.
         scaling: of the scores; None is 1 / sqrt(size).
         extra: passed on to the stock path.
 
@@ -42,7 +42,8 @@ def packed_attention(
     """
     rows, heads, count, size = query.shape
     groups = key.shape[1]
-    if attention_mask is None or heads == groups or extra.get("position_bias") is not None:
+    packs = heads != groups and extra.get("position_bias") is None
+    if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # some models make a mask for each head
         outcome: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **extra
         )

@@ -9,11 +9,14 @@ import torch
 from transformers import Cache, DynamicCache
 
 from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
+from dsbd.results import brief
 
 
 @dataclass(frozen=True)
 class LanguageModel:
     """A causal model, with the facts about it that the decoder needs."""
+
+    __repr__ = brief
 
     model: Any
     id: str

@@ -1,7 +1,7 @@
 """A target and a draft model that share a vocabulary, and what was found when they were loaded."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -103,7 +103,10 @@ class Pair:
                 tokenizer has no chat template.
         """
         if not isinstance(prompt, str):
-            raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
+            one = prompt[0] if isinstance(prompt, (list, tuple)) and prompt else prompt
+            messages = "; of messages give the text of the user's turn, and chat=True, which applies the chat template"
+            kind = type(prompt).__name__
+            raise PromptError(f"prompt is of type {kind}; give a text{messages if isinstance(one, Mapping) else ''}")
         try:
             prompt.encode()
         except UnicodeEncodeError as error:

@@ -16,6 +16,7 @@ from pydantic import ConfigDict, FailFast, Field
 from pydantic.dataclasses import dataclass
 
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
+from dsbd.results import brief
 
 ROOT = 0
 _HEX = "^([0-9a-f]{2})+$"
@@ -69,6 +70,8 @@ class Piece:
 @dataclass(frozen=True, config=STRICT)
 class Prompt:
     """The prompt: as typed, and as the models saw it."""
+
+    __repr__ = brief
 
     text: str
     pieces: Listed[Piece]
@@ -210,6 +213,8 @@ class Alternative:
 class Layer:
     """One verified layer: its width, trials, draws and beams."""
 
+    __repr__ = brief
+
     layer: int
     kind: LayerKind
     alive: Listed[int]
@@ -275,6 +280,8 @@ class KeptSlots:
 class Iteration:
     """One target forward: draft, score, verify, commit."""
 
+    __repr__ = brief
+
     index: int
     input_beams: Listed[InputBeam]
     draft_depth: int
@@ -294,6 +301,8 @@ class Iteration:
 class BeamRecord:
     """A hypothesis of the result."""
 
+    __repr__ = brief
+
     node: int
     text: str
     token_ids: Listed[int]
@@ -306,6 +315,8 @@ class BeamRecord:
 @dataclass(frozen=True, config=STRICT)
 class Result:
     """What was returned; ``beams`` are ranked, the first is the returned one."""
+
+    __repr__ = brief
 
     text: str
     token_ids: Listed[int]

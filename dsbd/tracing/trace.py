@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import SettingsError, TraceError
+from dsbd.results import brief
 from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
 from dsbd.tracing.consistency import check_consistency, check_sizes
 from dsbd.tracing.limits import FILE_LIMITS, ReadLimits
@@ -29,6 +30,8 @@ FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"
 @dataclass(frozen=True, config=STRICT)
 class Trace:
     """One decode, complete. ``Trace.load`` and ``trace.save`` read and write it, ``.gz`` compressed."""
+
+    __repr__ = brief
 
     format: Literal["dsbd-trace/1"]
     software: dict[str, str]

@@ -9,6 +9,7 @@ import html
 from dataclasses import dataclass
 from typing import Any
 
+from dsbd.results import brief
 from dsbd.tracing.records import Iteration
 from visualize.drawings.svg import forest_svg
 from visualize.drawings.text import forest_text
@@ -24,6 +25,8 @@ HEIGHT = 720
 @dataclass(frozen=True)
 class Shown:
     """A viewer that any notebook can show: as HTML with a live frame, as SVG, or as text."""
+
+    __repr__ = brief
 
     scene: Scene
     iteration: int

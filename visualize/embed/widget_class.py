@@ -29,6 +29,9 @@ class ViewerWidget(anywidget.AnyWidget):
         self._picture = picture
         self.on_msg(self._answer)
 
+    def __repr__(self) -> str:
+        return f"ViewerWidget(it={self.it}, step={self.step})"
+
     def _repr_mimebundle_(self, **options: Any) -> Any:
         """Add a picture of the forest for saved notebooks, where no widget runs."""
         packed = base64.b64encode(self._picture.encode("utf-8")).decode("ascii")

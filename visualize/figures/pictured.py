@@ -24,6 +24,9 @@ class PicturedFigure(go.Figure):
         self._picture = picture
         return self
 
+    def __repr__(self) -> str:
+        return f"PicturedFigure({self.layout.title.text!r}, {len(self.data)} traces)"
+
     def _repr_mimebundle_(self, *args: Any, **options: Any) -> dict[str, Any]:
         bundle: dict[str, Any] = super()._repr_mimebundle_(*args, **options)
         return {**bundle, "image/svg+xml": self._picture()} if bundle and self._picture else bundle

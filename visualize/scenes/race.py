@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from typing import Any, Literal
 
 from dsbd.evaluation.races import Lane, Race, Racer, Ratio, read_race
+from dsbd.results import brief
 from visualize.words.words import Words
 
 Busy = Literal["prefill", "draft", "score", "verify", "forward"]
@@ -88,6 +89,8 @@ class Piece:
 class LaneScene:
     """One decoder's lane."""
 
+    __repr__ = brief
+
     name: str
     label: str
     meaning: str
@@ -105,6 +108,8 @@ class LaneScene:
 @dataclass(frozen=True)
 class RaceScene:
     """All lanes on one clock."""
+
+    __repr__ = brief
 
     seconds: float
     """The whole clock: until the slowest lane is over."""

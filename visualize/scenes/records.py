@@ -7,6 +7,7 @@ changes how nodes look, never where they are.
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from dsbd.results import brief
 from dsbd.tracing.records import Beginning, Draw, KeptSlots, Trial
 from dsbd.tracing.trace import Trace
 from visualize.scenes.whole_records import WholeScene
@@ -38,6 +39,8 @@ class Fact:
 @dataclass(frozen=True)
 class NodeScene:
     """One node of the union tree of an iteration."""
+
+    __repr__ = brief
 
     id: int
     parent: int
@@ -94,6 +97,8 @@ class AlternativeScene:
 class LayerScene:
     """One column with its width and why."""
 
+    __repr__ = brief
+
     layer: int
     kind: str
     title: str
@@ -140,6 +145,8 @@ class Change:
 class StepScene:
     """One step: what it is about, one sentence, and what it changes."""
 
+    __repr__ = brief
+
     phase: str
     """``draft``, ``score``, ``block``, ``width``, ``trial``, ``draw``, ``layer`` or ``commit``."""
     layer: int
@@ -166,6 +173,8 @@ class BeamScene:
 @dataclass(frozen=True)
 class IterationScene:
     """One iteration, ready to draw."""
+
+    __repr__ = brief
 
     index: int
     last_column: int
@@ -261,6 +270,8 @@ class ResultBeam:
 class Scene:
     """A decode, or the part of it there is so far."""
 
+    __repr__ = brief
+
     title: str
     models: tuple[str, ...]
     settings: dict[str, Any]
@@ -296,6 +307,8 @@ class Divergence:
 @dataclass(frozen=True)
 class DiffScene:
     """Two scenes of one prompt, and where they part. Pages take it as they take a scene."""
+
+    __repr__ = brief
 
     left: Scene
     right: Scene

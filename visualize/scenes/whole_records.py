@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from dsbd.results import brief
+
 
 @dataclass(frozen=True)
 class TreeNode:
@@ -42,6 +44,8 @@ class Band:
 @dataclass(frozen=True)
 class WholeScene:
     """A decode, or the part of it there is so far, as one tree."""
+
+    __repr__ = brief
 
     nodes: tuple[TreeNode, ...]
     """Every node of the trace once, parents first; without the cover nodes that no beam landed on."""

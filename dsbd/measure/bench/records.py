@@ -13,6 +13,7 @@ from pydantic import Field, PlainSerializer
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.energy import Energy
 from dsbd.measure.intervals import Estimate
+from dsbd.results import brief
 from dsbd.settings import DecodingSettings, plain_settings
 
 FORMAT = "dsbd-bench/1"
@@ -21,6 +22,8 @@ FORMAT = "dsbd-bench/1"
 @dataclass(frozen=True, kw_only=True)
 class Run:
     """Figures of one run of one contender on one prompt."""
+
+    __repr__ = brief
 
     contender: str
     prompt: str
@@ -262,6 +265,8 @@ class ContenderFacts:
 class ContenderSummary(CountFigures, QualityFigures, SpeedFigures, ContenderFacts):
     """All figures of one contender; in JSON one flat object, the fields of the last base first."""
 
+    __repr__ = brief
+
     milliseconds_per_iteration: dict[str, float] | None = None
     """By phase."""
     acceptance: Acceptance | None = None
@@ -276,6 +281,8 @@ class ContenderSummary(CountFigures, QualityFigures, SpeedFigures, ContenderFact
 @dataclass(frozen=True, kw_only=True)
 class BenchSummary:
     """Everything a bench measured so far."""
+
+    __repr__ = brief
 
     format: str = FORMAT
     conditions: dict[str, Any] = field(default_factory=dict)

@@ -3,7 +3,7 @@
 - Query, key and value come from one product, gate and up from another.
 - Queries and keys are rotated together, by sines and cosines from a table.
 - Root-mean-square norm is one operation: layer norm of a row followed by its negative. Such a row has mean 0, and its
-  variance is the mean square that the norm divides by.
+  variance is the mean square that the norm divides by. In float64 the model's own norm stays: it rounds to float32.
 
 The joined weights take the place of the model's own, which become views of them; nothing is in memory twice. Sums run
 in another order than in the model's own forward, so logits differ by rounding. The check at load compares them.
@@ -65,7 +65,7 @@ class FusedLlama(torch.nn.Module):
             self.register_buffer("sines", sines, persistent=False)
             self.register_buffer("embedding", base.embed_tokens.weight.detach(), persistent=False)
             self.register_buffer("head", model.lm_head.weight.detach(), persistent=False)
-            self.norm = _Norm(base.norm)
+            self.norm = _norm_of(base.norm)
             self.blocks = torch.nn.ModuleList(_Block(layer) for layer in base.layers)
 
     def forward(
@@ -109,6 +109,12 @@ class FusedLlama(torch.nn.Module):
         return functional.linear(together, block.output)
 
 
+def _norm_of(norm: Any) -> torch.nn.Module:
+    """Return the norm as one operation; a norm in float64 as it is, because transformers computes it in float32."""
+    own: torch.nn.Module = norm
+    return own if norm.weight.dtype == torch.float64 else _Norm(norm)
+
+
 class _Norm(torch.nn.Module):
     """Root-mean-square norm as layer norm of (x, -x)."""
 
@@ -135,7 +141,7 @@ class _Block(torch.nn.Module):
     def __init__(self, layer: Any) -> None:
         super().__init__()
         attention, mlp = layer.self_attn, layer.mlp
-        self.first_norm, self.second_norm = _Norm(layer.input_layernorm), _Norm(layer.post_attention_layernorm)
+        self.first_norm, self.second_norm = _norm_of(layer.input_layernorm), _norm_of(layer.post_attention_layernorm)
         weights = {
             "query_key_value": joined([attention.q_proj, attention.k_proj, attention.v_proj]),
             "output": attention.o_proj.weight.detach(),

@@ -130,21 +130,24 @@ class _Inputs:
         self.positions = torch.zeros_like(self.tokens)
         self.slots = torch.full((tokens,), trash, dtype=torch.int64, device=device)
         shape = (1, 1, tokens, slots)
-        self.masks = {kind: torch.full(shape, self._unseen, dtype=dtype, device=device) for kind in kinds}
+        self.masks = {kind: torch.zeros(shape, dtype=dtype, device=device) for kind in kinds}
 
     def tensors(self) -> tuple[torch.Tensor, torch.Tensor, Masks, torch.Tensor]:
         return self.tokens, self.positions, self.masks, self.slots
 
     def fill(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> None:
-        """Write the inputs. Padding keeps any old token and position: its results go to a slot that nobody reads."""
+        """Write the inputs. Padding keeps any old token, position and mask: its results go to a slot that nobody reads.
+
+        It sees something, because a softmax over nothing is not a number where it is computed in a narrower dtype.
+        """
         count = tokens.numel()
         self.tokens[0, :count] = tokens
         self.positions[0, :count] = positions
         self.slots.fill_(self._trash)
         self.slots[:count] = self._numbers[first_slot : first_slot + count]
         for kind, mask in masks.items():
-            self.masks[kind].fill_(self._unseen)
             self.masks[kind][:, :, :count, : mask.shape[3]] = mask
+            self.masks[kind][:, :, :count, mask.shape[3] :] = self._unseen
 
 
 def bucket_of(sizes: tuple[int, ...], count: int) -> int:
