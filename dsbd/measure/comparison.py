@@ -80,7 +80,7 @@ def _compare(
 
 
 def _summary(method: str, rounds: Runs) -> dict[str, Any]:
-    """Return one method's figures: medians of speed, means of counts and quality."""
+    """Return one method's figures: medians of speed, means of counts and quality, intervals over the seeds."""
     runs = known(rounds)
     return {
         "method": method,
@@ -88,7 +88,7 @@ def _summary(method: str, rounds: Runs) -> dict[str, Any]:
         "tokens_per_second_runs": [run.tokens_per_second for run in runs],
         "seconds": [run.seconds for run in runs],
         "prefill_seconds": [run.prefill_seconds for run in runs],
-        **asdict(quality_figures(runs)),
+        **asdict(quality_figures([[run] for run in runs])),  # one prompt: each seed stands for itself
         **asdict(count_figures(runs)),
         "kv_peak_bytes": max(run.kv_peak_bytes or 0 for run in runs),
         "text": runs[0].text,
