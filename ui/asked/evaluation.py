@@ -17,7 +17,7 @@ from dsbd.tasks.registry import load_task
 
 from ..host.limits import Limits
 from ..pairs.shelf import PairShelf
-from ..traffic.uploads import read_apart
+from ..traffic.uploads import read_own_questions
 from .form import METHOD_LABELS
 
 OWN = "jsonl"
@@ -170,8 +170,7 @@ def own_questions(path: str | Path | None, limits: Limits) -> list[Question]:
     """The questions of an uploaded file. Raises: TaskError."""
     if not path:
         raise TaskError("there is no file of questions yet; upload a .jsonl or .csv file, or choose a bundled task")
-    questions: list[Question] = read_apart("questions", Path(path), limits)
-    return check_questions(questions, limits)
+    return check_questions(read_own_questions(Path(path), limits), limits)
 
 
 def check_questions(questions: list[Question], limits: Limits) -> list[Question]:
