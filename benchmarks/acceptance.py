@@ -15,6 +15,7 @@ import dsbd
 from dsbd.commands.bench_flags import prompts_of
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.evaluation.acceptance import AcceptanceTable, Bin, acceptance_table
+from dsbd.files import write_file
 from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender, contenders
 from dsbd.measure.bench.plain import to_plain
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> None:
                               "seeds": asked.seeds, "max_new_tokens": asked.max_new_tokens,
                               "tables": [to_plain(one) for one in tables]}  # fmt: skip
     if asked.output:
-        asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_file(asked.output, json.dumps(report, indent=1) + "\n")
     if asked.report:
         from visualize.figures.acceptance import acceptance_figure
 

@@ -27,6 +27,7 @@ from dsbd.evaluation.exams import make_exam
 from dsbd.evaluation.markdown import report_markdown
 from dsbd.evaluation.scoring import score_all, table_of
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
+from dsbd.files import write_file
 from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender
 
@@ -44,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
     table = answered(pair, asked, arms(first, counted), "arms")
     print(report_markdown({table.task: table}))
     if asked.output:
-        asked.output.write_text(json.dumps(table.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_file(asked.output, json.dumps(table.to_dict(), indent=1) + "\n")
     if asked.report:
         from visualize.figures.dynamic_width import dynamic_width_figure
 

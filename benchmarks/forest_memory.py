@@ -25,6 +25,7 @@ import torch
 from transformers import DynamicCache
 
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.files import write_file
 from dsbd.law.beams import Node
 from dsbd.machine import conditions
 from dsbd.measure.bench.tables import table
@@ -58,7 +59,7 @@ def main(arguments: list[str] | None = None) -> None:
         print(json.dumps(report["rows"][-1]), file=sys.stderr, flush=True)
     print(table_of(report["rows"]))
     if asked.output:
-        asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_file(asked.output, json.dumps(report, indent=1) + "\n")
     if asked.report:
         from visualize.figures.forest_memory import forest_memory_figure
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import dsbd
 from dsbd.assets import asset_path
+from dsbd.files import write_file
 
 WIDTH = 4
 NEW_TOKENS = 64
@@ -42,7 +43,7 @@ def main() -> None:
         rows.append(row)
         print(json.dumps(row), flush=True)
     if output:
-        output.write_text(json.dumps({"prompts": PROMPTS, "new_tokens": NEW_TOKENS, "rows": rows}, indent=1) + "\n")
+        write_file(output, json.dumps({"prompts": PROMPTS, "new_tokens": NEW_TOKENS, "rows": rows}, indent=1) + "\n")
 
 
 def layers(pair: dsbd.Pair, prompts: list[str], changes: dict[str, Any]) -> dict[str, float]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import dsbd
+from dsbd.files import write_file
 from dsbd.machine import conditions
 from dsbd.measure.bench.contenders import Contender, Contest
 from dsbd.measure.bench.records import Run
@@ -64,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     report = {"format": "dsbd-scaling/1", "conditions": conditions(pair), "seeds": asked.seeds, "rows": rows}
     print(table_of(rows))
     if asked.output:
-        asked.output.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_file(asked.output, json.dumps(report, indent=1) + "\n")
     if asked.report:
         from visualize.figures.scaling import scaling_figure
 

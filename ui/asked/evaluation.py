@@ -9,6 +9,7 @@ from typing import Any
 from dsbd.errors import SettingsError, TaskError
 from dsbd.evaluation.exams import make_exam
 from dsbd.evaluation.records import Exam
+from dsbd.files import write_file
 from dsbd.measure.bench.contenders import BASELINE, POINTS, Contender, contenders
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
@@ -191,6 +192,6 @@ def write_questions(questions: Sequence[Question], path: Path) -> None:
     lines = [{"prompt": one.prompt, "references": list(one.references), "id": one.id} for one in questions]
     plain = [{name: value for name, value in line.items() if value != []} for line in lines]
     try:
-        path.write_text("".join(json.dumps(line) + "\n" for line in plain), encoding="utf-8")
+        write_file(path, "".join(json.dumps(line) + "\n" for line in plain))
     except OSError as error:
         raise TaskError(f"the questions cannot be kept: {error.strerror or error}; try again later") from None
