@@ -19,6 +19,7 @@ import torch
 import dsbd
 from benchmarks.twin import SHAPES, build_twin
 from dsbd.commands.bench_flags import names, prompts_of
+from dsbd.files import write_file
 from dsbd.measure.bench.bench import Bench
 from dsbd.measure.bench.contenders import METHODS, POINTS, TRANSFORMERS, Contest, contenders
 from dsbd.measure.bench.tables import bench_tables
@@ -82,7 +83,7 @@ def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
         summary = bench.summary(BASELINES)
         report[part] = summary.to_dict()
         report["conditions"] = report[part].pop("conditions")
-        (asked.results / f"{name}.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+        write_file(asked.results / f"{name}.json", json.dumps(report, indent=1) + "\n")
         print(f"## {part}\n\n{bench_tables(summary)}\n", flush=True)
         if not finished:
             break

@@ -22,6 +22,7 @@ import dsbd
 import dsbd.decoder
 import dsbd.draft
 import dsbd.score
+from dsbd.files import write_file
 from dsbd.models.engines.traced import TracedForward
 from dsbd.models.rows.forest import ForestRow
 from dsbd.next_tokens import NextTokensOnDemand
@@ -92,7 +93,7 @@ def main() -> None:
         for part, milliseconds in record["milliseconds_per_iteration"][name].items():
             print(f"  {part:42} {milliseconds:7.2f}")
     if asked.output:
-        asked.output.write_text(json.dumps(record, indent=1) + "\n")
+        write_file(asked.output, json.dumps(record, indent=1) + "\n")
 
 
 def parts(pair: dsbd.Pair, clock: Clock, changes: dict[str, Any]) -> dict[str, float]:

@@ -25,6 +25,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 import dsbd
+from dsbd.files import write_file
 from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
@@ -123,7 +124,7 @@ def main() -> None:
     target, draft = tiny(0, 0.0), tiny(3, 0.12)
     FOLDER.mkdir(parents=True, exist_ok=True)
     tables = {"words": WORDS, "prompt": PROMPT, "layers": LAYERS, "target": table(target), "draft": table(draft)}
-    (FOLDER / "three-words.json").write_text(json.dumps(tables, indent=1) + "\n", encoding="utf-8")
+    write_file(FOLDER / "three-words.json", json.dumps(tables, indent=1) + "\n")
     pair = make_pair(target, draft, tokenizer())
     law = exact_law(target)
     assert math.isclose(sum(law.values()), 1.0, rel_tol=1e-12)
@@ -140,8 +141,8 @@ def main() -> None:
     first = {role: next_word(model, ()) for role, model in (("target", target), ("draft", draft))}
     report = {"runs": RUNS, "outcomes": len(law), "settings": SETTINGS, "prompt": PROMPT, "next_word": first,
               "tests": tests, "likeliest": rows}  # fmt: skip
-    (FOLDER / "lossless.json").write_text(json.dumps(report, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    (FOLDER / "lossless.svg").write_text(chart(rows, RUNS), encoding="utf-8")
+    write_file(FOLDER / "lossless.json", json.dumps(report, ensure_ascii=False, indent=1) + "\n")
+    write_file(FOLDER / "lossless.svg", chart(rows, RUNS))
     trace = dsbd.decode(pair, PROMPT, dsbd.DecodingSettings(**SETTINGS, seed=TRACE_SEED), record=True).trace
     assert trace is not None
     assert dsbd.verify_trace(trace).passed

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from dsbd.draft import Drafter
+from dsbd.files import write_file
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
@@ -65,7 +66,7 @@ def main() -> None:
             rows.append(row)
     if chosen.output:
         record = {"device": str(device), "torch": torch.__version__, "threads": torch.get_num_threads(), "rows": rows}
-        chosen.output.write_text(json.dumps(record, indent=1) + "\n")
+        write_file(chosen.output, json.dumps(record, indent=1) + "\n")
 
 
 def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -> dict[str, float]:

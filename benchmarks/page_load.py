@@ -21,6 +21,7 @@ import torch
 from playwright.sync_api import Browser, sync_playwright
 
 import dsbd
+from dsbd.files import write_file
 from dsbd.machine import machine
 from ui import Engine, build_page, launch_options
 
@@ -94,7 +95,7 @@ def main() -> None:
         here = machine(torch.device("cpu"))
         words = f"server and browser on the same {here['cores']} cores, {here['processor']}"
         told = written(options.write.read_text(encoding="utf-8"), table(found, words))
-        options.write.write_text(told, encoding="utf-8")
+        write_file(options.write, told)
 
 
 @contextmanager

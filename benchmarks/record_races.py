@@ -9,6 +9,7 @@ from pathlib import Path
 import dsbd
 from dsbd.evaluation.race import make_race, race
 from dsbd.evaluation.races import Race
+from dsbd.files import write_file
 from dsbd.machine import machine, versions
 from dsbd.measure.bench.contenders import contenders
 from dsbd.tasks.registry import load_task
@@ -26,7 +27,7 @@ def main() -> None:
     for name in ("stories", "sql"):
         recorded = record(name)
         content = json.dumps(recorded.to_dict(), ensure_ascii=False, separators=(",", ":"))
-        (FOLDER / f"{name}.json").write_text(content, encoding="utf-8")
+        write_file(FOLDER / f"{name}.json", content)
         for racer in recorded.racers:
             print(name, racer.name, racer.ratio)
 

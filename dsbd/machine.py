@@ -17,7 +17,17 @@ from dsbd.version import __version__
 PACKAGE = Path(__file__).resolve().parent
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
 SAMPLED_WEIGHTS = 64
-BESIDE_THE_DECODER = ("measure", "evaluation", "tasks", "tracing", "commands", "__main__.py")
+BESIDE_THE_DECODER = (
+    "measure",
+    "evaluation",
+    "tasks",
+    "tracing",
+    "commands",
+    "bounded.py",
+    "files.py",
+    "progress.py",
+    "__main__.py",
+)
 """Files and folders of this package that do not change how long a run takes."""
 
 

@@ -1,16 +1,17 @@
 """Work in steps: generators that say how far they are, and return a value at their end."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TypeVar
 
+Step = TypeVar("Step")
 Value = TypeVar("Value")
 
 
-def value_of(steps: Generator[object, None, Value]) -> Value:
-    """Go through all steps; return the value at their end. What they say on the way is not looked at."""
+def value_of(steps: Generator[Step, None, Value], show: Callable[[Step], object] = lambda _: None) -> Value:
+    """Go through all steps; return the value at their end. What they say on the way is shown, or not looked at."""
     while True:
         try:
-            next(steps)
+            show(next(steps))
         except StopIteration as end:
             value: Value = end.value
             return value

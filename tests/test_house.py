@@ -129,7 +129,8 @@ def test_nothing_imports_in_a_circle():
 RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "acceptance", "statistics", "fronts", "races")}
 FEW = RECORDS - {"dsbd.evaluation.races"}
 DRAWN_FROM = {
-    "dsbd.errors", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets", "dsbd.measure.bench", *RECORDS
+    "dsbd.errors", "dsbd.files", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets", "dsbd.measure.bench",
+    *RECORDS,
 }  # fmt: skip
 """What drawings may read of the decoder: plain data, and nothing that decodes."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 
 
-def save_checkpoint(path: Path, state: dict) -> None:
+def save_checkpoint(path: Path, state: object) -> None:
     """Write `state` beside `path`, then rename it into place."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")

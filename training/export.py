@@ -5,6 +5,8 @@ from pathlib import Path
 
 from transformers import GenerationConfig, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from dsbd.files import write_file
+
 SHARD_SIZE = "8MB"
 
 
@@ -28,4 +30,4 @@ def _name_tokenizer_class(file: Path) -> None:
     settings["tokenizer_class"] = "PreTrainedTokenizerFast"
     for passing in ("backend", "is_local", "local_files_only"):
         settings.pop(passing, None)
-    file.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    write_file(file, json.dumps(settings, indent=2, sort_keys=True) + "\n")

@@ -1,6 +1,7 @@
 """The stages of the command line; each reads the results of earlier stages."""
 
 import argparse
+import io
 import json
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import numpy as np
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from dsbd.files import write_file
 from training import evaluate as measures
-from training.checkpoint import load_checkpoint
+from training.checkpoint import load_checkpoint, save_checkpoint
 from training.corpus import DocumentStream, EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
@@ -209,7 +211,9 @@ def _samples(options: argparse.Namespace, teacher: LlamaForCausalLM, openings: E
     file = options.work / "samples.npy"
     if not file.exists():
         found = sample_documents(teacher, openings, tokens=int(options.sample_tokens), seed=options.seed, report=say)
-        np.save(file, found)
+        content = io.BytesIO()
+        np.save(content, found)
+        write_file(file, content.getvalue())
     return np.load(file)
 
 
@@ -218,7 +222,7 @@ def _pool(options: argparse.Namespace, teacher: LlamaForCausalLM, ids: torch.Ten
     file = options.work / "pool.pt"
     if not file.exists():
         pool = build_pool(teacher, ids, rows, compiled=True, report=say)
-        torch.save((pool.ids, pool.hidden), file)
+        save_checkpoint(file, (pool.ids, pool.hidden))
     ids, hidden = torch.load(file, mmap=True)
     return Pool(ids, hidden, teacher.model.embed_tokens.weight.detach())
 
@@ -244,7 +248,7 @@ def evaluate(options: argparse.Namespace) -> None:
         "step_costs": [measures.step_costs(teacher, pupil, tokens) for tokens in (1, 6)],
     }
     text = json.dumps(figures, indent=2)
-    (options.work / "figures.json").write_text(text + "\n", encoding="utf-8")
+    write_file(options.work / "figures.json", text + "\n")
     say(text)
 
 

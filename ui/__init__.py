@@ -1,7 +1,7 @@
 """The page: forms, handlers and the state of each visitor. It draws nothing itself and decides nothing.
 
 The folder is called ``ui`` in a clone and ``dsbd_page`` once installed, so its files import each other relatively.
-Names are loaded when they are first used: what needs no page (the flags, the reader of uploads) starts without it.
+Names are loaded when they are first used: what needs no page (the flags) starts without it.
 """
 
 from importlib import import_module

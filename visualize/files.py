@@ -1,13 +1,14 @@
-"""Writes text files."""
+"""Writes files, and says why where it cannot."""
 
 from pathlib import Path
 
 from dsbd.errors import TraceError
+from dsbd.files import write_file
 
 
-def write(path: str | Path, content: str) -> None:
-    """Write UTF-8 text. Raises: TraceError if the file cannot be written."""
+def write(path: str | Path, content: str | bytes) -> None:
+    """Write bytes, or text as UTF-8. Raises: TraceError if the file cannot be written."""
     try:
-        Path(path).write_text(content, encoding="utf-8", errors="backslashreplace")
+        write_file(path, content.encode(errors="backslashreplace") if isinstance(content, str) else content)
     except OSError as error:
         raise TraceError(f"cannot write {str(path)!r}: {error.strerror or error}") from None

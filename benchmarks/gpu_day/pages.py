@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from dsbd.files import write_file
+
 BLOCK = re.compile(r"(<!-- measured: (?P<name>[\w-]+) -->)(?P<text>.*?)(<!-- /measured -->)", re.S)
 
 
@@ -38,6 +40,6 @@ def write_pages(folder: Path, tables: Mapping[str, str]) -> list[Path]:
         text = page.read_text(encoding="utf-8")
         new = filled(text, tables)
         if new != text:
-            page.write_text(new, encoding="utf-8")
+            write_file(page, new)
             changed.append(page)
     return changed

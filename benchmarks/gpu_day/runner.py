@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from dsbd.files import write_file
+
 GRACE_SECONDS = 60
 """How much longer than its budget a step may take to end by itself."""
 
@@ -131,7 +133,7 @@ def _in_a_process(day: Day, step: Step) -> Kept:
 def _keep(day: Day, found: Kept) -> Kept:
     file = day.file(found.step)
     whole = file.with_suffix(".part")
-    whole.write_text(json.dumps(asdict(found), indent=1) + "\n", encoding="utf-8")
+    write_file(whole, json.dumps(asdict(found), indent=1) + "\n")
     whole.replace(file)
     return found
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from dsbd.files import write_file
 from tests.ui.hostile import Page, calls
 
 from .examples import many
@@ -39,9 +40,9 @@ def main() -> int:
         found["clients"] = many_clients(address, asked.clients)
         found["memory_mib"] = seen = memory(address, asked.runs)
     found["seconds"] = round(time.monotonic() - began, 1)
-    asked.output.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    write_file(asked.output, json.dumps(found, indent=1) + "\n")
     if seen:
-        asked.output.with_suffix(".svg").write_text(chart(seen), encoding="utf-8")
+        write_file(asked.output.with_suffix(".svg"), chart(seen))
     print(json.dumps({**found, "memory_mib": [seen[0], seen[-1]] if seen else []}, indent=1))
     return 1 if found["clients"]["not their own"] else 0
 

@@ -2,14 +2,12 @@
 
 A file is read as data and nothing in it is run. It counts only if it is what this program writes, was made under the
 very same conditions, answers the very same settings, and holds a forest that the trials could have found; else it is
-as if it were not there. It is written under another name and then renamed, so that no process reads half of it.
+as if it were not there. It is written whole or not at all, so that no process reads half of it.
 """
 
 import hashlib
 import json
 import logging
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -22,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dsbd.auto.plan import MeasuredForest, Plan, largest_tried, shared
 from dsbd.cache_folder import SETTING, cache_folder
 from dsbd.errors import SettingsError
+from dsbd.files import write_file
 from dsbd.settings import DecodingSettings
 
 FOLDER = "plans"
@@ -91,13 +90,7 @@ def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan
     try:
         path = _path(conditions, asked)
         path.parent.mkdir(parents=True, exist_ok=True)
-        number, started = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with open(number, "w", encoding="utf-8") as file:
-                file.write(_text(kept))
-            os.replace(started, path)
-        finally:
-            Path(started).unlink(missing_ok=True)
+        write_file(path, _text(kept))
     except (OSError, RuntimeError) as error:
         _say_once(f"plans of auto cannot be kept ({error}), so the next run measures again; set {SETTING} to a folder")
 

@@ -1,6 +1,7 @@
 """``bench``: measure methods and settings over many prompts; its flags are in ``dsbd.commands.bench_flags``."""
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from dsbd.commands.bench_flags import add_bench_flags, baselines_of, contest_of
@@ -20,8 +21,12 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
     contest = contest_of(parsed)
     baselines = baselines_of(parsed, contest)
+    from dsbd.machine import versions
     from dsbd.measure.bench.bench import Bench
+    from dsbd.measure.bench.results_file import ResultsFile
 
+    if parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size:
+        ResultsFile(parsed.output, {"versions": versions()})  # refuses another file before models are loaded
     bench = Bench(pair_of(parsed), contest, parsed.output)
     finished = bench.run()
     summary = bench.summary(baselines)

@@ -1,13 +1,13 @@
 """``compare``: measure methods side by side on a prompt."""
 
 import argparse
-import sys
 from typing import Any
 
 from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
+from dsbd.progress import Progress
 from dsbd.settings import METHODS
 
 
@@ -28,10 +28,10 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.measure.comparison import compare, require_comparable
 
     require_comparable(methods, parsed.runs)
-    progress = None
-    for progress in compare(pair_of(parsed), parsed.prompt, settings, methods, parsed.runs):
-        print(f"\r{progress.done}/{progress.total} {progress.method:<16}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+    pair, progress = pair_of(parsed), None
+    with Progress("warm-up", "run") as bar:
+        for progress in compare(pair, parsed.prompt, settings, methods, parsed.runs):
+            bar.show(progress.method, progress.done, progress.total)
     assert progress is not None
     assert progress.result is not None
     if parsed.json:

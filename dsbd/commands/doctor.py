@@ -7,6 +7,7 @@ from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
 from dsbd.commands.trying_out import try_out_forests
+from dsbd.progress import Progress
 
 
 def add(commands: Any) -> None:
@@ -22,7 +23,8 @@ def run(parsed: argparse.Namespace) -> int:
     pair = pair_of(parsed)
     if pair.draft is not None:
         try_out_forests(pair, PLAN_PROMPT, PLAN_SETTINGS)
-    report = examine(pair)
+    with Progress("measuring forwards"):
+        report = examine(pair)
     if parsed.json:
         print_json(report)
         return OK

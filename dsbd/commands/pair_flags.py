@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from dsbd.assets import BUNDLED_PAIRS
 from dsbd.commands.paths import model_name
 from dsbd.errors import PairError
+from dsbd.progress import Progress
+from dsbd.steps import value_of
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -41,10 +43,12 @@ def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None
 
 def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = None) -> "Pair":
     """Load the pair that the flags name, with further arguments; fallbacks are printed on stderr."""
-    from dsbd.models.loading import load_pair
+    from dsbd.models.loading import loading
 
     target, draft = sources_of_flags(parsed)
-    pair = load_pair(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, load_kwargs)
+    steps = loading(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, load_kwargs)
+    with Progress("loading") as progress:
+        pair = value_of(steps, progress.show)
     for line in pair.fallbacks if pair.reports else []:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair

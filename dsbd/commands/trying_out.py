@@ -1,6 +1,8 @@
-"""Resolving ``auto`` with a progress bar on a terminal."""
+"""Resolving ``auto``, which says how far it is."""
 
 from typing import TYPE_CHECKING
+
+from dsbd.progress import Progress
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -9,11 +11,8 @@ if TYPE_CHECKING:
 
 def try_out_forests(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
     """Make the plan for the fields that are ``auto``, if any is; a decode with these settings then finds it."""
-    from tqdm import tqdm
-
     from dsbd.api import planning
 
-    with tqdm(desc="trying out forests", leave=False, disable=None) as bar:
-        for step in planning(pair, prompt, settings, chat=chat):
-            bar.total = step.total
-            bar.update()
+    with Progress("trying out forests", "trial") as progress:
+        for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
+            progress.show(done=done, total=step.total)

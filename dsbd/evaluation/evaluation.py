@@ -1,18 +1,15 @@
-"""An evaluation from the first warm-up to its last decode, step by step or with a progress bar on stderr.
+"""An evaluation from the first warm-up to its last decode, step by step or saying how far it is.
 
 Ctrl-C and a stop keep what is done.
 """
 
 import hashlib
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from dsbd.errors import PairError, SettingsError
 from dsbd.evaluation.exams import auto_facts, with_auto
@@ -27,6 +24,7 @@ from dsbd.measure.bench.results_file import ResultsFile
 from dsbd.measure.bench.schedule import WARM_UP_TOKENS
 from dsbd.measure.energy import Meter
 from dsbd.models.pair import Pair
+from dsbd.progress import Progress
 
 AUTO = "auto"
 
@@ -82,22 +80,12 @@ class Evaluation:
 
     def run(self) -> bool:
         """Decode what is missing; returns False where Ctrl-C stopped it."""
-        shared, steps = self._processes.count > 1, self.steps()
         try:
-            first = next(steps, None)
-            with tqdm(
-                total=first.total if first else 0,
-                initial=first.done if first else 0,
-                file=sys.stderr,
-                unit="decode",
-                desc="warm-up",
-                disable=None if first and self._processes.is_main else True,
-            ) as bar:
-                for step in steps:
-                    bar.set_description(step.doing)
-                    bar.update(step.done - bar.n)
+            with Progress("auto", "decode", shown=self._processes.is_main) as progress:
+                for step in self.steps():
+                    progress.show(step.doing, step.done, step.total)
         except KeyboardInterrupt:
-            if shared:
+            if self._processes.count > 1:
                 raise  # the others cannot be waited for; what is done is in the folder
             return False
         return True

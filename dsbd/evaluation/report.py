@@ -1,13 +1,10 @@
 """What an evaluation found: written as files that other tools read, and shown as one table."""
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exams import exam_of
@@ -17,6 +14,7 @@ from dsbd.evaluation.scoring import Scored, score_all, table_of
 from dsbd.evaluation.store import Store, read_store
 from dsbd.evaluation.tables import EvaluationTable
 from dsbd.measure.bench.json_lines import cannot_write, write_text
+from dsbd.progress import Progress
 from dsbd.results import brief
 from dsbd.tasks.records import Task
 
@@ -65,8 +63,9 @@ def write_report(store: Store, exam: Exam, log_samples: bool) -> Report:
     head, predictions = store.head, store.predictions
     if head is None or not predictions:
         raise SettingsError(f"{str(store.folder)!r} has no prediction yet; run the evaluation again, it goes on there")
-    with tqdm(predictions, file=sys.stderr, unit="answer", desc="scoring", leave=False, disable=None) as bar:
-        scored = score_all(exam, bar)
+    with Progress("scoring", "answer") as progress:
+        progress.show(total=len(predictions))
+        scored = score_all(exam, progress.each(predictions))
     answered = {one.task for one in predictions}
     tables = {run.name: table_of(run, exam, scored, head["conditions"]) for run in exam.runs if run.name in answered}
     files: list[Path] = []

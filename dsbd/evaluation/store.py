@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.evaluation.records import Prediction
+from dsbd.evaluation.records import Job, Prediction
 from dsbd.measure.bench.json_lines import append_line, cannot_write, read_lines, write_text
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.bench.results_file import difference
@@ -53,6 +53,10 @@ class Store:
         """Everything predicted so far."""
         return tuple(self._found.values())
 
+    def has_all(self, jobs: Iterable[Job]) -> bool:
+        """Say whether every one of these decodes is there."""
+        return all(job.key in self._found for job in jobs)
+
     def begin(self, head: Mapping[str, Any], write: bool = True) -> None:
         """Take the settings of an evaluation, or go on with it where they are those of the folder.
 
@@ -69,8 +73,12 @@ class Store:
             if write:
                 write_text(self.folder / HEAD, json.dumps(plain, indent=2) + "\n")
             return
-        for part in COMPARED:
-            changed = difference(self.head.get(part), plain.get(part))
+        self.require_same({part: plain.get(part) for part in COMPARED})
+
+    def require_same(self, parts: Mapping[str, Any]) -> None:
+        """Refuse to go on where a part of the head is another. Raises: SettingsError, which names what differs."""
+        for part, new in json.loads(json.dumps(parts)).items():
+            changed = difference((self.head or {}).get(part), new)
             if changed is not None:
                 raise SettingsError(
                     f"{str(self.folder)!r} has an evaluation with other settings: {part}.{changed}; {REMEDY}, or ask "

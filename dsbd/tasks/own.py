@@ -61,6 +61,11 @@ class OwnQuestions(Task):
         return Score({"exact_match": float(_plain(answer) in map(_plain, question.references))})
 
 
+def read_questions(data: str | Path) -> list[Question]:
+    """Return the questions of a file. Raises: TaskError: as :class:`OwnQuestions`."""
+    return OwnQuestions(data).questions()
+
+
 def _question(path: Path, line: int, entry: dict[str, Any]) -> Question:
     """Return the question of a line."""
 

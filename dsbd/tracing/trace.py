@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from dsbd.errors import SettingsError, TraceError
+from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
 from dsbd.tracing.consistency import check_consistency, check_sizes
@@ -102,7 +103,7 @@ class Trace:
         if str(path).endswith(".gz"):
             content = gzip.compress(content, mtime=0)
         try:
-            Path(path).write_bytes(content)
+            write_file(path, content)
         except OSError as error:
             raise TraceError(f"cannot write trace {str(path)!r}: {error.strerror or error}") from None
 

@@ -7,6 +7,7 @@ import pytest
 from dsbd.__main__ import parser
 from dsbd.commands.bench_flags import baselines_of, contest_of, prompts_of
 from dsbd.measure.bench import bench as bench_module
+from dsbd.models import loading as loading_module
 from tests.command_line import refused, run
 
 
@@ -133,7 +134,7 @@ def test_a_prompt_too_long_is_found_before_anything_runs(capsys, short, tmp_path
 
 
 @pytest.mark.slow
-def test_another_model_is_refused(capsys, short, tmp_path):
+def test_another_model_is_refused(capsys, short, tmp_path, monkeypatch):
     """Catches figures of two models in one file: they would be averaged."""
     output = str(tmp_path / "runs.jsonl")
     assert bench(capsys, *short, "--output", output, "--methods", "beam_sampling")[0] == 0
@@ -141,6 +142,14 @@ def test_another_model_is_refused(capsys, short, tmp_path):
     code, _, err = bench(capsys, *swapped, "--output", output, "--methods", "beam_sampling")
     assert code == 2
     assert "other conditions: models.target" in err
+    monkeypatch.setattr(loading_module, "loading", None)  # from here on no model is loaded
+    lines = (tmp_path / "runs.jsonl").read_text().replace('"torch": "', '"torch": "0.')
+    for written, said in (
+        (lines, "other conditions: versions.torch"),
+        ('{"record": "x"}\n', "is not a file of a bench"),
+    ):
+        (tmp_path / "runs.jsonl").write_text(written)
+        assert said in refused(capsys, "bench", *short, "--output", output, "--methods", "beam_sampling")
 
 
 def test_the_prompts_that_come_along():

@@ -47,7 +47,7 @@ def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):
     def interrupted(*given):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dsbd.models.loading.load_pair", interrupted)
+    monkeypatch.setattr("dsbd.models.loading.loading", interrupted)
     assert run(capsys, "decode", "--prompt", "x") == (130, "", "dsbd: stopped\n")
 
 

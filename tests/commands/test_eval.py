@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dsbd.evaluation import evaluation as evaluation_module
+from dsbd.models import loading as loading_module
 from tests.command_line import refused, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,7 +47,14 @@ def test_an_evaluation_from_the_first_question_to_the_table(capsys, pair_flags, 
     assert "### Differences to beam_sampling" in written
     assert "(figures.html)" in written
     assert (tmp_path / "report" / "figures.html").stat().st_size > 1_000_000
+    monkeypatch.setattr(loading_module, "loading", None)  # from here on no model is loaded
     assert "temperature was 1.0, is 0.5" in refused(capsys, *flags, "--temperature", "0.5")
+    assert "models.target.id was " in refused(capsys, *flags, "--target", pair_flags[pair_flags.index("--draft") + 1])
+    code, again, _ = run(capsys, *flags, "--resume", "--json")
+    assert (code, json.loads(again)) == (0, report)
+    head = tmp_path / "out" / "evaluation.json"
+    head.write_text(head.read_text().replace('"torch": "', '"torch": "0.'))
+    assert "versions.torch was" in refused(capsys, *flags)
 
 
 @pytest.mark.parametrize(

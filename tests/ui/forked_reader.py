@@ -1,41 +1,41 @@
-"""Reads files as the page's reader does, each in a process of its own, without the second that each needs to start.
+"""Reads files as the page does, each in a process of its own, without the second that each needs to start.
 
-``python forked_reader.py READER`` imports the reader of this path once, then forks for every line ``KIND TAB FILE TAB
-ANSWER TAB SECONDS`` of its input, lets the fork write to the file ANSWER what the reader writes to stdout, within so
-many seconds of processor time, and says how it ended.
+``python forked_reader.py`` imports what reads them once, then forks for every call that it is sent. A fork is bounded
+as the process is that the page starts, and its seconds are of processor time.
 """
 
-import importlib.util
 import os
+import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from unittest import mock
 
 
 class ForkedReader:
-    """Takes the place of ``subprocess.run`` where the page reads a file."""
+    """Takes the place of the bounded process with which the page reads a file."""
 
-    def __init__(self, reader: Path, environment: dict[str, str]) -> None:
-        command = [sys.executable, __file__, str(reader)]
+    def __init__(self) -> None:
+        environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
         pipe = subprocess.PIPE
-        self.process = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
+        self.process = subprocess.Popen([sys.executable, __file__], env=environment, stdin=pipe, stdout=pipe)
 
-    def run(self, command: list[str], timeout: float, **_) -> subprocess.CompletedProcess[bytes]:
-        """Read the file of a command of the page. Raises: CalledProcessError where the reader broke."""
-        *_, kind, path = command
-        with tempfile.NamedTemporaryFile() as answer:
-            self.process.stdin.write(f"{kind}\t{path}\t{answer.name}\t{timeout}\n")
-            self.process.stdin.flush()
-            code = int(self.process.stdout.readline())
-            if code:
-                raise subprocess.CalledProcessError(code, command)
-            return subprocess.CompletedProcess(command, code, answer.read())
+    def process_of(self, memory_bytes: int, folder: Path) -> "nullcontext[ForkedReader]":
+        """Return what the page calls."""
+        self.bounds = memory_bytes, folder
+        return nullcontext(self)
+
+    def call(self, seconds: float, function, *arguments):
+        """Return what a function returns, or raise what it raises."""
+        pickle.dump((*self.bounds, seconds, function, arguments), self.process.stdin)
+        self.process.stdin.flush()
+        answer, error = pickle.load(self.process.stdout)
+        if error is not None:
+            raise error
+        return answer
 
     def close(self) -> None:
         """End the process."""
@@ -47,11 +47,7 @@ class ForkedReader:
 @contextmanager
 def forked_reader() -> Iterator[ForkedReader]:
     """Start the process that forks; end it."""
-    import dsbd
-    from ui.traffic import upload_reader
-
-    environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
-    forked = ForkedReader(Path(upload_reader.__file__), environment)
+    forked = ForkedReader()
     try:
         yield forked
     finally:
@@ -63,36 +59,37 @@ def reading_by(forked: ForkedReader) -> Iterator[None]:
     """The page reads files by its forks. It starts a new interpreter for each else: half a second."""
     from ui.traffic import uploads
 
-    errors = {name: getattr(subprocess, name) for name in ("CalledProcessError", "TimeoutExpired")}
-    with mock.patch.object(uploads, "subprocess", SimpleNamespace(run=forked.run, **errors)):
+    with mock.patch.object(uploads, "BoundedProcess", forked.process_of):
         yield
 
 
-def main(path: str) -> None:
-    """Fork for every line."""
-    spec = importlib.util.spec_from_file_location("reader", path)
-    reader = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(reader)
+def main() -> None:
+    """Fork for every call."""
     import dsbd.tasks.own
     import dsbd.tracing.trace  # before the forks
+    from dsbd.bounded import answer_to, bound
 
     dsbd.tracing.trace.json_schema()  # makes the checks of a trace, which each fork would make again
 
-    for line in sys.stdin:
-        kind, file, answer, seconds = line.rstrip("\n").split("\t")
+    while True:
+        try:
+            memory_bytes, folder, seconds, function, arguments = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
         child = os.fork()
         if not child:
-            code = 1
-            signal.setitimer(signal.ITIMER_PROF, float(seconds))  # ends the fork
-            try:
-                with open(answer, "w") as sys.stdout:
-                    reader.main(kind, file)
-                code = 0
-            finally:
-                os._exit(code)
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+            signal.setitimer(signal.ITIMER_PROF, seconds)  # ends the fork
+            os.chdir(folder)
+            bound(memory_bytes)
+            answer = answer_to(function, arguments)
+            while answer:
+                answer = answer[os.write(1, answer) :]
+            os._exit(0)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            pickle.dump((None, ChildProcessError()), sys.stdout.buffer)
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder
-    main(sys.argv[1])
+    main()

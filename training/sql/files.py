@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from dsbd.files import write_file
 from training.sql.examples import Example
 from training.sql.render import sql
 from training.sql.splits import COUNTS, SHARD, SHARDS, questions, seen_in_training, training
@@ -59,7 +60,7 @@ def write_questions(folder: Path) -> None:
             lines[VALIDATION if split == "validation" else TEST].append(json.dumps(fields | more) + "\n")
         print(f"{split}: {len(found)} questions", file=sys.stderr)
     for name, texts in lines.items():
-        (folder / name).write_text("".join(texts), encoding="utf-8", newline="\n")
+        write_file(folder / name, "".join(texts))
 
 
 def read(path: Path) -> Iterator[dict]:

@@ -9,6 +9,7 @@ from typing import Any
 from dsbd.errors import SettingsError, TaskError
 from dsbd.evaluation.exams import make_exam
 from dsbd.evaluation.records import Exam
+from dsbd.files import write_file
 from dsbd.measure.bench.contenders import BASELINE, POINTS, Contender, contenders
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
@@ -17,7 +18,7 @@ from dsbd.tasks.registry import load_task
 
 from ..host.limits import Limits
 from ..pairs.shelf import PairShelf
-from ..traffic.uploads import read_apart
+from ..traffic.uploads import read_own_questions
 from .form import METHOD_LABELS
 
 OWN = "jsonl"
@@ -170,8 +171,7 @@ def own_questions(path: str | Path | None, limits: Limits) -> list[Question]:
     """The questions of an uploaded file. Raises: TaskError."""
     if not path:
         raise TaskError("there is no file of questions yet; upload a .jsonl or .csv file, or choose a bundled task")
-    questions: list[Question] = read_apart("questions", Path(path), limits)
-    return check_questions(questions, limits)
+    return check_questions(read_own_questions(Path(path), limits), limits)
 
 
 def check_questions(questions: list[Question], limits: Limits) -> list[Question]:
@@ -192,6 +192,6 @@ def write_questions(questions: Sequence[Question], path: Path) -> None:
     lines = [{"prompt": one.prompt, "references": list(one.references), "id": one.id} for one in questions]
     plain = [{name: value for name, value in line.items() if value != []} for line in lines]
     try:
-        path.write_text("".join(json.dumps(line) + "\n" for line in plain), encoding="utf-8")
+        write_file(path, "".join(json.dumps(line) + "\n" for line in plain))
     except OSError as error:
         raise TaskError(f"the questions cannot be kept: {error.strerror or error}; try again later") from None

@@ -12,7 +12,7 @@ from dsbd.tracing.trace import Trace
 from visualize import export_html
 
 from ..host.limits import Limits
-from ..traffic.uploads import read_apart
+from ..traffic.uploads import read_trace
 from .recording import Recording
 
 KEPT_SECONDS = 60
@@ -57,13 +57,7 @@ def open_file(path: str | Path, limits: Limits) -> Recording:
     Raises:
         TraceError: the file is no trace, is damaged, too large, or takes too long to read.
     """
-    return Recording(_read_apart(Path(path), limits))
-
-
-def _read_apart(path: Path, limits: Limits) -> Trace:
-    trace = read_apart("trace", path, limits)
-    assert isinstance(trace, Trace), "the reader writes a trace or an error"
-    return trace
+    return Recording(read_trace(Path(path), limits))
 
 
 def save(recording: Recording) -> str:

@@ -11,6 +11,7 @@ import gradio as gr
 
 from dsbd.errors import DsbdError, SettingsError, StoppedError, TaskError
 from dsbd.evaluation.evaluation import Step
+from dsbd.files import write_file
 from dsbd.tasks.records import Question
 
 from ..asked.evaluation import FIXED, OWN, Asked, contenders_of, own_questions, pair_of, tasks_of, write_questions
@@ -266,7 +267,7 @@ def _own_examples(engine: Engine, session: str, examples: Any) -> str:
         raise TaskError('examples is a list of objects such as {"prompt": "Q: …", "references": ["…"]}')
     raw = engine.folders.of(session, {"examples": examples}) / QUESTIONS
     try:
-        raw.write_text("".join(json.dumps(one) + "\n" for one in examples), encoding="utf-8")
+        write_file(raw, "".join(json.dumps(one) + "\n" for one in examples))
     except OSError as error:
         raise TaskError(f"the examples cannot be kept: {error.strerror or error}; try again later") from None
     return keep_questions(engine, session, own_questions(raw, engine.limits))

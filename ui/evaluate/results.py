@@ -1,5 +1,6 @@
 """What an evaluation found, for the page: the table, the charts and the file to take away."""
 
+import io
 import zipfile
 from dataclasses import replace
 from html import escape
@@ -12,6 +13,7 @@ from dsbd.evaluation.markdown import difference_cell, mean_cell, quality_cell, r
 from dsbd.evaluation.report import Report, score_folder
 from dsbd.evaluation.statistics import NO_DIFFERENCE
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
+from dsbd.files import write_file
 from dsbd.measure.bench.tables import median_cell
 from dsbd.tasks.registry import load_task
 from visualize import pareto_figure
@@ -42,7 +44,7 @@ def scored(folder: Path, asked: Asked) -> Report:
     own = [load_task(asked.task, asked.questions)] if asked.questions is not None else []
     report = score_folder(folder, log_samples=True, tasks=own)
     try:
-        (folder / REPORT).write_text(report_markdown(report.tables, report.complete), encoding="utf-8")
+        write_file(folder / REPORT, report_markdown(report.tables, report.complete))
     except OSError as error:
         raise SettingsError(f"the report cannot be kept: {error.strerror or error}; try again later") from None
     return report
@@ -50,12 +52,13 @@ def scored(folder: Path, asked: Asked) -> Report:
 
 def packed(folder: Path, asked: Asked) -> str:
     """Put everything of an evaluation into one file, and return its path. Raises: SettingsError."""
-    path = folder / f"dsbd-evaluation-{asked.task}.zip"
+    path, content = folder / f"dsbd-evaluation-{asked.task}.zip", io.BytesIO()
     try:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
             for pattern in (*KEPT, REPORT):
                 for file in sorted(folder.glob(pattern)):
                     archive.write(file, file.relative_to(folder))
+        write_file(path, content.getvalue())
     except OSError as error:
         raise SettingsError(f"the results cannot be packed: {error.strerror or error}; try again later") from None
     return str(path)

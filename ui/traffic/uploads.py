@@ -1,49 +1,43 @@
 """Files that visitors bring, each read by a process of its own, so that no file can hold the page."""
 
-import os
-import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import dsbd
+from dsbd.bounded import BoundedProcess
 from dsbd.errors import DsbdError, TaskError, TraceError
+from dsbd.tasks.own import read_questions
+from dsbd.tasks.records import Question
+from dsbd.tracing.limits import PAGE_LIMITS
+from dsbd.tracing.trace import Trace
 
 from ..host.limits import Limits
-from .upload_reader import REMEDIES
+
+MAX_MEMORY_BYTES = 2 * 1024**3
 
 
-def read_apart(kind: str, path: Path, limits: Limits) -> Any:
-    """Read a file.
+def read_trace(path: Path, limits: Limits) -> Trace:
+    """Read a trace. Raises: TraceError: the file is none, is damaged, too large, or takes too long to read."""
+    trace: Trace = _read(path, limits, TraceError, "record a shorter one", Trace.load, path.name, PAGE_LIMITS)
+    return trace
 
-    Args:
-        kind: ``trace`` or ``questions``.
-        path: the file.
-        limits: bytes and seconds count here.
 
-    Returns:
-        The Trace, or the list of Question.
+def read_own_questions(path: Path, limits: Limits) -> list[Question]:
+    """Read questions. Raises: TaskError: the file has none, is damaged, too large, or takes too long to read."""
+    questions: list[Question] = _read(path, limits, TaskError, "give fewer questions", read_questions, path.name)
+    return questions
 
-    Raises:
-        TraceError, TaskError: the file is not of that kind, is damaged, too large, or takes too long to read.
-    """
-    error_type: type[DsbdError] = TraceError if kind == "trace" else TaskError
-    command = [sys.executable, str(Path(__file__).with_name("upload_reader.py")), kind, str(path)]
-    environment = os.environ | {"PYTHONPATH": str(Path(dsbd.__file__).parents[1])}
+
+def _read(path: Path, limits: Limits, error_type: type[DsbdError], remedy: str, *call: Any) -> Any:
+    """Call what reads a file, in the folder of the file: then messages name it as the visitor does."""
     try:
         size = path.stat().st_size
         if size > limits.max_upload_bytes:
             raise error_type(f"the file has {size:,} bytes; this page takes {limits.max_upload_bytes:,}")
-        done = subprocess.run(command, env=environment, capture_output=True, timeout=limits.upload_seconds, check=True)
-    except subprocess.TimeoutExpired:
-        seconds = limits.upload_seconds
-        raise error_type(f"reading the file takes more than {seconds} seconds; {REMEDIES[kind]}") from None
-    except subprocess.CalledProcessError:
-        raise error_type(f"the file is too large for this page; {REMEDIES[kind]}") from None
+        with BoundedProcess(MAX_MEMORY_BYTES, path.parent) as process:
+            return process.call(limits.upload_seconds, *call)
+    except TimeoutError:
+        raise error_type(f"reading the file takes more than {limits.upload_seconds} seconds; {remedy}") from None
+    except (MemoryError, RecursionError, ChildProcessError):
+        raise error_type(f"the file is too large for this page; {remedy}") from None
     except OSError as error:
         raise error_type(f"cannot read the file: {error.strerror or error}; try again later") from None
-    answer = pickle.loads(done.stdout)  # written by our own reader
-    if isinstance(answer, DsbdError):
-        raise answer
-    return answer

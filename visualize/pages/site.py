@@ -114,9 +114,10 @@ def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
     card = Card(entry.title, f"{FORESTS}/{entry.name}.html", f"{entry.name}{ending}", scene)
     write(f"{place}.html", trace_page(card, site=site, name=entry.name, language=language))
     try:
-        Path(f"{place}{ending}").write_bytes(entry.file.read_bytes())
+        content = entry.file.read_bytes()
     except OSError as error:
         raise TraceError(f"cannot copy {entry.file.name!r}: {error.strerror or error}") from None
+    write(f"{place}{ending}", content)
     return card
 
 

@@ -1,11 +1,9 @@
 """Writes stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
 
 import html
-import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from dsbd.errors import TraceError
 from visualize.files import write
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
@@ -52,10 +50,7 @@ def export_html(
 
 def copy_plotly(folder: Path) -> None:
     """Put ``plotly.min.js`` into a folder. Raises: TraceError."""
-    try:
-        shutil.copyfile(plotly_js_path(), folder / PLOTLY_FILE)
-    except OSError as error:
-        raise TraceError(f"cannot write {str(folder / PLOTLY_FILE)!r}: {error.strerror or error}") from None
+    write(folder / PLOTLY_FILE, plotly_js_path().read_bytes())
 
 
 def html_page(

@@ -1,11 +1,9 @@
-"""A bench from the first warm-up to its summary, with a progress bar on stderr; Ctrl-C keeps what is done."""
+"""A bench from the first warm-up to its summary, saying how far it is; Ctrl-C keeps what is done."""
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
 from dsbd.measure.bench.contenders import Contest
 from dsbd.measure.bench.prepare import (
@@ -21,6 +19,7 @@ from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.energy import Meter
 from dsbd.models.pair import Pair
+from dsbd.progress import Progress
 
 
 class Bench:
@@ -45,17 +44,17 @@ class Bench:
         """Measure what is missing; returns False where Ctrl-C stopped it."""
         pair, results = self._pair, self._results
         try:
-            with tqdm(total=self._contest.total, file=sys.stderr, unit="run", desc="forwards", disable=None) as bar:
+            with Progress("forwards", "run") as progress:
+                progress.show(total=self._contest.total)
                 learn_forwards(pair, results)
-                bar.set_description("auto")
+                progress.show("auto")
                 contest = self._contest = resolve_auto(pair, self._contest, results)
-                bar.set_description("acceptance")
+                progress.show("acceptance")
                 for contender in learn_acceptance(pair, contest, results):
-                    bar.set_description(contender.name)
-                bar.set_description("warm-up")
+                    progress.show(contender.name)
+                progress.show("warm-up")
                 for step in measure(pair, contest, results, meters_of(pair)):
-                    bar.update(contest.total - step.missing - bar.n)
-                    bar.set_description(step.contender.name)
+                    progress.show(step.contender.name, contest.total - step.missing)
         except KeyboardInterrupt:
             return False
         return True

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.errors import SettingsError
+from dsbd.files import write_file
 
 
 def append_line(path: Path, record: Mapping[str, Any]) -> None:
@@ -47,12 +48,9 @@ def read_lines(path: Path, take: Callable[[dict[str, Any]], None], kind: str, re
 
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all. Raises: SettingsError: it cannot be written."""
-    beside = path.with_name(f"{path.name}.new")
     try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        write_file(path, text)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise cannot_write(path, error) from None
 
 

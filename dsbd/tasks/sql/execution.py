@@ -1,21 +1,34 @@
-"""Runs one untrusted query on one SQLite file, which it can only read, within limits."""
+"""Runs one untrusted query on one SQLite file, which it can only read, within limits, in a process of its own."""
 
+import os
 import sqlite3
-import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TypeAlias
 
+from dsbd.bounded import BoundedProcess
 from dsbd.errors import QueryError
 
 Value: TypeAlias = "int | float | str | bytes | None"
 Row: TypeAlias = "tuple[Value, ...]"
 
 _READING = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_FUNCTION}
-_REFUSED_FUNCTIONS = {"load_extension", "zeroblob", "randomblob", "random", "printf", "format", "fts3_tokenizer"}
+_REFUSED_FUNCTIONS = {
+    *("load_extension", "fts3_tokenizer"),
+    *("zeroblob", "printf", "format"),
+    *("random", "randomblob", "current_date", "current_time", "current_timestamp"),
+}
 """They load code, make values of any length from a few characters, or answer differently each time."""
+_DATE_FUNCTIONS = {"date": 1, "time": 1, "datetime": 1, "julianday": 1, "unixepoch": 1, "strftime": 2, "timediff": 2}
+"""How many arguments each needs; with fewer it reads the clock."""
+_CLOCK_WORDS = {"now", "subsec", "subsecond", "localtime", "utc"}
+"""Arguments that ask for the clock or for the time zone of the machine."""
 _STEPS_PER_CALL = 1_000
+_SQLITE_BYTES = 256_000_000
+_PROCESS_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +42,11 @@ class Limits:
     rows: int = 1_000
     bytes: int = 1_000_000
     """Of one value, and of all texts and blobs of the result. A value is bounded while it is made from Python 3.11 on;
-    on 3.10 SQLite's own bound, 1 GB, holds until the value is read."""
+    on 3.10 only by the memory of the process until it is read."""
+    depth: int = 200
+    """Of an expression (from Python 3.11 on; else 1,000)."""
+    terms: int = 100
+    """Of UNION and its like in one SELECT (from Python 3.11 on; else 500)."""
     seconds: float = 20.0
     """A last resort: far beyond what the steps take, so that results do not depend on the machine."""
 
@@ -38,7 +55,8 @@ def run_query(database: Path, query: str, limits: Limits = Limits()) -> list[Row
     """Return the rows of a query, in the order in which SQLite gives them.
 
     The file is opened read-only, one statement is run, and an authorizer allows it to read and nothing else: no
-    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates.
+    ``ATTACH``, no ``PRAGMA``, no extension, no write. Text that is not UTF-8 keeps its bytes as surrogates. All queries
+    of this process are run by one other, which may take 1 GB of memory and is ended where a query takes too long.
 
     Args:
         database: path of a SQLite file.
@@ -53,52 +71,107 @@ def run_query(database: Path, query: str, limits: Limits = Limits()) -> list[Row
     if "\0" in query:
         raise QueryError("the query has a NUL character")
     try:
+        rows: list[Row] = _process(os.getpid()).call(limits.seconds, run_query_here, database.resolve(), query, limits)
+    except TimeoutError:
+        raise QueryError(f"the query takes more than {limits.seconds:g} seconds") from None
+    except MemoryError:
+        raise QueryError(f"the query takes more than {_SQLITE_BYTES // 1_000_000} MB of memory") from None
+    except ChildProcessError:
+        raise QueryError("the query breaks SQLite") from None
+    return rows
+
+
+@lru_cache(maxsize=1)
+def _process(asking: int) -> BoundedProcess:
+    """Return the process that runs the queries of a process; a fork gets another one."""
+    return BoundedProcess(_PROCESS_BYTES)
+
+
+def run_query_here(database: Path, query: str, limits: Limits) -> list[Row]:
+    """Run a query in this process, which SQLite itself cannot always stop. Raises: QueryError, MemoryError."""
+    try:
         query.encode()  # SQLite's own message differs between versions of Python
-        address = f"{database.resolve().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True, isolation_level=None)) as connection:
             return _rows(connection, query, limits)
-    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
+    except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError) as error:
         raise QueryError(" ".join(f"{error}".split()) or type(error).__name__) from error
 
 
 def _rows(connection: sqlite3.Connection, query: str, limits: Limits) -> list[Row]:
     """Run a query on an open connection, and read its rows."""
-    connection.execute("PRAGMA query_only = ON")
-    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
-    if hasattr(connection, "setlimit"):  # from Python 3.11 on
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.bytes)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
-    connection.set_authorizer(_authorize)
-    ends, calls, stopped = time.monotonic() + limits.seconds, 0, ""
+    calls, stopped = 0, ""
 
     def go_on() -> int:
         nonlocal calls, stopped
         calls += 1
         if calls * _STEPS_PER_CALL > limits.steps:
             stopped = f"the query takes more than {limits.steps} steps"
-        elif time.monotonic() > ends:
-            stopped = f"the query takes more than {limits.seconds:g} seconds"
         return bool(stopped)
 
+    def refuse(reason: str) -> None:
+        nonlocal stopped
+        stopped = reason
+
+    _harden(connection, limits)
+    for name in _DATE_FUNCTIONS:
+        connection.create_function(name, -1, partial(_date, refuse, name), deterministic=True)
+    connection.set_authorizer(_authorize)
     connection.set_progress_handler(go_on, _STEPS_PER_CALL)
     try:
-        cursor = connection.execute(query)
-        if cursor.description is None:
-            raise QueryError("the query is no statement that reads")
-        rows: list[Row] = []
-        read = 0
-        for row in cursor:
-            if len(rows) == limits.rows:
-                raise QueryError(f"the query gives more than {limits.rows} rows")
-            read += sum(len(value) for value in row if isinstance(value, (str, bytes)))
-            if read > limits.bytes:
-                raise QueryError(f"the query gives more than {limits.bytes} bytes")
-            rows.append(row)
+        return _read(connection.execute(query), limits)
     except sqlite3.OperationalError as error:
         if stopped:
             raise QueryError(stopped) from error
         raise
+
+
+def _harden(connection: sqlite3.Connection, limits: Limits) -> None:
+    """Bound what a connection takes, also while it prepares a query, where it calls no progress handler."""
+    for pragma in ("query_only = ON", "temp_store = MEMORY", f"hard_heap_limit = {_SQLITE_BYTES}"):
+        connection.execute(f"PRAGMA {pragma}")
+    connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    if hasattr(connection, "setlimit"):  # from Python 3.11 on
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, limits.bytes)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1_000)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, limits.depth)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limits.terms)
+
+
+def _read(cursor: sqlite3.Cursor, limits: Limits) -> list[Row]:
+    """Read the rows of a query that runs."""
+    if cursor.description is None:
+        raise QueryError("the query is no statement that reads")
+    rows: list[Row] = []
+    read = 0
+    for row in cursor:
+        if len(rows) == limits.rows:
+            raise QueryError(f"the query gives more than {limits.rows} rows")
+        read += sum(len(value) for value in row if isinstance(value, (str, bytes)))
+        if read > limits.bytes:
+            raise QueryError(f"the query gives more than {limits.bytes} bytes")
+        rows.append(row)
     return rows
+
+
+@lru_cache(maxsize=1)
+def _dates() -> sqlite3.Connection:
+    """Return a connection without data, whose date functions are SQLite's own."""
+    return sqlite3.connect(":memory:")
+
+
+def _date(refuse: Callable[[str], None], name: str, *values: Value) -> Value:
+    """Return what SQLite's own function returns, unless it would ask for the time of the clock or of this place."""
+    if len(values) < _DATE_FUNCTIONS[name] or not _CLOCK_WORDS.isdisjoint(map(_word, values)):
+        refuse(f"the query asks {name} for the clock or the time zone, so its answer would change")
+        raise ValueError
+    found: Value = _dates().execute(f"SELECT {name}({', '.join('?' * len(values))})", values).fetchone()[0]
+    return found
+
+
+def _word(value: Value) -> str:
+    """Return a value as SQLite's date functions read it: up to a NUL, in any case."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else f"{value}"
+    return text.partition("\0")[0].lower()
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: object) -> int:

@@ -1,0 +1,47 @@
+"""Writes a file whole or not at all."""
+
+import os
+import shutil
+from errno import EACCES
+from pathlib import Path
+from secrets import token_hex
+
+
+def write_file(path: str | Path, content: str | bytes) -> None:
+    """Put a file in its place once it is whole on the disk; until then what was there before stays.
+
+    A link in its place is replaced and not followed. What is no file, such as a pipe, is written to as it is.
+
+    Args:
+        path: of the file; its folder exists.
+        content: bytes, or text to be written as UTF-8.
+
+    Raises:
+        OSError: it cannot be written; the earlier file is as it was.
+    """
+    place, raw = Path(path), content.encode() if isinstance(content, str) else content
+    if _is_device(place):
+        place.write_bytes(raw)
+        return
+    earlier = place.is_file() and not place.is_symlink()
+    if earlier and not os.access(place, os.W_OK):
+        raise PermissionError(EACCES, os.strerror(EACCES))
+    beside = place.with_name(f".{token_hex(8)}.part")
+    try:
+        with beside.open("xb") as file:
+            if earlier:
+                shutil.copymode(place, beside)
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(place)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _is_device(place: Path) -> bool:
+    """Return True for devices, pipes, and the system's own names for what is open, such as ``/dev/stdout``."""
+    folder = place.parent.resolve()
+    if folder == Path("/dev") or Path("/proc") in folder.parents:
+        return True
+    return place.exists() and not place.is_symlink() and not place.is_file()

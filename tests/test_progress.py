@@ -1,0 +1,55 @@
+"""Long commands say how far they are, to people and to log files."""
+
+import io
+import re
+import sys
+import time
+
+import pytest
+
+from dsbd import progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_log_file_gets_plain_lines(monkeypatch):
+    """Catches minutes of silence, and a bar that is drawn over itself in a file."""
+    monkeypatch.setattr(progress, "SECONDS", 0.001)
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+
+    def wait_for(line):
+        while line not in sys.stderr.getvalue():
+            time.sleep(0.001)
+
+    with progress.Progress("loading") as loading:
+        wait_for("dsbd: loading, ")
+        loading.show("checking")
+        wait_for("dsbd: checking, ")
+    with progress.Progress("scoring", "answer") as scoring:
+        scoring.show(total=2)
+        for place, _ in enumerate(scoring.each("ab")):
+            wait_for(f"dsbd: scoring: {place} of 2 answers, ")
+    said = r"dsbd: (loading|checking|scoring: [01]( of 2)? answers), \d+ s"
+    assert all(re.fullmatch(said, line) for line in sys.stderr.getvalue().splitlines())
+
+
+def test_a_terminal_gets_a_bar(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with progress.Progress("measuring", "run") as measuring:
+        measuring.show("greedy", done=3, total=4)
+        measuring.show(done=4)
+    assert "\r" in sys.stderr.getvalue()
+    assert "dsbd:" not in sys.stderr.getvalue()
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_another_process_says_nothing(monkeypatch, stream):
+    monkeypatch.setattr(progress, "SECONDS", 0.001)
+    monkeypatch.setattr(sys, "stderr", stream())
+    with progress.Progress("measuring", "run", shown=False) as measuring:
+        measuring.show("greedy", done=3, total=4)
+        time.sleep(0.05)
+    assert sys.stderr.getvalue() == ""
