@@ -18,6 +18,8 @@ from pydantic.dataclasses import dataclass
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 
 ROOT = 0
+ALTERNATIVES = 5
+"""How many of its likeliest pairs a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
 NodeKind = Literal["drafted", "cover", "drawn"]

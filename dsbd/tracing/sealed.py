@@ -6,28 +6,44 @@ the setting. The rest is read off the record.
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
 from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
+from dsbd.tracing.law_audit import is_full
+from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
 
 CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
 STEP = 1e-3
 """How far a number is moved, relative to itself."""
+Place = tuple[str | int, ...]
+"""Where something stands in a trace: the names of fields and the places in lists, from the outside in."""
+THE_END: Place = ("the end",)
+"""Stands for what a trace no longer holds where its last iterations, or its result, are gone."""
 
 
-def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[str, ...]:
-    """One line for each thing that could be changed unseen, were it not for the digest.
+class Sealed(NamedTuple):
+    """Something that could be changed unseen, were it not for the digest."""
+
+    words: str
+    places: frozenset[Place]
+    """Where it stands; each place with all that is inside it."""
+
+
+def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[Sealed, ...]:
+    """List all that only the digest seals.
 
     Args:
         trace: one in which everything follows.
         follows: decides a trace again, without its digest.
     """
-    return (*_settings(trace, follows), *_record(trace))
+    found = _Found(trace)
+    lines = [*_settings(trace, follows), *found.outside(), *found.texts(), *found.numbers()]
+    return tuple(Sealed(words, frozenset(places)) for words, places in lines if places)
 
 
-def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
+def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[tuple[str, list[Place]]]:
     for field in fields(ResolvedSettings):
         value = getattr(trace.settings, field.name)
         for other in _others(field.name, value, trace.settings):
@@ -39,7 +55,8 @@ def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
                 continue
             seed = other if field.name == "seed" else trace.seed
             if follows(replace(trace, settings=settings, seed=seed)):
-                yield f"settings.{field.name}: {_plain(other)} instead of {_plain(value)} decides the same"
+                words = f"settings.{field.name}: {_plain(other)} instead of {_plain(value)} decides the same"
+                yield words, [("settings", field.name)]
                 break
 
 
@@ -64,52 +81,116 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _record(trace: Trace) -> Iterator[str]:
-    """The fields beside the settings, with how many there are."""
-    nodes = [node for iteration in trace.iterations for node in iteration.nodes]
-    trials = [trial for iteration in trace.iterations for trial in iteration.trials]
-    draws = [draw for iteration in trace.iterations for draw in iteration.draws]
-    models = [name for name in ("target", "draft") if getattr(trace.models, name) is not None]
-    yield f"software: {', '.join(f'{name} {version}' for name, version in trace.software.items()) or 'none named'}"
-    yield f"models: id, revision, dtype, device and attention of {' and '.join(models)}"
-    yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}"
-    texts = len({node.token_id for node in nodes})
-    yield f"texts of {_many(texts, 'token')}, and of the result" if trace.result else f"texts of {texts} tokens"
-    yield f"clock times of {_many(len(trace.iterations), 'iteration')}, all together, but not their sums"
-    yield f"cache slots named by {_many(len(trace.iterations), 'iteration')}"
-    if trace.result is not None:
-        yield "statistics prefill_seconds and kv_peak_bytes"
-    if trials:
-        yield f"wording of the reasons of {_many(len(trials), 'trial')}"
-    tests = [one for iteration in trace.iterations for one in iteration.beginnings]
-    tried = [*(trial.uniform for trial in trials), *(one.uniform for one in tests)]
-    uniforms = sum(uniform is not None for uniform in tried) + len(draws)
-    yield f"{_many(uniforms, 'uniform')}, each within the interval that its decision leaves"
-    unreached = sum(node.target_prob is None for node in nodes)
-    if unreached:
-        yield f"target_log_prob of {_many(unreached, 'node')} in layers that were never reached"
-    lost = sum(node.target_prob == 0 and node.target_log_prob is not None for node in nodes)
-    if lost:
-        yield f"target_log_prob of {_many(lost, 'node')} without a probability, as far as they stay the least likely"
-    beside = sum(node.target_log_prob is None for node in nodes)
-    if beside and not trace.settings.lossless:
-        yield f"target_log_prob of {_many(beside, 'node')} that the target did not score or finds impossible"
-    if trace.settings.searches_blocks:
-        yield "that no other block is likelier, and statistic draft_calls"
-    others = sum(pair.node is None for iteration in trace.iterations for layer in iteration.layers
-                 for pair in layer.alternatives)  # fmt: skip
-    if others:
-        yield f"probabilities of {_many(others, 'likeliest pair')} beside the forest, within their order"
-    drafted = sum(node.draft_log_prob is not None for node in nodes)
-    if drafted:
-        yield f"draft_log_prob of {_many(drafted, 'node')}, within single precision or where Q is not compared"
-    rests = sum(one.rest is not None for one in tests)
-    if rests:
-        yield f"rest of {_many(rests, 'beginning')}, together with its chance, where no residual is drawn from"
-    fresh = sum(draw.kind != "recovered" for draw in draws)
-    if fresh:
-        yield f"draft_prob of {_many(fresh, 'draw')} that no residual took part in"
+class _Found:
+    """The places beside the settings, with a line for each kind."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.settings = trace, trace.settings
+        self.parts: list[tuple[Place, Iteration]] = [
+            (("iterations", at), iteration) for at, iteration in enumerate(trace.iterations)
+        ]
+        self.idle = [place for place, iteration, node in self.nodes() if self.is_idle(node, iteration)]
+
+    def items(self, kind: str) -> Iterator[tuple[Place, Iteration, Any]]:
+        """Every node, trial, draw, beginning or layer, with its place and its iteration."""
+        for start, iteration in self.parts:
+            for at, item in enumerate(getattr(iteration, kind)):
+                yield (*start, kind, at), iteration, item
+
+    def nodes(self) -> Iterator[tuple[Place, Iteration, Node]]:
+        yield from self.items("nodes")
+
+    def is_idle(self, node: Node, iteration: Iteration) -> bool:
+        """True for a node of the forest that verification did not reach, or passed by in a tree or a joint test."""
+        if not self.settings.lossless:
+            return node.kind != "drawn" and node.target_log_prob is None
+        return node.kind != "drawn" and node.target_prob is None
+
+    def outside(self) -> Iterator[tuple[str, list[Place]]]:
+        """What the decode found, and what it took: nothing that it decided."""
+        trace, result = self.trace, self.trace.result
+        models = [name for name in ("target", "draft") if getattr(trace.models, name) is not None]
+        software = ", ".join(f"{name} {version}" for name, version in trace.software.items())
+        yield f"software: {software or 'none named'}", [("software",)]
+        yield (
+            f"models: id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}",
+            [("models",)],
+        )
+        yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}", [("prompt",)]
+        if result is not None:
+            yield "that the decode did not stop before its last iterations, or its result", [THE_END]
+        iterations = _many(len(self.parts), "iteration")
+        clocks = [(*start, "phases") for start, _ in self.parts]
+        yield f"clock times of {iterations}, all together, but not their sums", clocks
+        yield f"cache slots named by {iterations}", [(*start, "kept") for start, _ in self.parts]
+        if result is not None:
+            names = ["prefill_seconds", "kv_peak_bytes", *self._uncounted()]
+            yield f"statistics {', '.join(names)}", [("result", "stats", name) for name in names]
+
+    def _uncounted(self) -> list[str]:
+        """Statistics whose counting depends on how a model keeps its beams."""
+        target, draft = self.trace.models.target, self.trace.models.draft
+        names = [] if target.attention == "forest" else ["target_calls", "kv_peak_slots"]
+        is_counted = not self.settings.searches_blocks and draft is not None and draft.attention == "forest"
+        return names if is_counted or self.settings.draft_depth == 0 else [*names, "draft_calls"]
+
+    def texts(self) -> Iterator[tuple[str, list[Place]]]:
+        """Words, and the tokens that they belong to."""
+        result = self.trace.result
+        places: list[Place] = [(*place, name) for place, _, _ in self.nodes() for name in ("token_id", "text", "bytes")]
+        pairs = [(*place, "alternatives", at) for place, _, layer in self.items("layers")
+                 for at in range(len(layer.alternatives))]  # fmt: skip
+        places += [(*place, name) for place in pairs for name in ("token_id", "text")]
+        tokens = len({node.token_id for _, _, node in self.nodes()})
+        if result is not None:
+            places += [("result", "text"), ("result", "token_ids")]
+            places += [("result", "beams", at, name) for at in range(len(result.beams)) for name in ("text", "token_ids")]
+        yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", places
+        taken = {beam.node for _, iteration in self.parts for layer in iteration.layers for beam in layer.beams}
+        known = {node.token_id for _, _, node in self.nodes() if node.id in taken}
+        ends: list[Place] = [(*place, "ends") for place, _, node in self.nodes() if node.token_id not in known]
+        yield f"whether the tokens of {_many(len(ends), 'node')} that no beam took end a text", ends
+        reasons: list[Place] = [(*place, "reason") for place, _, _ in self.items("trials")]
+        yield f"wording of the reasons of {_many(len(reasons), 'trial')}", reasons
+
+    def numbers(self) -> Iterator[tuple[str, list[Place]]]:
+        """Numbers that no decision, and no other number, holds in place."""
+        uniforms: list[Place] = [
+            (*place, "uniform") for kind in ("trials", "draws", "beginnings")
+            for place, _, item in self.items(kind) if item.uniform is not None
+        ]  # fmt: skip
+        uniforms += [(*place, "width_uniform") for place, _, layer in self.items("layers") if self.settings.width_weights]
+        yield f"{_many(len(uniforms), 'uniform')}, each within the interval that its decision leaves", uniforms
+        idle = _many(len(self.idle), "node")
+        yield f"parents and probabilities of {idle} of the forest that verification did not reach", self.idle
+        lost: list[Place] = [(*place, "target_log_prob") for place, iteration, node in self.nodes()
+                             if not node.target_prob and not self.is_idle(node, iteration)]  # fmt: skip
+        yield f"target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", lost
+        cut = self._least()
+        yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
+        drafted: list[Place] = [(*place, "draft_log_prob") for place, _, node in self.nodes() if node.kind != "drawn"]
+        yield f"draft_log_prob of {_many(len(drafted), 'node')}, within single precision or where Q is not compared", drafted
+        others: list[Place] = [(*place, "alternatives", at) for place, _, layer in self.items("layers")
+                               for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
+        yield f"{_many(len(others), 'likeliest pair')} beside the forest, within their order", others
+        rests: list[Place] = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
+                              for name in ("rest", "acceptance")]  # fmt: skip
+        yield f"rest of {_many(len(rests) // 2, 'beginning')}, together with its chance, where no residual is drawn from", rests
+        fresh: list[Place] = [(*place, "draft_prob") for place, _, draw in self.items("draws")
+                              if draw.kind == "fresh" or not self.settings.draws_drafts]  # fmt: skip
+        yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
+        supports: list[Place] = [(*place, "target_support") for place, _, layer in self.items("layers")
+                                 if not is_full(self.settings, layer.target_support)]  # fmt: skip
+        yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
+        if self.settings.searches_blocks:
+            yield "that no other block is likelier", [("nothing that is recorded",)]
+
+    def _least(self) -> list[Place]:
+        """The smallest P and Q of each layer, where top-k or top-p may have cut them off and nothing was decided."""
+        least: dict[tuple[Place, str], tuple[float, Place]] = {}
+        for place, iteration, node in self.nodes():
+            decided = {item.node for item in (*iteration.trials, *iteration.draws)}
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def _many(count: int, what: str, many: str = "") -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {many or what + 's'}"
