@@ -4,6 +4,7 @@ For the settings this is found by trial: where another value leaves every decisi
 the setting. The rest is read off the record.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
 from dsbd.tracing.law_audit import is_full
 from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
+from dsbd.tracing.width_audit import ranks_are_greedy
 
 CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
 STEP = 1e-3
@@ -176,20 +178,29 @@ class _Found:
         rests: list[Place] = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
                               for name in ("rest", "acceptance")]  # fmt: skip
         yield f"rest of {_many(len(rests) // 2, 'beginning')}, together with its chance, where no residual is drawn from", rests
-        fresh: list[Place] = [(*place, "draft_prob") for place, _, draw in self.items("draws")
-                              if draw.kind == "fresh" or not self.settings.draws_drafts]  # fmt: skip
+        kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
+        kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
+        fresh: list[Place] = [(*place, "draft_prob") for place, _, draw in self.items("draws") if draw.kind in kinds]
         yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
         supports: list[Place] = [(*place, "target_support") for place, _, layer in self.items("layers")
                                  if not is_full(self.settings, layer.target_support)]  # fmt: skip
         yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
         if self.settings.searches_blocks:
-            yield "that no other block is likelier", [("nothing that is recorded",)]
+            yield "that no other block is likelier", [("another block",)]
 
     def _least(self) -> list[Place]:
-        """The smallest P and Q of each layer, where top-k or top-p may have cut them off and nothing was decided."""
-        least: dict[tuple[Place, str], tuple[float, Place]] = {}
+        """The least P and Q of each layer that decided nothing, where top-k or top-p may have cut them off."""
+        least: dict[tuple[Place, int, str], tuple[float, Place]] = {}
+        if self.settings.top_k == 0 and self.settings.top_p == 1:
+            return []
         for place, iteration, node in self.nodes():
-            decided = {item.node for item in (*iteration.trials, *iteration.draws)}
+            if node.kind == "drawn":
+                continue
+            for name in ("target_prob", "draft_prob"):
+                found = getattr(node, name) or math.inf, (*place, name)
+                layer = place[:2], node.layer, name
+                least[layer] = min(least.get(layer, found), found)
+        return [place for probability, place in least.values() if probability < math.inf]
 
 
 def _many(count: int, what: str, many: str = "") -> str:

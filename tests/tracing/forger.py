@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from dsbd.errors import TraceError
-from dsbd.tracing.audit import verify_trace
+from dsbd.tracing.audit import follows, verify_trace
 from dsbd.tracing.checks import TOLERANCE
-from dsbd.tracing.sealed import THE_END, Place
+from dsbd.tracing.sealed import THE_END, Place, sealed_only
 from dsbd.tracing.trace import Trace
 from tests.tracing.alterations import resealed
 
@@ -31,18 +31,13 @@ class Forger:
 
     Args:
         trace: an honest one.
-        others: more honest ones, whose values are tried in its place.
         chance: chooses.
     """
 
-    def __init__(self, trace: Trace, others: list[Trace], chance: random.Random) -> None:
+    def __init__(self, trace: Trace, chance: random.Random) -> None:
         self.trace, self.data, self.chance = trace, trace.to_dict(), chance
         self.leaves, self.lists = dict[Place, list[Place]](), dict[Place, list[Place]]()
         self._collect((), self.data)
-        self.seen = dict[Place, list[Any]]()
-        for data in (self.data, *(other.to_dict() for other in others)):
-            for place, value in _leaves((), data):
-                self.seen.setdefault(_kind(place), []).append(value)
 
     def alter(self) -> Altered:
         """One alteration by chance. Every kind of field is as likely as every other."""
@@ -51,7 +46,8 @@ class Forger:
     def _value(self) -> Altered:
         place = self._any(self.leaves)
         old = value_at(self.data, place)
-        new = self.chance.choice([*self._others(old), self.chance.choice(self.seen[_kind(place)])])
+        elsewhere = value_at(self.data, self.chance.choice(self.leaves[_kind(place)]))
+        new = self.chance.choice([*self._others(old), elsewhere])
         if _are_close(old, new):
             return Altered("nothing", (), self.data)
         return Altered(f"{old!r} becomes {new!r}", (place,), with_value(self.data, place, new))
@@ -139,6 +135,11 @@ def answer(altered: Altered, trace: Trace, sealed: Set[Place]) -> str:
     unlisted = [place for place in altered.places if not holds(sealed, place)]
     assert not unlisted, f"{trace.settings.method}, seed {trace.seed}: {altered.what} at {unlisted} passes unlisted"
     return "sealed"
+
+
+def sealed_places(trace: Trace) -> frozenset[Place]:
+    """All that the audit lists as sealed by the digest only."""
+    return frozenset().union(*(line.places for line in sealed_only(trace, follows)))
 
 
 def holds(sealed: Set[Place], place: Place) -> bool:

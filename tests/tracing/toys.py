@@ -1,12 +1,13 @@
 """Small honest traces of the toy pair: every decoding method, several settings for each."""
 
 from functools import cache
+from typing import Any
 
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 
-OTHERS = {
+OTHERS: dict[str, list[dict[str, Any]]] = {
     "dsbd": [
         {"cover_width": 2, "replacement": False},
         {"temperature": 0.0, "draft_width": 4},
@@ -39,19 +40,17 @@ OTHERS = {
 }
 
 
+def toy_traces(method: str, count: int | None = None) -> list[Trace]:
+    """The first ``count`` traces of a method, or all: with its defaults, then with other settings."""
+    asked = [{}, *OTHERS.get(method, [])][:count]
+    return [_toy(seed, method, tuple(settings.items())) for seed, settings in enumerate(asked)]
+
+
 @cache
-def toys() -> tuple[Trace, ...]:
-    """Every method with its defaults, and with other settings."""
-    return tuple(
-        toy(number, method=method, **settings)
-        for method in dsbd.METHODS
-        for number, settings in enumerate([{}, *OTHERS.get(method, [])])
-    )
-
-
-def toy(seed: int, **settings) -> Trace:
+def _toy(seed: int, method: str, settings: tuple[tuple[str, Any], ...]) -> Trace:
     """A trace of a few tokens."""
-    fields = {"max_new_tokens": 5, "draft_depth": 2, "draft_width": 3, "num_beams": 3, "branching": (2, 2)} | settings
-    trace = dsbd.decode(toy_pair(), "Once", dsbd.DecodingSettings(seed=seed, **fields), record=True).trace
+    small = {"max_new_tokens": 5, "draft_depth": 2, "draft_width": 3, "num_beams": 3, "branching": (2, 2)}
+    asked = dsbd.DecodingSettings(method=method, seed=seed, **small | dict(settings))
+    trace = dsbd.decode(toy_pair(), "Once", asked, record=True).trace
     assert trace is not None
     return trace
