@@ -91,7 +91,7 @@ def _characters_are_whole(where: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        _damaged(f"a text of {where} holds {ascii(text[error.start])}, which is half a character")
+        _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
 
 
 def _check_iteration(iteration: Iteration, known: set[int]) -> None:

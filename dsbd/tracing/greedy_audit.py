@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
@@ -39,7 +40,7 @@ class GreedyAudit:
         if not self.settings.lossless and not draws:  # a joint test takes what the draft model finds likely
             return
         checks.same("beams are present", bool(taken), True)
-        for better, worse in zip(taken, taken[1:], strict=False):
+        for better, worse in pairwise(taken):
             checks.at_most(f"log-weight of node {worse}", self.log_weights[worse], self.log_weights[better])
         for node in nodes:
             name = f"node {node.id}"
@@ -62,6 +63,6 @@ class GreedyAudit:
         held = [node.draft_prob for node in nodes]
         self.checks.same(f"Q in layer {number}", held, [1.0, 0.0][: len(nodes)] + [0.0] * (len(nodes) - 2))
         allowed = ROUNDING * max([1.0, *(abs(weights[node.id]) for node in nodes)])
-        for better, worse in zip(nodes, nodes[1:], strict=False):
+        for better, worse in pairwise(nodes):
             name = f"draft's log-weight of node {worse.id}"
             self.checks.at_most(name, weights[worse.id], weights[better.id], allowed)

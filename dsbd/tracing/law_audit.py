@@ -76,8 +76,9 @@ class LawAudit:
         self.of_layer: dict[int, list[Node]] = {}
         for node in iteration.nodes:
             self.of_layer.setdefault(node.layer, []).append(node)
-        scored = {trial.node for trial in iteration.trials} if not settings.lossless else {node.id for node in iteration.nodes}
-        self.has_impossible = any(node.target_log_prob is None for node in iteration.nodes if node.id in scored)
+        tried = {trial.node for trial in iteration.trials}
+        scored = [node for node in iteration.nodes if settings.lossless or node.id in tried]
+        self.has_impossible = any(node.target_log_prob is None for node in scored)
         self.keeps_all = settings.top_p == 1 and settings.temperature >= WARM
         self.sharpness = min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
         self.is_likely = settings.forest == "likely"

@@ -35,7 +35,7 @@ class NumbersAudit:
     def __init__(self, checks: Checks, settings: ResolvedSettings, models: Models, iteration: Iteration) -> None:
         self.checks, self.settings, self.models, self.iteration = checks, settings, models, iteration
         self.is_likely = settings.forest == "likely"
-        self.named = {item.node for item in (*iteration.trials, *iteration.draws)}
+        self.named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
         self.taken = {beam.node for layer in iteration.layers for beam in layer.beams}
 
     def run(self) -> None:

@@ -41,7 +41,7 @@ def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[Sealed,
         follows: decides a trace again, without its digest.
     """
     found = _Found(trace)
-    lines = [*_settings(trace, follows), *found.outside(), *found.texts(), *found.numbers()]
+    lines = [*_settings(trace, follows), *found.outside(), *found.texts(), *found.numbers(), *found.laws()]
     return tuple(Sealed(words, frozenset(places)) for words, places in lines if places)
 
 
@@ -91,7 +91,6 @@ class _Found:
         self.parts: list[tuple[Place, Iteration]] = [
             (("iterations", at), iteration) for at, iteration in enumerate(trace.iterations)
         ]
-        self.idle = [place for place, iteration, node in self.nodes() if self.is_idle(node, iteration)]
 
     def items(self, kind: str) -> Iterator[tuple[Place, Iteration, Any]]:
         """Every node, trial, draw, beginning or layer, with its place and its iteration."""
@@ -101,12 +100,6 @@ class _Found:
 
     def nodes(self) -> Iterator[tuple[Place, Iteration, Node]]:
         yield from self.items("nodes")
-
-    def is_idle(self, node: Node, iteration: Iteration) -> bool:
-        """True for a node of the forest that verification did not reach, or passed by in a tree or a joint test."""
-        if not self.settings.lossless:
-            return node.kind != "drawn" and node.target_log_prob is None
-        return node.kind != "drawn" and node.target_prob is None
 
     def outside(self) -> Iterator[tuple[str, list[Place]]]:
         """What the decode found, and what it took: nothing that it decided."""
@@ -146,7 +139,8 @@ class _Found:
         tokens = len({node.token_id for _, _, node in self.nodes()})
         if result is not None:
             places += [("result", "text"), ("result", "token_ids")]
-            places += [("result", "beams", at, name) for at in range(len(result.beams)) for name in ("text", "token_ids")]
+            beams = [("result", "beams", at) for at in range(len(result.beams))]
+            places += [(*place, name) for place in beams for name in ("text", "token_ids")]
         yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", places
         taken = {beam.node for _, iteration in self.parts for layer in iteration.layers for beam in layer.beams}
         known = {node.token_id for _, _, node in self.nodes() if node.id in taken}
@@ -157,43 +151,54 @@ class _Found:
 
     def numbers(self) -> Iterator[tuple[str, list[Place]]]:
         """Numbers that no decision, and no other number, holds in place."""
-        uniforms: list[Place] = [
-            (*place, "uniform") for kind in ("trials", "draws", "beginnings")
-            for place, _, item in self.items(kind) if item.uniform is not None
-        ]  # fmt: skip
-        uniforms += [(*place, "width_uniform") for place, _, layer in self.items("layers") if self.settings.width_weights]
+        tests = [found for kind in ("trials", "draws", "beginnings") for found in self.items(kind)]
+        uniforms = [(*place, "uniform") for place, _, item in tests if item.uniform is not None]
+        if self.settings.width_weights:
+            uniforms += [(*place, "width_uniform") for place, _, _ in self.items("layers")]
         yield f"{_many(len(uniforms), 'uniform')}, each within the interval that its decision leaves", uniforms
-        idle = _many(len(self.idle), "node")
-        yield f"parents and probabilities of {idle} of the forest that verification did not reach", self.idle
-        lost: list[Place] = [(*place, "target_log_prob") for place, iteration, node in self.nodes()
-                             if not node.target_prob and not self.is_idle(node, iteration)]  # fmt: skip
+        kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
+        kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
+        fresh = [(*place, "draft_prob") for place, _, draw in self.items("draws") if draw.kind in kinds]
+        yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
+        rests = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
+                 for name in ("rest", "acceptance")]  # fmt: skip
+        count = _many(len(rests) // 2, "beginning")
+        yield f"rest of {count}, together with its chance, where no residual is drawn from", rests
+        if self.settings.searches_blocks:
+            yield "that no other block is likelier", [("another block",)]
+
+    def laws(self) -> Iterator[tuple[str, list[Place]]]:
+        """Numbers of laws that nothing was drawn from, or that are known within bounds only."""
+        nodes = [(place, iteration, node) for place, iteration, node in self.nodes() if node.kind != "drawn"]
+        idle = [place for place, _, node in nodes if self._is_idle(node)]
+        count = _many(len(idle), "node")
+        yield f"parents and probabilities of {count} of the forest that verification did not reach", idle
+        lost = [(*place, "target_log_prob") for place, _, node in nodes
+                if not node.target_prob and not self._is_idle(node)]  # fmt: skip
         yield f"target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", lost
         cut = self._least()
         yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
-        drafted: list[Place] = [(*place, "draft_log_prob") for place, _, node in self.nodes() if node.kind != "drawn"]
-        yield f"draft_log_prob of {_many(len(drafted), 'node')}, within single precision or where Q is not compared", drafted
-        others: list[Place] = [(*place, "alternatives", at) for place, _, layer in self.items("layers")
-                               for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
+        drafted = [(*place, "draft_log_prob") for place, _, _ in nodes]
+        count = _many(len(drafted), "node")
+        yield f"draft_log_prob of {count}, within single precision or where Q is not compared", drafted
+        layers = list(self.items("layers"))
+        others = [(*place, "alternatives", at) for place, _, layer in layers
+                  for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
         yield f"{_many(len(others), 'likeliest pair')} beside the forest, within their order", others
-        rests: list[Place] = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
-                              for name in ("rest", "acceptance")]  # fmt: skip
-        yield f"rest of {_many(len(rests) // 2, 'beginning')}, together with its chance, where no residual is drawn from", rests
-        kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
-        kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
-        fresh: list[Place] = [(*place, "draft_prob") for place, _, draw in self.items("draws") if draw.kind in kinds]
-        yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
-        supports: list[Place] = [(*place, "target_support") for place, _, layer in self.items("layers")
-                                 if not is_full(self.settings, layer.target_support)]  # fmt: skip
+        supports = [(*place, "target_support") for place, _, layer in layers
+                    if not is_full(self.settings, layer.target_support)]  # fmt: skip
         yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
-        if self.settings.searches_blocks:
-            yield "that no other block is likelier", [("another block",)]
+
+    def _is_idle(self, node: Node) -> bool:
+        """True for a node of the forest that verification did not reach, or passed by in a tree or a joint test."""
+        return (node.target_prob if self.settings.lossless else node.target_log_prob) is None
 
     def _least(self) -> list[Place]:
         """The least P and Q of each layer that decided nothing, where top-k or top-p may have cut them off."""
         least: dict[tuple[Place, int, str], tuple[float, Place]] = {}
         if self.settings.top_k == 0 and self.settings.top_p == 1:
             return []
-        for place, iteration, node in self.nodes():
+        for place, _, node in self.nodes():
             if node.kind == "drawn":
                 continue
             for name in ("target_prob", "draft_prob"):

@@ -111,7 +111,7 @@ class Forger:
         return [0, 0.5, 0.9, 1, -1, True, "x"]
 
     def _collect(self, place: Place, value: Any) -> None:
-        for one, leaf in _leaves(place, value):
+        for one, _ in _leaves(place, value):
             self.leaves.setdefault(_kind(one), []).append(one)
         for one in _lists(place, value):
             self.lists.setdefault(_kind(one), []).append(one)

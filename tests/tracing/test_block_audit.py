@@ -22,8 +22,8 @@ def test_what_the_next_draft_leaves_bounds_s_from_below():
 def open_rests():
     """A trace, an iteration and a beginning whose s decides nothing, with p P - Q of the next draft."""
     for seed in range(200):
-        asked = dict(method="speculative", verification="block", max_new_tokens=8, draft_depth=4, seed=seed)
-        trace: Trace = dsbd.decode(toy_pair(), "Once", dsbd.DecodingSettings(**asked), record=True).trace
+        asked = dsbd.DecodingSettings("speculative", verification="block", max_new_tokens=8, draft_depth=4, seed=seed)
+        trace: Trace = dsbd.decode(toy_pair(), "Once", asked, record=True).trace
         nodes = trace.node_index()
         for number, iteration in enumerate(trace.iterations):
             for place, (one, below) in enumerate(zip(iteration.beginnings, iteration.beginnings[1:], strict=False)):

@@ -1,4 +1,4 @@
-"""A forged trace with a digest that fits: what is altered is refused, caught, or listed as sealed by the digest only."""
+"""A forged trace with a digest that fits: what is altered is refused, caught, or listed as sealed only."""
 
 import random
 from collections import Counter

@@ -29,6 +29,7 @@ def test_what_top_k_cut_off_is_no_likelier_than_anything_it_kept():
     tried = 0
     for seed in range(8):
         trace = record(seed, top_k=8, cover_width=12)
+        assert dsbd.verify_trace(trace).failure is None
         for number, place, parent, kept in cut_nodes(trace):
             data = trace.to_dict()
             node = data["iterations"][number]["nodes"][place]
