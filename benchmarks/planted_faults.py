@@ -69,7 +69,7 @@ def mirrors_of(file: str) -> list[str]:
     """Return the test files that mirror a file; ``tests`` has the folders of ``dsbd``, and those of ``ui`` in one."""
     path = Path(file)
     folders = path.parent.parts[path.parts[0] == "dsbd" :]
-    mirror = Path("tests", *folders, f"test_{path.name}").as_posix()
+    mirror = Path("tests", *folders, f"test_{path.stem}.py").as_posix()
     return [mirror, *ALSO.get(file, [])]
 
 

@@ -1,8 +1,9 @@
-"""A long look at the page as a server: malformed calls and uploads, many visitors, memory over many runs.
+"""A long look at the page as a server: malformed calls, uploads and traces, many visitors, memory over many runs.
 
 Run from the clone's root, with the requirements of the tests:
 
-python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --output reliability.json
+python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --alterations 32000 \
+    --output reliability.json
 
 Writes counts as JSON and, beside it, the resident memory over the runs as SVG. Exit code 1: something was not as it
 should be; the first such call is printed. docs/reliability.md says what was seen.
@@ -18,6 +19,7 @@ from typing import Any
 from dsbd.files import write_file
 from tests.ui.hostile import Page, calls
 
+from .alterations import alter_traces
 from .examples import many
 from .memory import chart, memory
 from .served import served
@@ -28,11 +30,13 @@ from .visitors import many_clients
 def main() -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, number in (("calls", 10_000), ("uploads", 10_000), ("clients", 32), ("runs", 1_000)):
+    sizes = {"calls": 10_000, "uploads": 10_000, "clients": 32, "runs": 1_000, "alterations": 32_000}
+    for name, number in sizes.items():
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--output", type=Path, default=Path("reliability.json"))
     asked = parser.parse_args()
     began, found = time.monotonic(), dict[str, Any]()
+    found["alterations"] = alter_traces(asked.alterations)
     with served() as address:
         page = Page(address)
         found["calls"] = many(calls(), asked.calls, page.send)

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from dsbd.depth import DepthPolicy
 from dsbd.errors import TraceError
-from dsbd.methods import resolve
+from dsbd.methods import needs_draft_model, resolve
 from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
 from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
 from dsbd.tracing.law_audit import LawAudit
 from dsbd.tracing.layer_audit import LayerAudit
+from dsbd.tracing.numbers_audit import NumbersAudit
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, path_to
 from dsbd.tracing.sealed import sealed_only
 from dsbd.tracing.stats_audit import check_stats
@@ -56,7 +57,7 @@ def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
     except BrokenError as broken:
         return AuditReport(False, audit.checks.count, str(broken))
     sealed = sealed_only(trace, follows) if list_sealed else ()
-    return AuditReport(True, audit.checks.count, None, sealed)
+    return AuditReport(True, audit.checks.count, None, tuple(one.words for one in sealed))
 
 
 def follows(trace: Trace) -> bool:
@@ -95,6 +96,8 @@ class _Audit:
         self.checks.place = "trace"
         self.checks.same("seed", self.trace.seed, self.settings.seed)
         self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.nodes.values()), [])
+        self.checks.same("ids of the nodes", [*self.nodes], [*range(1, len(self.nodes) + 1)])
+        self._models()
 
     def check_digest(self) -> None:
         """Raises: BrokenError."""
@@ -104,6 +107,17 @@ class _Audit:
         """A node's log-weight: its parent's plus its own log-probability under the target."""
         own = -math.inf if node.target_log_prob is None else node.target_log_prob
         return self.log_weights[node.parent] + own
+
+    def _models(self) -> None:
+        """The method has the models that it calls, and they share a vocabulary, which holds every token."""
+        target, draft = self.trace.models.target, self.trace.models.draft
+        if needs_draft_model(self.settings):
+            self.checks.same("a draft model", draft is not None, True)
+        if draft is not None:
+            self.checks.same("vocabulary of the draft model", draft.vocabulary_size, target.vocabulary_size)
+        ids = [piece.token_id for piece in self.trace.prompt.pieces]
+        fits = all(0 <= token < target.vocabulary_size for token in ids)
+        self.checks.same("tokens of the prompt are in the vocabulary", fits, True)
 
     def _result(self, alive: Sequence[InputBeam]) -> None:
         result, self.checks.place = self.trace.result, "result"
@@ -147,6 +161,7 @@ class _IterationAudit:
         room = self.settings.max_new_tokens - audit.length
         self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - self.settings.has_bonus_layer))
         self.same("layers are present", last > 0, True)
+        NumbersAudit(audit.checks, self.settings, audit.trace.models, iteration).run()
         self.laws.forest()
         kind_of_audit = LayerAudit
         if not self.settings.lossless:
@@ -169,6 +184,8 @@ class _IterationAudit:
         for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
             deepest = last if kind == "draw" or self.settings.lossless else iteration.draft_depth
             self.same(f"every {kind} has its layer", all(1 <= item.layer <= deepest for item in items), True)
+            places = [(item.layer, item.order) for item in items]
+            self.same(f"each {kind} has its place", places, sorted(places))
         outcomes = [layer.outcome for layer in iteration.layers]
         passed = sum(outcome in ("passed", "landed") for outcome in outcomes)
         audit.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")

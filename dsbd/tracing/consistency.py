@@ -26,8 +26,12 @@ def check_sizes(trace: "Trace", limits: ReadLimits) -> None:
     _at_most(where, len(trace.result.beams) if trace.result else 0, limits.hypotheses, "hypotheses")
     models = [model for model in (trace.models.target, trace.models.draft) if model is not None]
     names = [str(value) for model in models for value in vars(model).values()]
-    _texts_fit("the models", [*names, *trace.software.values()], limits)
+    _texts_fit("the models", [*names, *trace.software, *trace.software.values()], limits)
     _texts_fit("the prompt", (piece.text for piece in trace.prompt.pieces), limits)
+    _characters_are_whole("the prompt", trace.prompt.text)
+    if trace.result is not None:
+        for text in (trace.result.text, *(beam.text for beam in trace.result.beams), *trace.result.stats):
+            _characters_are_whole("the result", text)
     for iteration in trace.iterations:
         _iteration_fits(iteration, limits)
 
@@ -76,9 +80,18 @@ def _at_most(where: str, found: int, limit: int, unit: str) -> None:
 
 
 def _texts_fit(where: str, texts: Iterable[str], limits: ReadLimits) -> None:
-    longest = max(map(len, texts), default=0)
-    if longest > limits.short_text:
-        too_large(f"a token or name of {where}", longest, limits.short_text, "characters")
+    for text in texts:
+        if len(text) > limits.short_text:
+            too_large(f"a token or name of {where}", len(text), limits.short_text, "characters")
+        _characters_are_whole(where, text)
+
+
+def _characters_are_whole(where: str, text: str) -> None:
+    """Refuse half of a surrogate pair, which an escape of JSON can write and nothing can show."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
 
 
 def _check_iteration(iteration: Iteration, known: set[int]) -> None:

@@ -11,6 +11,7 @@ from dsbd.law.verified import VerifiedLayer
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.records import (
+    ALTERNATIVES,
     Alternative,
     Beginning,
     Draw,
@@ -28,7 +29,6 @@ from dsbd.tracing.records import (
 if TYPE_CHECKING:
     from dsbd.law.forest import DraftLaw
 
-ALTERNATIVES = 5
 REASONS = {
     "accepted": "the uniform is below P'/Q",
     "rejected": "the uniform is not below P'/Q",

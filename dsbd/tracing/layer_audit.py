@@ -162,9 +162,8 @@ class LayerAudit:
     def _reject(self, trial: Trial, gain: float) -> None:
         """c moves by S * gain. S is held by the chain or, without replacement, by the next record that has one."""
         state, chain = self.state, self.layer.chain_S
-        if self.is_greedy:
-            following = self._next_state(trial)
-            state.c, state.S = following or (state.c, state.S)
+        if self.is_greedy:  # every pair is certain in its turn, and the best one that is left stays so
+            state.c += 1.0
             return
         c = state.c + state.S * gain
         if self.settings.replacement:
@@ -204,11 +203,15 @@ class LayerAudit:
         state.adopt(draw)
         if not self.is_greedy:
             self.checks.close(f"target probability, {name}", draw.target_prob, node.target_prob or 0.0)
+            self.checks.at_most(f"0 to the interval, {name}", 0.0, draw.cdf_low)
+            self.checks.at_most(f"end of the interval, {name}", draw.cdf_high, 1.0)
             draft = 0.0 if not self.settings.replacement and node.id in state.spent else draw.draft_prob
             left = max(draw.target_prob - state.c * draft, 0.0) / state.S
             self.checks.close(f"interval, {name}", draw.cdf_high - draw.cdf_low, left)
         self.checks.same(f"uniform in its interval, {name}", draw.cdf_low <= draw.uniform < draw.cdf_high, True)
-        if node.kind != "drawn" and layer.kind == "draft":
+        if layer.kind == "bonus" and self.settings.draws_drafts:
+            self.checks.same(f"draft probability, {name}", draw.draft_prob, 0.0)
+        elif node.kind != "drawn" and layer.kind == "draft":
             self.checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)
         state.taken_mass += draw.target_prob
         state.c = 0.0

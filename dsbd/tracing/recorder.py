@@ -82,7 +82,8 @@ class Recorder(Observer):
 def model_record(model: "LanguageModel") -> ModelRecord:
     """Return the record of a model."""
     dtype = str(model.dtype).removeprefix("torch.")
-    return ModelRecord(model.id, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
+    name = model.id.encode(errors="replace").decode()  # the name of a folder may hold bytes that are no text
+    return ModelRecord(name, model.revision, dtype, str(model.device), model.vocabulary_size, model.attention)
 
 
 @lru_cache(maxsize=1)

@@ -19,6 +19,8 @@ from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 from dsbd.results import brief
 
 ROOT = 0
+ALTERNATIVES = 5
+"""How many of its likeliest pairs a layer records."""
 _HEX = "^([0-9a-f]{2})+$"
 
 NodeKind = Literal["drafted", "cover", "drawn"]

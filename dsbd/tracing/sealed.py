@@ -4,30 +4,48 @@ For the settings this is found by trial: where another value leaves every decisi
 the setting. The rest is read off the record.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
 from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
+from dsbd.tracing.law_audit import is_full
+from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.trace import Trace
+from dsbd.tracing.width_audit import ranks_are_greedy
 
 CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
 STEP = 1e-3
 """How far a number is moved, relative to itself."""
+Place = tuple[str | int, ...]
+"""Where something stands in a trace: the names of fields and the places in lists, from the outside in."""
+THE_END: Place = ("the end",)
+"""Stands for what a trace no longer holds where its last iterations, or its result, are gone."""
 
 
-def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[str, ...]:
-    """One line for each thing that could be changed unseen, were it not for the digest.
+class Sealed(NamedTuple):
+    """Something that could be changed unseen, were it not for the digest."""
+
+    words: str
+    places: frozenset[Place]
+    """Where it stands; each place with all that is inside it."""
+
+
+def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[Sealed, ...]:
+    """List all that only the digest seals.
 
     Args:
         trace: one in which everything follows.
         follows: decides a trace again, without its digest.
     """
-    return (*_settings(trace, follows), *_record(trace))
+    found = _Found(trace)
+    lines = [*_settings(trace, follows), *found.outside(), *found.texts(), *found.numbers(), *found.laws()]
+    return tuple(Sealed(words, frozenset(places)) for words, places in lines if places)
 
 
-def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
+def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[tuple[str, list[Place]]]:
     for field in fields(ResolvedSettings):
         value = getattr(trace.settings, field.name)
         for other in _others(field.name, value, trace.settings):
@@ -39,7 +57,8 @@ def _settings(trace: Trace, follows: Callable[[Trace], bool]) -> Iterator[str]:
                 continue
             seed = other if field.name == "seed" else trace.seed
             if follows(replace(trace, settings=settings, seed=seed)):
-                yield f"settings.{field.name}: {_plain(other)} instead of {_plain(value)} decides the same"
+                words = f"settings.{field.name}: {_plain(other)} instead of {_plain(value)} decides the same"
+                yield words, [("settings", field.name)]
                 break
 
 
@@ -64,52 +83,130 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _record(trace: Trace) -> Iterator[str]:
-    """The fields beside the settings, with how many there are."""
-    nodes = [node for iteration in trace.iterations for node in iteration.nodes]
-    trials = [trial for iteration in trace.iterations for trial in iteration.trials]
-    draws = [draw for iteration in trace.iterations for draw in iteration.draws]
-    models = [name for name in ("target", "draft") if getattr(trace.models, name) is not None]
-    yield f"software: {', '.join(f'{name} {version}' for name, version in trace.software.items()) or 'none named'}"
-    yield f"models: id, revision, dtype, device and attention of {' and '.join(models)}"
-    yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}"
-    texts = len({node.token_id for node in nodes})
-    yield f"texts of {_many(texts, 'token')}, and of the result" if trace.result else f"texts of {texts} tokens"
-    yield f"clock times of {_many(len(trace.iterations), 'iteration')}, all together, but not their sums"
-    yield f"cache slots named by {_many(len(trace.iterations), 'iteration')}"
-    if trace.result is not None:
-        yield "statistics prefill_seconds and kv_peak_bytes"
-    if trials:
-        yield f"wording of the reasons of {_many(len(trials), 'trial')}"
-    tests = [one for iteration in trace.iterations for one in iteration.beginnings]
-    tried = [*(trial.uniform for trial in trials), *(one.uniform for one in tests)]
-    uniforms = sum(uniform is not None for uniform in tried) + len(draws)
-    yield f"{_many(uniforms, 'uniform')}, each within the interval that its decision leaves"
-    unreached = sum(node.target_prob is None for node in nodes)
-    if unreached:
-        yield f"target_log_prob of {_many(unreached, 'node')} in layers that were never reached"
-    lost = sum(node.target_prob == 0 and node.target_log_prob is not None for node in nodes)
-    if lost:
-        yield f"target_log_prob of {_many(lost, 'node')} without a probability, as far as they stay the least likely"
-    beside = sum(node.target_log_prob is None for node in nodes)
-    if beside and not trace.settings.lossless:
-        yield f"target_log_prob of {_many(beside, 'node')} that the target did not score or finds impossible"
-    if trace.settings.searches_blocks:
-        yield "that no other block is likelier, and statistic draft_calls"
-    others = sum(pair.node is None for iteration in trace.iterations for layer in iteration.layers
-                 for pair in layer.alternatives)  # fmt: skip
-    if others:
-        yield f"probabilities of {_many(others, 'likeliest pair')} beside the forest, within their order"
-    drafted = sum(node.draft_log_prob is not None for node in nodes)
-    if drafted:
-        yield f"draft_log_prob of {_many(drafted, 'node')}, within single precision or where Q is not compared"
-    rests = sum(one.rest is not None for one in tests)
-    if rests:
-        yield f"rest of {_many(rests, 'beginning')}, together with its chance, where no residual is drawn from"
-    fresh = sum(draw.kind != "recovered" for draw in draws)
-    if fresh:
-        yield f"draft_prob of {_many(fresh, 'draw')} that no residual took part in"
+class _Found:
+    """The places beside the settings, with a line for each kind."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.settings = trace, trace.settings
+        self.parts: list[tuple[Place, Iteration]] = [
+            (("iterations", at), iteration) for at, iteration in enumerate(trace.iterations)
+        ]
+
+    def items(self, kind: str) -> Iterator[tuple[Place, Iteration, Any]]:
+        """Every node, trial, draw, beginning or layer, with its place and its iteration."""
+        for start, iteration in self.parts:
+            for at, item in enumerate(getattr(iteration, kind)):
+                yield (*start, kind, at), iteration, item
+
+    def nodes(self) -> Iterator[tuple[Place, Iteration, Node]]:
+        yield from self.items("nodes")
+
+    def outside(self) -> Iterator[tuple[str, list[Place]]]:
+        """What the decode found, and what it took: nothing that it decided."""
+        trace, result = self.trace, self.trace.result
+        models = [name for name in ("target", "draft") if getattr(trace.models, name) is not None]
+        software = ", ".join(f"{name} {version}" for name, version in trace.software.items())
+        yield f"software: {software or 'none named'}", [("software",)]
+        yield (
+            f"models: id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}",
+            [("models",)],
+        )
+        yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}", [("prompt",)]
+        if result is not None:
+            yield "that the decode did not stop before its last iterations, or its result", [THE_END]
+        iterations = _many(len(self.parts), "iteration")
+        clocks = [(*start, "phases") for start, _ in self.parts]
+        yield f"clock times of {iterations}, all together, but not their sums", clocks
+        yield f"cache slots named by {iterations}", [(*start, "kept") for start, _ in self.parts]
+        if result is not None:
+            names = ["prefill_seconds", "kv_peak_bytes", *self._uncounted()]
+            yield f"statistics {', '.join(names)}", [("result", "stats", name) for name in names]
+
+    def _uncounted(self) -> list[str]:
+        """Statistics whose counting depends on how a model keeps its beams."""
+        target, draft = self.trace.models.target, self.trace.models.draft
+        names = [] if target.attention == "forest" else ["target_calls", "kv_peak_slots"]
+        is_counted = not self.settings.searches_blocks and draft is not None and draft.attention == "forest"
+        return names if is_counted or self.settings.draft_depth == 0 else [*names, "draft_calls"]
+
+    def texts(self) -> Iterator[tuple[str, list[Place]]]:
+        """Words, and the tokens that they belong to."""
+        result = self.trace.result
+        places: list[Place] = [(*place, name) for place, _, _ in self.nodes() for name in ("token_id", "text", "bytes")]
+        pairs = [(*place, "alternatives", at) for place, _, layer in self.items("layers")
+                 for at in range(len(layer.alternatives))]  # fmt: skip
+        places += [(*place, name) for place in pairs for name in ("token_id", "text")]
+        tokens = len({node.token_id for _, _, node in self.nodes()})
+        if result is not None:
+            places += [("result", "text"), ("result", "token_ids")]
+            beams = [("result", "beams", at) for at in range(len(result.beams))]
+            places += [(*place, name) for place in beams for name in ("text", "token_ids")]
+        yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", places
+        taken = {beam.node for _, iteration in self.parts for layer in iteration.layers for beam in layer.beams}
+        known = {node.token_id for _, _, node in self.nodes() if node.id in taken}
+        ends: list[Place] = [(*place, "ends") for place, _, node in self.nodes() if node.token_id not in known]
+        yield f"whether the tokens of {_many(len(ends), 'node')} that no beam took end a text", ends
+        reasons: list[Place] = [(*place, "reason") for place, _, _ in self.items("trials")]
+        yield f"wording of the reasons of {_many(len(reasons), 'trial')}", reasons
+
+    def numbers(self) -> Iterator[tuple[str, list[Place]]]:
+        """Numbers that no decision, and no other number, holds in place."""
+        tests = [found for kind in ("trials", "draws", "beginnings") for found in self.items(kind)]
+        uniforms = [(*place, "uniform") for place, _, item in tests if item.uniform is not None]
+        if self.settings.width_weights:
+            uniforms += [(*place, "width_uniform") for place, _, _ in self.items("layers")]
+        yield f"{_many(len(uniforms), 'uniform')}, each within the interval that its decision leaves", uniforms
+        kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
+        kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
+        fresh = [(*place, "draft_prob") for place, _, draw in self.items("draws") if draw.kind in kinds]
+        yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
+        rests = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
+                 for name in ("rest", "acceptance")]  # fmt: skip
+        count = _many(len(rests) // 2, "beginning")
+        yield f"rest of {count}, together with its chance, where no residual is drawn from", rests
+        if self.settings.searches_blocks:
+            yield "that no other block is likelier", [("another block",)]
+
+    def laws(self) -> Iterator[tuple[str, list[Place]]]:
+        """Numbers of laws that nothing was drawn from, or that are known within bounds only."""
+        nodes = [(place, iteration, node) for place, iteration, node in self.nodes() if node.kind != "drawn"]
+        idle = [place for place, _, node in nodes if self._is_idle(node)]
+        count = _many(len(idle), "node")
+        yield f"parents and probabilities of {count} of the forest that verification did not reach", idle
+        lost = [(*place, "target_log_prob") for place, _, node in nodes
+                if not node.target_prob and not self._is_idle(node)]  # fmt: skip
+        yield f"target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", lost
+        cut = self._least()
+        yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
+        drafted = [(*place, "draft_log_prob") for place, _, _ in nodes]
+        count = _many(len(drafted), "node")
+        yield f"draft_log_prob of {count}, within single precision or where Q is not compared", drafted
+        layers = list(self.items("layers"))
+        others = [(*place, "alternatives", at) for place, _, layer in layers
+                  for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
+        yield f"{_many(len(others), 'likeliest pair')} beside the forest, within their order", others
+        supports = [(*place, "target_support") for place, _, layer in layers
+                    if not is_full(self.settings, layer.target_support)]  # fmt: skip
+        yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
+
+    def _is_idle(self, node: Node) -> bool:
+        """True for a node of the forest that verification did not reach, or passed by in a tree or a joint test."""
+        return (node.target_prob if self.settings.lossless else node.target_log_prob) is None
+
+    def _least(self) -> list[Place]:
+        """The least P and Q of each layer that decided nothing, where top-k or top-p may have cut them off."""
+        least: dict[tuple[Place, int, str], tuple[float, Place]] = {}
+        if self.settings.top_k == 0 and self.settings.top_p == 1:
+            return []
+        for place, _, node in self.nodes():
+            if node.kind == "drawn":
+                continue
+            for name in ("target_prob", "draft_prob"):
+                found = getattr(node, name) or math.inf, (*place, name)
+                layer = place[:2], node.layer, name
+                least[layer] = min(least.get(layer, found), found)
+        return [place for probability, place in least.values() if probability < math.inf]
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+def _many(count: int, what: str, many: str = "") -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {many or what + 's'}"

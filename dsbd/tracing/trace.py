@@ -91,11 +91,7 @@ class Trace:
 
     def dumps(self) -> bytes:
         """The trace as one line of UTF-8 JSON."""
-        text = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        try:
-            return text.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair, which only an escape can write
-            return json.dumps(json.loads(text), separators=(",", ":"), allow_nan=False).encode()
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
     def save(self, path: str | Path) -> None:
         """Write the trace; a path ending in ``.gz`` is compressed. Raises: TraceError."""

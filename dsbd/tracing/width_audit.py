@@ -50,6 +50,7 @@ class WidthAudit:
             checks.same("planned drafts", drafts, 0 if self.is_likely else drafts_asked(self.settings, layer.layer))
         for step in range(drafts):
             checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
+            checks.at_most(f"S_{step + 2}", S[step + 1], S[step])
             alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
             checks.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
         self._residuals()
@@ -75,11 +76,13 @@ class WidthAudit:
 
     def _residuals(self) -> None:
         """S of the chain against the pairs whose P and Q are recorded; the others add at most the rest of P."""
-        if ranks_are_greedy(self.settings) or self.is_likely:
+        if self.is_likely:
             return
         drafted = {draw.node: draw.draft_prob for draw in self.draws}
         known = {(pair.parent, pair.token_id): (pair.target_prob, pair.draft_prob) for pair in self.layer.alternatives}
         for node in self.below:
+            if node.kind == "drawn" and ranks_are_greedy(self.settings):  # certain in its turn, not by P
+                continue
             draft = drafted.get(node.id) if node.draft_prob is None else node.draft_prob
             if node.target_prob and draft is not None:
                 known[node.parent, node.token_id] = node.target_prob, draft

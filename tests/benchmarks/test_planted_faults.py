@@ -10,7 +10,9 @@ from benchmarks.planted_faults import FAULTS, ROOT, Fault, mirrors_of, planted
 def test_each_fault_still_has_its_place(fault):
     """Catches a line that changed: its fault would no longer be planted."""
     text = (ROOT / fault.file).read_text(encoding="utf-8")
-    compile(planted(fault, text), fault.file, "exec")
+    changed = planted(fault, text)
+    if fault.file.endswith(".py"):
+        compile(changed, fault.file, "exec")
     assert fault.new != fault.old
     assert all((ROOT / name).is_file() for name in mirrors_of(fault.file))
 

@@ -202,10 +202,31 @@ def test_stats_that_are_no_file_are_checked_too(plain):
         Trace.from_dict(data)
 
 
-def test_half_a_surrogate_pair_is_read(plain):
-    """Catches a reader that refuses what a decode can write."""
-    content = changed(plain, lambda data: data["prompt"].update(text="a\ud800b"))
-    assert Trace.loads(content).prompt.text == "a\ud800b"
+HALVES = {
+    "the prompt": lambda data: data["prompt"].update(text="a\ud800b"),
+    "the prompt, a token": lambda data: data["prompt"]["pieces"][0].update(text="\udfff"),
+    "the models": lambda data: data["models"]["target"].update(id="\ud800"),
+    "the models, a name": lambda data: data["software"].update({"\ud800": "1"}),
+    "iteration 1": lambda data: data["iterations"][0]["nodes"][0].update(text="\udc00\ud800"),
+    "iteration 1, layer 1": lambda data: data["iterations"][0]["layers"][0].update(width_reason="\ud800"),
+    "the result": lambda data: data["result"]["beams"][-1].update(text="\ud800"),
+    "the result, a statistic": lambda data: data["result"]["stats"].update({"\ud800": 1}),
+}
+
+
+@pytest.mark.parametrize("where", HALVES)
+def test_half_a_character_is_refused_in_one_sentence(plain, where):
+    """Catches half of a surrogate pair that is read, and that no page, file or answer can then show."""
+    message = error_of(changed(plain, HALVES[where]))
+    assert message.startswith(f"damaged trace: a text of {where.split(', a ')[0]} holds '\\ud")
+    assert message.endswith("which is half a character; record it again")
+
+
+def test_a_whole_surrogate_pair_is_a_character(plain):
+    """Catches a reader that refuses an escape that JSON needs for characters such as emoji."""
+    content = changed(plain, lambda data: data["prompt"].update(text="\U0001f600"))
+    assert b"\\ud83d\\ude00" in content
+    assert Trace.loads(content).prompt.text == "\U0001f600"
 
 
 def large(plain: dict, iterations: int, depth: int, width: int, cover: int) -> dict:

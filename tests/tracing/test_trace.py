@@ -41,15 +41,6 @@ def test_round_trip(trace, tmp_path, name):
     assert (tmp_path / name).read_bytes()[:2] == (b"\x1f\x8b" if name.endswith("gz") else b'{"')
 
 
-def test_half_a_surrogate_pair_survives(trace, tmp_path):
-    """Catches a trace that loads but cannot be saved."""
-    data = trace.to_dict()
-    data["prompt"]["text"] = "a\ud800b"
-    odd = sealed(data)
-    odd.save(tmp_path / "odd.json.gz")
-    assert Trace.load(tmp_path / "odd.json.gz") == odd
-
-
 def test_fields_added_later_leave_older_digests_alone(trace):
     """Catches a new setting that turns every recorded trace into one that no longer follows."""
     data = trace.to_dict()
@@ -124,66 +115,6 @@ def test_every_honest_trace_follows(settings):
     assert report.failure is None
     assert report.passed
     assert report.checks > 20
-
-
-def changes(trace: Trace):
-    """Every way to change one number, word or list of a recorded decision."""
-    data = trace.to_dict()
-
-    def walk(value, path):
-        if isinstance(value, dict):
-            for key, inner in value.items():
-                yield from walk(inner, (*path, key))
-        elif isinstance(value, list):
-            for place, inner in enumerate(value):
-                yield from walk(inner, (*path, place))
-        else:
-            yield path, value
-
-    for number, iteration in enumerate(data["iterations"][:2]):
-        for part in ("input_beams", "layers", "trials", "draws", "output_beams"):
-            yield from walk(iteration[part], ("iterations", number, part))
-
-
-def decides(path) -> bool:
-    """Fields that describe rather than decide: the digest alone guards them."""
-    return not {"alternatives", "reason"} & set(path)
-
-
-def changed(value):
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return value + 1
-    if isinstance(value, float):
-        return value * 1.001 + 1e-4
-    return None
-
-
-def test_no_changed_decision_slips_past(trace):
-    """Each number of a decision, changed alone and re-sealed, is named; unneeded leftovers are the digest's."""
-    slipped, tried, data = [], 0, trace.to_dict()
-    for path, value in changes(trace):
-        new = changed(value)
-        if new is None or not decides(path):
-            continue
-        place = data
-        for step in path[:-1]:
-            place = place[step]
-        place[path[-1]] = new
-        try:
-            report = dsbd.verify_trace(sealed(data))
-        except TraceError:
-            continue
-        finally:
-            place[path[-1]] = value
-        tried += 1
-        if report.passed:
-            slipped.append(path)
-    assert tried > 100
-    # A uniform may move within its interval or on its side of the acceptance probability; Q at a fresh draw
-    # and, with replacement, the size of the target's support decide nothing.
-    assert {path[-1] for path in slipped} <= {"uniform", "target_support", "draft_prob"}
 
 
 @pytest.mark.parametrize(

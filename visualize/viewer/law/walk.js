@@ -147,7 +147,7 @@ export class Walk {
       return true;
     }
     if (!later) return true;
-    const sound = this.ranks || (close(later.c, c) && later.S > 0 && later.S <= this.S + TOLERANCE);
+    const sound = close(later.c, c) && later.S > 0 && later.S <= this.S + TOLERANCE;
     this.c = later.c;
     this.S = later.S;
     return sound;
