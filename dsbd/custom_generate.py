@@ -33,6 +33,9 @@ from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam
 from dsbd.session import Snapshot
 
+_READING = "_extract_generation_mode_kwargs"
+"""The method with which ``generate`` of transformers reads what is meant for the function behind it."""
+
 
 def generate(
     model: Any,
@@ -212,4 +215,4 @@ def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str,
     return extracted
 
 
-GenerationMixin._extract_generation_mode_kwargs = _handing_over(GenerationMixin._extract_generation_mode_kwargs)
+setattr(GenerationMixin, _READING, _handing_over(getattr(GenerationMixin, _READING)))

@@ -186,7 +186,7 @@ def prompts_of(
     mask = torch.ones_like(ids) if mask is None else mask.to(ids.device)
     if mask.shape != ids.shape:
         raise SettingsError(f"attention_mask is {list(mask.shape)} and input_ids are {list(ids.shape)}; give one shape")
-    found = []
+    found = list[tuple[torch.Tensor, int]]()
     for row, shown in zip(ids[::copies], mask[::copies], strict=True):
         padding = int((shown == 0).sum())
         if padding == len(row) or not bool((shown[padding:] == 1).all()):
