@@ -9,8 +9,13 @@ import math
 from collections.abc import Container
 from typing import Any
 
+from .uploads import uploaded
+
 MAX_BYTES = 1024 * 1024
 """The largest prompt, form and settings need a tenth of it."""
+MAX_MARKS = 30_000
+"""Commas and brackets: no body has more values than these. They are counted before the values are made, because Gradio
+looks through all of them several times, while everybody waits. A text of this size has about half as many."""
 MAX_DEPTH = 32
 MAX_DIGITS = 1000
 MAX_NAME = 100
@@ -32,8 +37,12 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
         The session that it names.
 
     Raises:
-        CallError: it is no JSON object, holds what JSON cannot, or names a handler or a session that cannot be.
+        CallError: it is no JSON object, holds what JSON cannot or too much of it, or names a handler, a session or a
+            file that cannot be.
     """
+    marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    if marks > MAX_MARKS:
+        raise CallError(f"The call has {marks:,} commas and brackets, allowed are {MAX_MARKS:,}; send fewer values.")
     try:
         call = json.loads(body, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except CallError:
@@ -58,14 +67,15 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
 
 
 def _check_values(call: dict[str, Any]) -> None:
-    """Refuse deep nesting, and files that the server would have to fetch from elsewhere."""
+    """Refuse deep nesting, and files that nobody uploaded: Gradio opens, copies or fetches what a call names so."""
     level: list[Any] = [call]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):
-                if str(value.get("path", "")).lower().lstrip().startswith(("http:", "https:")):
-                    raise CallError("A file is named by an address; upload it instead.")
+                path = value.get("path")
+                if isinstance(path, str) and uploaded(path) is None:
+                    raise CallError(f"The path {path[:60]!r} is no uploaded file; upload the file, and name what came back.")
                 inner += value.values()
             elif isinstance(value, list):
                 inner += value
