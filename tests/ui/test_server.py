@@ -216,7 +216,11 @@ def posted(address, path, body, kind="application/json", **headers):
         (b'{"data": [], "fn_index": 9999, "session_hash": "x"}', 400, "no handler"),
         (b'{"data": [], "fn_index": true, "session_hash": "x"}', 400, "no handler"),
         (b'{"data": [], "fn_index": 0, "session_hash": "' + b"x" * 101 + b'"}', 400, "session_hash"),
-        (b'{"data": [{"path": "http://127.0.0.1/", "meta": {"_type": "gradio.FileData"}}]}', 400, "upload the file"),
+        (
+            b'{"data": [{"path": "http://127.0.0.1/", "meta": {"_type": "gradio.FileData"}}]}',
+            400,
+            "name what an upload answered",
+        ),
     ],
 )
 @pytest.mark.parametrize("path", ["queue/join", "call/decode", "cancel", "component_server"])

@@ -75,7 +75,7 @@ def _check_values(call: dict[str, Any]) -> None:
             if isinstance(value, dict):
                 path = value.get("path")
                 if isinstance(path, str) and uploaded(path) is None:
-                    raise CallError(f"The path {path[:60]!r} is no uploaded file; upload the file, and name what came back.")
+                    raise CallError(f"The path {path[:60]!r} is no uploaded file; name what an upload answered.")
                 inner += value.values()
             elif isinstance(value, list):
                 inner += value

@@ -39,8 +39,8 @@ CLOSED = (
     "/monitoring",
 )
 """What Gradio offers its developers, or writes to the disk for, and this page does not use."""
-OTHER_HOST = (
-    "This page answers to the names of this machine only; open http://127.0.0.1 with its port, or set "
+ONLY_THIS_MACHINE = (
+    "this page answers to the names of its own machine only: open http://127.0.0.1 with its port, or set "
     "FORWARDED_ALLOW_IPS where another server stands in front of it."
 )
 FAULT = "The call could not be answered, by a fault of the server."
@@ -106,7 +106,8 @@ class Gate:
         if hosts is None:
             await _refuse(400, "A header that names an address is no address.", scope, receive, send)
         elif self.is_private and not hosts <= {*LOCAL}:
-            await _refuse(403, f"{OTHER_HOST} The request names {', '.join(sorted(hosts))[:100]}.", scope, receive, send)
+            words = f"The request names {', '.join(sorted(hosts))[:100]}; {ONLY_THIS_MACHINE}"
+            await _refuse(403, words, scope, receive, send)
         elif path.startswith(CLOSED):
             await _refuse(404, "There is no such address here.", scope, receive, send)
         elif scope["method"] == "POST" and path == UPLOAD:

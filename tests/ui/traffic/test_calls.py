@@ -25,12 +25,13 @@ def uploads(tmp_path, monkeypatch) -> Path:
 
 def bodies(path: str):
     """A call that names this file, in every place where one can stand."""
-    for file in ({"path": path, "meta": META}, {"path": path}, {"path": path, "meta": 5, "url": "/x", "orig_name": "/x"}):
+    for more in ({"meta": META}, {}, {"meta": 5, "url": "/x", "orig_name": "/x"}):
+        file = {"path": path, **more}
         yield {"data": [file]}
         yield {"data": ["Once", {"settings": [[{"deep": file}]]}]}
         yield {"trace": file}
         yield {"data": [], "event_data": {"file": [file]}}
-        yield {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "explain_node", "arguments": {"trace": file}}}
+        yield {"jsonrpc": "2.0", "params": {"name": "explain_node", "arguments": {"trace": file}}}
         yield {**file, "data": []}
 
 

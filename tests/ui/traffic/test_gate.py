@@ -1,4 +1,4 @@
-"""The gate on its own, before a plain answer: methods, kinds of bodies, hosts, and what the log says of broken answers."""
+"""The gate on its own, before a plain answer: methods, kinds of bodies, hosts, and what the log says of a fault."""
 
 import logging
 
