@@ -20,7 +20,7 @@ from .decodes import traces
 from .engine import Engine
 from .host.limits import Limits
 from .runs.decode import in_sentences
-from .traffic.uploads import uploaded
+from .traffic.calls import uploaded
 
 OFF_GPU: dict[str, Any] = {"concurrency_id": "traces", "concurrency_limit": 2}
 """Reading and drawing traces waits in a line of its own."""

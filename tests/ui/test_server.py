@@ -204,6 +204,8 @@ def posted(address, path, body, kind="application/json", **headers):
     ("body", "status", "said"),
     [
         (b'{"data": ["\\ud800"]}', 400, "surrogate"),
+        (b'{"data": [], "\\udfff": 1}', 400, "surrogate"),
+        (b'{"data": ["\xed\xa0\x80"]}', 400, "surrogate"),
         (b'{"data": [-Infinity]}', 400, "-Infinity"),
         (b'{"data": [1e999]}', 400, "too large"),
         (b'{"data": [' + b"9" * 5000 + b"]}", 400, "digits"),

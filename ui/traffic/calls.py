@@ -7,9 +7,10 @@ written as JSON again.
 import json
 import math
 from collections.abc import Container
+from pathlib import Path
 from typing import Any
 
-from .uploads import uploaded
+from gradio.utils import get_upload_folder
 
 MAX_BYTES = 1024 * 1024
 """The largest prompt, form and settings need a tenth of it."""
@@ -64,6 +65,18 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
     except UnicodeEncodeError:
         raise CallError("The call holds half of a surrogate pair, which is no character; send whole ones.") from None
     return session
+
+
+def uploaded(path: str) -> Path | None:
+    """The file that was uploaded under this path; None for every other path of this machine and beyond.
+
+    The path holds the hash of the file's content: who knows it has the file.
+    """
+    try:
+        file = Path(path).resolve()
+        return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
 
 
 def _check_values(call: dict[str, Any]) -> None:

@@ -7,25 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gradio.utils import get_upload_folder
-
 import dsbd
 from dsbd.errors import DsbdError, TaskError, TraceError
 
 from ..host.limits import Limits
 from .upload_reader import REMEDIES
-
-
-def uploaded(path: str) -> Path | None:
-    """The file that was uploaded under this path; None for every other path of this machine and beyond.
-
-    The path holds the hash of the file's content: who knows it has the file.
-    """
-    try:
-        file = Path(path).resolve()
-        return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
-        return None
 
 
 def read_apart(kind: str, path: Path, limits: Limits) -> Any:
