@@ -1,11 +1,11 @@
-"""A long look at the page as a server: malformed calls and uploads, many visitors, memory over many runs.
+"""A long look at the page as a server: malformed calls, bodies and uploads, many visitors, memory over many runs.
 
 Run from the clone's root, with the requirements of the tests:
 
-python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --output reliability.json
+python -m benchmarks.reliability --calls 10000 --bodies 10000 --uploads 10000 --clients 32 --runs 1000
 
-Writes counts as JSON and, beside it, the resident memory over the runs as SVG. Exit code 1: something was not as it
-should be; the first such call is printed. docs/reliability.md says what was seen.
+Writes counts as JSON (--output) and, beside it, the resident memory over the runs as SVG. Exit code 1: something was
+not as it should be; the first such call is printed. docs/reliability.md says what was seen.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 
 from tests.ui.hostile import Page, calls
 
+from .bodies import send_bodies
 from .examples import many
 from .memory import chart, memory
 from .served import served
@@ -27,7 +28,7 @@ from .visitors import many_clients
 def main() -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, number in (("calls", 10_000), ("uploads", 10_000), ("clients", 32), ("runs", 1_000)):
+    for name, number in (("calls", 10_000), ("bodies", 10_000), ("uploads", 10_000), ("clients", 32), ("runs", 1_000)):
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--output", type=Path, default=Path("reliability.json"))
     asked = parser.parse_args()
@@ -35,6 +36,7 @@ def main() -> int:
     with served() as address:
         page = Page(address)
         found["calls"] = many(calls(), asked.calls, page.send)
+        found["bodies"] = send_bodies(address, asked.bodies)
         found["uploads"] = send_uploads(asked.uploads)
         found["clients"] = many_clients(address, asked.clients)
         found["memory_mib"] = seen = memory(address, asked.runs)

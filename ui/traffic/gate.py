@@ -12,8 +12,10 @@ from urllib.parse import parse_qs
 
 from gradio.route_utils import FnIndexInferError
 from httpx import URL, InvalidURL
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,6 +27,8 @@ from .quota import Refusal, UploadQuota
 from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
+MARKS_OF_ONE_FILE = 2
+"""The boundary stands before a file and at the end."""
 NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
 """Where a visitor listens to its run; who stops listening has left."""
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
@@ -124,7 +128,7 @@ class Gate:
             later = {"retry-after": str(math.ceil(refusal.seconds))} if refusal.seconds else {}
             await PlainTextResponse(refusal.words, 429, later)(scope, receive, send)
             return
-        await self._pass_on(scope, receive, send)
+        await self._pass_on(scope, _one_file(scope, receive), send)
 
     async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A call of a handler: its JSON is read here, so that one that no handler could answer is refused in words."""
@@ -224,6 +228,23 @@ async def _refuse(status: int, words: str, scope: Scope, receive: Receive, send:
     if more and scope["method"] == "POST":
         await _drain(receive)
     await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
+
+
+def _one_file(scope: Scope, receive: Receive) -> Receive:
+    """The body of an upload up to its second file, at which Gradio takes away what it has made of it."""
+    boundary = parse_options_header(Headers(scope=scope).get("content-type", ""))[1].get(b"boundary", b"")
+    mark, seen, tail = b"--" + boundary, 0, b""
+
+    async def received() -> Message:
+        nonlocal seen, tail
+        message = await receive()
+        body = tail + message.get("body", b"")
+        seen, tail = seen + body.count(mark), body[max(0, len(body) - len(mark) + 1) :]
+        if boundary and seen > MARKS_OF_ONE_FILE:
+            raise MultiPartException("An upload brings one file; send each on its own.")
+        return message
+
+    return received
 
 
 async def _drain(receive: Receive) -> None:

@@ -1,8 +1,11 @@
 """The gate on its own, before a plain answer: methods, kinds of bodies, hosts, and what the log says of a fault."""
 
 import logging
+from pathlib import Path
 
+import httpx
 import pytest
+from gradio.utils import get_upload_folder
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 from starlette.testclient import TestClient
@@ -79,3 +82,24 @@ def test_news_of_nobody_leave_no_traceback(caplog):
         caplog.clear()
         before(app).get("/gradio_api/queue/data?session_hash=x")
         assert len([one for one in caplog.records if one.levelno >= logging.ERROR]) == logged
+
+
+@pytest.mark.parametrize("field", ["files", "other"])
+@pytest.mark.parametrize("count", [2, 900])
+def test_an_upload_brings_one_file(address, field, count):
+    """Catches a thousand files that count as one: nobody else is answered while they are made, and none is deleted."""
+    kept = set(Path(get_upload_folder()).iterdir())
+    files = [(field, (f"{place}.json", b"%d" % place)) for place in range(count)]
+    refused = httpx.post(f"{address}gradio_api/upload", files=files, timeout=60)
+    assert (refused.status_code, refused.text) == (400, "An upload brings one file; send each on its own.")
+    made = set(Path(get_upload_folder()).iterdir()) - kept
+    assert [path for path in made if path.is_file()] == []
+
+
+def test_a_file_is_taken_whose_boundary_lies_across_two_messages(address):
+    """Catches a boundary that is counted twice, and a file that is refused for it."""
+    head = b'z\r\nContent-Disposition: form-data; name="files"; filename="a"\r\n\r\n{}\r\n--x'
+    parts = [b"--xy", head, b"yz", b"--\r\n"]
+    headers = {"content-type": 'multipart/form-data; boundary="xyz"', "content-length": str(sum(map(len, parts)))}
+    taken = httpx.post(f"{address}gradio_api/upload", content=iter(parts), headers=headers, timeout=60)
+    assert taken.status_code == 200, taken.text
