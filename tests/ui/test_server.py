@@ -151,6 +151,7 @@ def test_a_run_ends_at_its_time_limit(address, site, monkeypatch):
     ("settings", "named"),
     [
         ({"max_new_tokens": 257}, "max_new_tokens"),
+        ({"max_new_tokens": 99_999}, "max_new_tokens: 99,999 asked for, 256 allowed"),
         ({"draft_width": 256, "draft_depth": 32, "cover_width": 256, "max_width": 64}, "nodes"),
         ({"num_beams": 64, "method": "beam_sampling", "max_new_tokens": 100}, "beams"),
         ({"draft_width": 9, "max_width": 64, "max_new_tokens": 100}, "beams"),
