@@ -14,6 +14,8 @@ RUN pip install --no-cache-dir uv && \
 COPY --chown=page . .
 
 USER page
+# A new volume takes the owner of the folder that it is mounted on; without one it belongs to root.
+RUN mkdir -p /home/page/.cache/huggingface
 ENV GRADIO_SERVER_NAME=0.0.0.0 GRADIO_SERVER_PORT=7860 PYTHONUNBUFFERED=1
 EXPOSE 7860
 HEALTHCHECK --interval=30s --timeout=5s --start-period=120s --retries=3 \

@@ -134,6 +134,15 @@ def test_the_dockerfile_is_well_formed():
     assert json.loads(said["HEALTHCHECK"].split("CMD ", 1)[1])[0] == "python"
 
 
+def test_a_volume_belongs_to_the_user_of_the_image():
+    """Catches a folder that Docker makes when the volume is mounted, for root: the page could keep no model there."""
+    (kept,) = re.findall(r"-v [\w-]+:(/\S+?)`", (ROOT / "docs" / "hosting.md").read_text(encoding="utf-8"))
+    lines = docker_lines()
+    as_user = [rest for keyword, rest in lines[lines.index(["USER", "page"]) :] if keyword == "RUN"]
+    made = [folder for rest in as_user for folder in rest.removeprefix("mkdir -p ").split() if folder.startswith("/")]
+    assert kept in made
+
+
 def test_the_image_holds_what_the_page_needs_and_no_more():
     """Catches a file of the page that is left out, and the repository's history or tests that go along."""
     needed = [

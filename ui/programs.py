@@ -4,11 +4,9 @@ Like ``/decode`` and ``/compare``, they answer with plain data, or with an error
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
-from gradio.utils import get_upload_folder
 
 import visualize
 from dsbd.errors import SettingsError, TraceError
@@ -22,6 +20,7 @@ from .decodes import traces
 from .engine import Engine
 from .host.limits import Limits
 from .runs.decode import in_sentences
+from .traffic.calls import uploaded
 
 OFF_GPU: dict[str, Any] = {"concurrency_id": "traces", "concurrency_limit": 2}
 """Reading and drawing traces waits in a line of its own."""
@@ -94,8 +93,8 @@ def trace_of(given: Any, limits: Limits) -> Trace:
     if not isinstance(given, dict) or not isinstance(given.get("path"), str):
         kind = type(given).__name__
         raise TraceError(f"trace is a {kind}; give a name that /list_traces says, or a file by handle_file")
-    path = Path(given["path"]).resolve()
-    if not path.is_relative_to(Path(get_upload_folder()).resolve()) or not path.is_file():
+    path = uploaded(given["path"])
+    if path is None:
         raise TraceError("trace is no uploaded file; give handle_file the path of a trace file")
     return traces.open_file(path, limits).trace
 

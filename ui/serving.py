@@ -37,15 +37,16 @@ def head() -> str:
     return f"{where}<style>{viewer_assets()['css']}{read('parts/page.css')}{read('parts/race.css')}</style>"
 
 
-def launch_options(engine: Engine, host: Host | None = None) -> dict[str, Any]:
+def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` that belong to this page.
 
     Args:
         engine: the one that the page was built with; its visitors and limits count.
         host: how it is served; None takes the defaults.
+        is_private: only this machine can reach it; then it answers to names of this machine only.
     """
     host = host or Host()
-    gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits)
+    gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
     opening = opening_of(engine.pair.target.id)
     markup = first_paint(opening.recording, opening.prompt, read("parts/first_paint.css"), script_address())
     painted = Middleware(FirstPaint, markup=markup)

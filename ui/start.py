@@ -51,11 +51,11 @@ def serve(options: argparse.Namespace) -> None:
     Raises:
         PageError: Gradio is missing, or the page cannot listen there.
         PairError: the pair cannot be loaded; the message names the settings that chose it.
-        SettingsError: the port or a setting in the environment is out of range, or is none.
+        SettingsError: the host, the port or a setting in the environment is out of range, or is none.
     """
-    from .host.port import port_of
+    from .host.listening import host_of, is_private, port_of
 
-    port = port_of(options.port)
+    port, private = port_of(options.port), is_private(host_of(options.host), options.share)
     try:
         import gradio  # noqa: F401
     except ImportError as error:
@@ -63,7 +63,7 @@ def serve(options: argparse.Namespace) -> None:
     from dsbd.models.loading import load_pair, loading
 
     from .engine import Engine
-    from .host.allowed_models import AllowedModels, patterns_where
+    from .host.allowed_models import ALL, AllowedModels
     from .host.limits import Limits
     from .host.options import Host, check_names, settings_behind
     from .page import build_page
@@ -78,14 +78,15 @@ def serve(options: argparse.Namespace) -> None:
         raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
     set_up_log(host.log)
     how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
-    allowed = AllowedModels(patterns_where(options.allow_models, options.host, options.share, os.environ))
+    patterns = options.allow_models
+    allowed = AllowedModels(patterns if patterns is not None else ALL if private else "")
     try:
         pair = load_pair(options.target, options.draft, **how)
     except PairError as error:
         behind = settings_behind(vars(options))
         raise PairError(f"{error} (set by {', '.join(behind)})" if behind else str(error)) from None
     engine = Engine(pair, limits, partial(loading, **how), allowed)
-    page, served = build_page(engine), launch_options(engine, host)
+    page, served = build_page(engine), launch_options(engine, host, private)
     try:
         page.launch(server_name=options.host, server_port=port, share=options.share, **served)
     except (OSError, OverflowError) as error:  # the latter above the highest port

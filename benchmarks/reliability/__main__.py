@@ -1,12 +1,12 @@
-"""A long look at the page as a server: malformed calls, uploads and traces, many visitors, memory over many runs.
+"""A long look at what strangers may send: traces, calls, bodies, uploads, many visitors at once, memory over many runs.
 
-Run from the clone's root, with the requirements of the tests:
+Run from the clone's root, with the requirements of the tests; a size of 0 leaves a trial out:
 
-python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --alterations 32000 \
-    --output reliability.json
+python -m benchmarks.reliability --calls 10000 --bodies 10000 --uploads 10000 --clients 32 --runs 1000 \
+    --alterations 32000
 
-Writes counts as JSON and, beside it, the resident memory over the runs as SVG. Exit code 1: something was not as it
-should be; the first such call is printed. docs/reliability.md says what was seen.
+Writes counts as JSON (--output) and, beside it, the resident memory over the runs as SVG. Exit code 1: something was
+not as it should be; the first such call is printed. docs/reliability.md says what was seen.
 """
 
 import argparse
@@ -20,18 +20,20 @@ from dsbd.files import write_file
 from tests.ui.hostile import Page, calls
 
 from .alterations import alter_traces
+from .bodies import send_bodies
 from .examples import many
 from .memory import chart, memory
 from .served import served
 from .uploads import send_uploads
 from .visitors import many_clients
 
+SIZES = {"alterations": 32_000, "calls": 10_000, "bodies": 10_000, "uploads": 10_000, "clients": 32, "runs": 1_000}
+
 
 def main() -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    sizes = {"calls": 10_000, "uploads": 10_000, "clients": 32, "runs": 1_000, "alterations": 32_000}
-    for name, number in sizes.items():
+    for name, number in SIZES.items():
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--output", type=Path, default=Path("reliability.json"))
     asked = parser.parse_args()
@@ -40,6 +42,7 @@ def main() -> int:
     with served() as address:
         page = Page(address)
         found["calls"] = many(calls(), asked.calls, page.send)
+        found["bodies"] = send_bodies(address, asked.bodies)
         found["uploads"] = send_uploads(asked.uploads)
         found["clients"] = many_clients(address, asked.clients)
         found["memory_mib"] = seen = memory(address, asked.runs)

@@ -15,8 +15,10 @@ from ui.asked.form import FIELDS, shown_value
 from ui.traffic.gate import FAULT
 
 PATIENCE_SECONDS = 60
-ALLOWED = {200, 400, 403, 404, 405, 413, 415, 422, 429, 503}
+ALLOWED = {200, 202, 400, 403, 404, 405, 406, 413, 415, 422, 429, 503}
 """Answers to a bad request. A 500 without a sentence is a fault: something was not foreseen."""
+SECRET = "hold-it-like-root-holds-its-files"
+"""Stands in a file of the machine that a trial names to the page, which must not read it."""
 LEAKS = ("Traceback", 'File "', "site-packages")
 """What would tell a stranger how this machine looks inside."""
 
@@ -70,6 +72,10 @@ class Call:
     path: str
     body: Any
     kind: str = "application/json"
+    method: str = ""
+    """Empty: GET without a body, else POST."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Beside the kind; they may name another one once more."""
 
 
 @st.composite
@@ -105,6 +111,112 @@ def calls(draw) -> Call:
         path = draw(st.sampled_from(["call/decode", "queue/join", "cancel", "component_server", "nothing"]))
         return Call(path, draw(st.binary(max_size=60)), draw(st.sampled_from(["application/json", "text/plain", ""])))
     return Call(draw(st.sampled_from(ADDRESSES)), None)
+
+
+POSTS = ("queue/join", "call/decode", "call/v2/decode", "call/export", "cancel", "component_server", "upload", "mcp/")
+KINDS = (
+    "application/json",
+    "application/json; charset=utf-16",
+    "APPLICATION/JSON",
+    "text/plain",
+    "multipart/form-data",
+    "",
+)
+HOSTS = (
+    "evil.example",
+    "127.0.0.1.evil.example",
+    "evil.example:7860",
+    "a b",
+    "[::1",
+    "localhost@evil.example",
+    "\x80",
+    "",
+)
+METHODS_OF_HTTP = ("HEAD", "OPTIONS", "DELETE", "TRACE", "PUT", "PATCH", "GET", "BREW")
+ITEMS = (
+    b"[]",
+    b"{}",
+    b"0",
+    b'""',
+    b"[" * 20 + b"]" * 20,
+    b'{"a":' * 20 + b"0" + b"}" * 20,
+    b"1" * 300,
+    b"1e308",
+    b"-0.1e-9",
+)
+TOOL = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "%s", "arguments": %s}}'
+PLACES = (
+    '{"data": [%s], "fn_index": 9, "session_hash": "s1"}',
+    '{"data": ["Once", {"settings": [[%s]]}], "fn_index": 9, "session_hash": "s2", "event_data": %s}',
+    '{"data": [], "data": [%s, "svg"], "session_hash": "s3", "fn_index": 1}',
+    '{"component_id": 1, "fn_name": "load", "session_hash": %s, "data": %s}',
+    '{"prompt": %s, "settings": %s}',
+    TOOL % ("1", "explain_node", '{"trace": %s}'),
+    TOOL % ("%s", "decode", '{"prompt": "Once", "settings": %s}'),
+    "%s",
+    "[%s, %s]",
+)
+
+
+@st.composite
+def bodies(draw, secret: str) -> Call:
+    """A request whose body was not made by a JSON writer of good will; ``secret``: a file to name."""
+    way = draw(
+        st.sampled_from(["many", "deep", "numbers", "broken", "files", "kinds", "hosts", "methods", "multipart"])
+    )
+    path, headers = draw(st.sampled_from(POSTS)), (("accept", "application/json, text/event-stream"),)
+    place, value = draw(st.sampled_from(PLACES)), draw(st.sampled_from(ITEMS)).decode()
+    if way == "many":
+        count = draw(st.sampled_from([1_000, 20_000, 100_000, 340_000]))
+        body = place.replace("%s", "[" + ",".join([value] * min(count, 1_040_000 // (len(value) + 1))) + "]", 1)
+    elif way == "deep":
+        opened, closed = draw(st.sampled_from([("[", "]"), ('{"a":', "}")]))
+        depth = draw(st.sampled_from([31, 40, 900, 1_200, 20_000, 200_000]))
+        body = place.replace("%s", opened * depth + "0" + closed * depth, 1)
+    elif way == "numbers":
+        body = place.replace(
+            "%s", draw(st.sampled_from(["9", "-1", "0."])) + "7" * draw(st.sampled_from([20, 400, 9_999])), 1
+        )
+    elif way == "files":
+        name = draw(
+            st.sampled_from(
+                [secret, f"/tmp/../{secret}", f"file://{secret}", "http://127.0.0.1:1/x", "/etc/passwd", "\0"]
+            )
+        )
+        file = {"path": name, "url": name, "orig_name": name, "meta": {"_type": "gradio.FileData"}}
+        body = place.replace(
+            "%s", json.dumps(draw(st.sampled_from([file, [file], {"a": {"b": [file]}}, {"path": name}])))
+        )
+    else:
+        body = place
+    content = body.replace("%s", value).encode()
+    if way == "broken":
+        cut, put = (
+            draw(st.integers(0, len(content))),
+            draw(st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc3", b"\\ud800", b"\0", b""])),
+        )
+        content = content[:cut] + put + content[cut + draw(st.integers(0, 9)) :]
+    if way == "hosts":
+        headers += (
+            (draw(st.sampled_from(["host", "x-forwarded-host", "x-gradio-server"])), draw(st.sampled_from(HOSTS))),
+        )
+    if way == "multipart":
+        parts = draw(st.sampled_from([1, 1_001, 5_000]))
+        content = (
+            b'--x\r\nContent-Disposition: form-data; name="files"; filename="a\xff"\r\n\r\n{}\r\n' * parts
+            + b"--x--\r\n"
+        )
+        return Call(path, content, "multipart/form-data; boundary=x", headers=headers)
+    if way == "kinds":
+        headers += (("content-type", draw(st.sampled_from(KINDS))),)
+        return Call(path, content, draw(st.sampled_from(KINDS)), headers=headers)
+    if way == "methods":
+        return Call(
+            draw(st.sampled_from((*POSTS, *ADDRESSES))),
+            content,
+            method=draw(st.sampled_from(METHODS_OF_HTTP)),
+        )
+    return Call(path, content, headers=headers)
 
 
 @lru_cache(maxsize=1)
@@ -144,13 +256,13 @@ class Page:
 
     def send(self, call: Call) -> str:
         """Send it and listen to the end. Returns: what kind of answer came. Raises: AssertionError."""
-        if call.body is None:
-            answer = self.client.get(call.path)
-        else:
-            content = call.body if isinstance(call.body, bytes) else json.dumps(call.body).encode()
-            answer = self.client.post(call.path, content=content, headers={"content-type": call.kind})
+        content = call.body if isinstance(call.body, bytes | None) else json.dumps(call.body).encode()
+        method = call.method or ("GET" if content is None else "POST")
+        given = [("content-type", call.kind)] * (content is not None) + list(call.headers)
+        headers = [(name.encode(), value.encode("latin-1")) for name, value in given]
+        answer = self.client.request(method, call.path, content=content, headers=headers)
         self._check(answer.status_code, answer.text)
-        is_run = answer.status_code == 200 and call.path.startswith(("call/", "queue/join")) and call.body is not None
+        is_run = answer.status_code == 200 and call.path.startswith(("call/", "queue/join")) and method == "POST"
         return self._listen(call, answer.json()["event_id"]) if is_run else str(answer.status_code)
 
     def upload(self, content: bytes) -> str | None:
@@ -161,7 +273,8 @@ class Page:
 
     def _listen(self, call: Call, event: str) -> str:
         if call.path == "queue/join":
-            heard = self.client.get("queue/data", params={"session_hash": call.body["session_hash"]}).text
+            body = json.loads(call.body) if isinstance(call.body, bytes) else call.body
+            heard = self.client.get("queue/data", params={"session_hash": body["session_hash"]}).text
             told = [json.loads(line.removeprefix("data: ")) for line in heard.strip().splitlines() if line]
             (end,) = (one for one in told if one["msg"] == "process_completed")
             kind, data = "complete" if end["success"] else "error", end["output"]
@@ -185,4 +298,5 @@ class Page:
         else:
             assert status in ALLOWED, f"{status}: {text[:300]}"
         assert "root:" not in text, "a file of this machine"
+        assert SECRET not in text, "a file of this machine"
         assert not [leak for leak in LEAKS if leak in text], text[:300]

@@ -3,10 +3,12 @@
 import asyncio
 import json
 import re
+import uuid
 from pathlib import Path
 
 import httpx
 import pytest
+from gradio.utils import get_upload_folder
 from gradio_client import Client, handle_file
 from gradio_client.exceptions import AppError
 
@@ -25,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n(.*?)```", TEXT, re.S)
 NAME = "toy-story"
+META = {"_type": "gradio.FileData"}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +82,7 @@ def test_endpoints_say_their_types(address):
         ("/explain_node", [NAME, 0, 999, "en"], "node is 999; iteration 0 has the ids"),
         ("/explain_node", [NAME, 0, "x", "en"], "node is 'x'"),
         ("/explain_node", [NAME, 0, 0, "xx"], "no strings for language 'xx'"),
-        ("/explain_node", [{"path": "/etc/passwd"}, 0, 0, "en"], "trace is no uploaded file"),
+        ("/explain_node", [{"url": "/etc/passwd"}, 0, 0, "en"], "trace is a dict"),
         ("/explain_node", [7, 0, 0, "en"], "trace is a int"),
         ("/export", [NAME, "exe", 0, "en"], "format is 'exe'; choose among svg"),
         ("/export", [NAME, ["svg"], 0, "en"], "format is ['svg']"),
@@ -155,6 +158,35 @@ def test_four_tools_and_no_other(address):
     assert unknown.isError
     schema = httpx.get(f"{address}gradio_api/mcp/schema", timeout=PATIENCE_SECONDS).json()
     assert {tool["name"] for tool in schema} == set(programs.MCP_TOOLS)
+
+
+@pytest.mark.parametrize("path", ["{}", "{}/../{}", "http://127.0.0.1:1/{}", "file://{}"])
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("explain_node", lambda file: {"trace": file}),
+        ("decode", lambda file: {"prompt": "Once", "settings": {"seed": [{"deep": file}]}}),
+        ("compare", lambda file: {"prompt": "Once", "methods": ["sampling"], "settings": {"x": file}}),
+    ],
+)
+def test_no_tool_takes_a_file_of_the_server(address, tmp_path, path, tool, given):
+    """Catches the server's own client, which opens and uploads whatever file the call of a tool names."""
+    secret = tmp_path / f"{uuid.uuid4().hex}.txt"
+    secret.write_text("secret")
+    file = {"path": path.format(secret, secret.name), "orig_name": secret.name, "meta": META}
+    called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": given(file)}}
+    accept = {"accept": "application/json, text/event-stream"}
+    refused = httpx.post(f"{address}gradio_api/mcp/", json=called, headers=accept, timeout=PATIENCE_SECONDS)
+    assert list(Path(get_upload_folder()).rglob(secret.name)) == []
+    assert refused.status_code == 400
+    assert "is no uploaded file" in refused.json()["detail"]
+
+
+def test_a_tool_takes_an_upload(address, trace_file):
+    files = {"files": ("mine.json.gz", trace_file.read_bytes())}
+    (path,) = httpx.post(f"{address}gradio_api/upload", files=files, timeout=PATIENCE_SECONDS).json()
+    _, (told,) = asyncio.run(_told(address, [("explain_node", {"trace": {"path": path, "meta": META}, "node": 3})]))
+    assert "sentences" in told.content[0].text
 
 
 def test_it_is_off_unless_asked_for():

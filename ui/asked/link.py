@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from dsbd.errors import PairError, SettingsError
 from dsbd.settings import DecodingSettings
 
-from ..host.limits import Limits
+from ..host.limits import Limits, check_tokens
 from ..pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf, bundled_key
 from .form import DEFAULTS, FIELDS, Field, check_prompt, is_read, settings_of, shown_value, values_of
 
@@ -63,7 +63,7 @@ def read_query(query: Mapping[str, str], limits: Limits, pairs: PairShelf) -> Li
             raise SettingsError(f"the address names {name[:60]!r}, which is no field; known are {', '.join(NAMES)}")
     prompt = check_prompt(given[PROMPT], limits) if PROMPT in given else None
     pair = pair_key(given[PAIR], pairs) if PAIR in given else None
-    return Linked(prompt, None if set(given) == {PAIR} else _settings(given), pair)
+    return Linked(prompt, None if set(given) == {PAIR} else _settings(given, limits), pair)
 
 
 def pair_name(key: str, pairs: PairShelf) -> str:
@@ -89,9 +89,10 @@ def pair_key(name: str, pairs: PairShelf) -> str:
     )
 
 
-def _settings(given: Mapping[str, str]) -> DecodingSettings:
+def _settings(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
     method = given.get(METHOD, DEFAULTS.method)
     values = [_value(field, given[field.name]) if field.name in given else shown_value(field) for field in FIELDS]
+    check_tokens(limits, values[[field.name for field in FIELDS].index("max_new_tokens")])
     settings = settings_of(method, values)
     for field in FIELDS:
         if field.name in given and not is_read(method, field.name):

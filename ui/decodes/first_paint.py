@@ -19,6 +19,8 @@ from .recording import Recording
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 BEFORE = b"<gradio-app"
 """Gradio's own element; only its page has it."""
+MANIFEST = b'<link rel="manifest" href="/manifest.json" />'
+"""Gradio's, for pages that can be installed, which this one is not; it leads out of a path of another server."""
 
 
 def first_paint(recording: Recording | None, prompt: str, styles: str, script: str) -> str:
@@ -45,7 +47,7 @@ def first_paint(recording: Recording | None, prompt: str, styles: str, script: s
 
 
 class FirstPaint:
-    """Middleware: Gradio's page begins with this markup.
+    """Middleware: Gradio's page begins with this markup, and names no manifest.
 
     Args:
         app: what answers.
@@ -74,7 +76,7 @@ class FirstPaint:
                 body += message.get("body", b"")
                 if message.get("more_body", False):
                     return
-                whole = body.replace(BEFORE, self.markup + BEFORE, 1)
+                whole = body.replace(MANIFEST, b"", 1).replace(BEFORE, self.markup + BEFORE, 1)
                 MutableHeaders(scope=held)["content-length"] = str(len(whole))
                 await send(held)
                 message = {"type": "http.response.body", "body": whole}

@@ -1,6 +1,5 @@
 """Which models visitors may load, as the host decides. The bundled pairs and the host's own are always allowed."""
 
-from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -8,7 +7,6 @@ from dsbd.errors import PairError
 from dsbd.models.loading import require_name
 from dsbd.models.presets import PRESETS, Preset
 
-LOCAL = ("", "127.0.0.1", "localhost", "::1")
 ALL = "*"
 
 
@@ -42,19 +40,3 @@ class AllowedModels:
     def presets(self) -> list[Preset]:
         """The presets of which both models are allowed."""
         return [preset for preset in PRESETS if all(model.id in self for model in preset.models)]
-
-
-def patterns_where(given: str | None, address: str | None, share: bool, environment: Mapping[str, str]) -> str:
-    """What is allowed: what the host gave; else everything for a page of this machine only, and nothing elsewhere.
-
-    Args:
-        given: the host's patterns, None where there are none.
-        address: that the page listens on; None is what the environment says.
-        share: whether a public link leads to the page.
-        environment: of the process.
-    """
-    if given is not None:
-        return given
-    listens = address if address is not None else environment.get("GRADIO_SERVER_NAME", "")
-    is_private = listens in LOCAL and not share and not environment.get("SPACE_ID")
-    return ALL if is_private else ""

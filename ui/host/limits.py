@@ -7,6 +7,7 @@ at its time limit.
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field, field_validator
 
@@ -82,6 +83,16 @@ class Limits(EnvironmentSettings):
         return limits
 
 
+def check_tokens(limits: Limits, tokens: Any) -> None:
+    """Refuse more new tokens than this page allows, before settings are made, which would name their own range.
+
+    Raises:
+        SettingsError: as :func:`check_decode`. What is no number is left to the settings.
+    """
+    if isinstance(tokens, (int, float)):
+        _require(limits, "max_new_tokens", "max_new_tokens", tokens, "ask for fewer tokens")
+
+
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
     """Refuse a run that could hold the model for long or fill its memory.
 
@@ -96,7 +107,7 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
     tried = _as_they_run(settings)
     beams = tried[0].widest
     nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in tried)
-    _require(limits, "max_new_tokens", "max_new_tokens", settings.max_new_tokens, "ask for fewer tokens")
+    check_tokens(limits, settings.max_new_tokens)
     _require(limits, "max_beams", "beams", beams, "lower num_beams, max_width or draft_width")
     depth = max(one.draft_depth for one in tried)
     _require(limits, "max_draft_depth", "draft_depth", depth, "lower draft_depth")
@@ -172,7 +183,7 @@ def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
     return drafted + (settings.draft_depth + 1) * kept(settings.widest)
 
 
-def _require(limits: Limits, name: str, what: str, asked: int, remedy: str) -> None:
+def _require(limits: Limits, name: str, what: str, asked: float, remedy: str) -> None:
     allowed = getattr(limits, name)
     if asked > allowed:
         raise SettingsError(f"{what}: {asked:,} asked for, {allowed:,} allowed on this page; {remedy}")

@@ -14,7 +14,7 @@ from visualize.embed.snippets import Kind, file_cell
 from ..decodes.history import LESSON
 from ..decodes.recording import Recording
 from ..engine import Engine
-from ..host.allowed_models import LOCAL
+from ..host.listening import LOCAL
 from ..parts.files import LEARN
 from ..play.shown import said_of
 from ..runs.decode import Frame, failed, shown

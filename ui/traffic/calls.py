@@ -7,10 +7,16 @@ written as JSON again.
 import json
 import math
 from collections.abc import Container
+from pathlib import Path
 from typing import Any
+
+from gradio.utils import get_upload_folder
 
 MAX_BYTES = 1024 * 1024
 """The largest prompt, form and settings need a tenth of it."""
+MAX_MARKS = 30_000
+"""Commas and brackets: no body has more values than these. They are counted before the values are made, because Gradio
+looks through all of them several times, while everybody waits. A text of this size has about half as many."""
 MAX_DEPTH = 32
 MAX_DIGITS = 1000
 MAX_NAME = 100
@@ -32,8 +38,12 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
         The session that it names.
 
     Raises:
-        CallError: it is no JSON object, holds what JSON cannot, or names a handler or a session that cannot be.
+        CallError: it is no JSON object, holds what JSON cannot or too much of it, or names a handler, a session or a
+            file that cannot be.
     """
+    marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
+    if marks > MAX_MARKS:
+        raise CallError(f"The call has {marks:,} commas and brackets, allowed are {MAX_MARKS:,}; send fewer values.")
     try:
         call = json.loads(body, parse_constant=_no_number, parse_float=_finite, parse_int=_whole)
     except CallError:
@@ -57,15 +67,28 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
     return session
 
 
+def uploaded(path: str) -> Path | None:
+    """The file that was uploaded under this path; None for every other path of this machine and beyond.
+
+    The path holds the hash of the file's content: who knows it has the file.
+    """
+    try:
+        file = Path(path).resolve()
+        return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None
+    except (OSError, ValueError):  # a name that no file can have
+        return None
+
+
 def _check_values(call: dict[str, Any]) -> None:
-    """Refuse deep nesting, and files that the server would have to fetch from elsewhere."""
+    """Refuse deep nesting, and files that nobody uploaded: Gradio opens, copies or fetches what a call names so."""
     level: list[Any] = [call]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []
         for value in level:
             if isinstance(value, dict):
-                if str(value.get("path", "")).lower().lstrip().startswith(("http:", "https:")):
-                    raise CallError("A file is named by an address; upload it instead.")
+                path = value.get("path")
+                if isinstance(path, str) and uploaded(path) is None:
+                    raise CallError(f"The path {path[:60]!r} is no uploaded file; name what an upload answered.")
                 inner += value.values()
             elif isinstance(value, list):
                 inner += value

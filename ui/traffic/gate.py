@@ -12,22 +12,28 @@ from urllib.parse import parse_qs
 
 from gradio.route_utils import FnIndexInferError
 from httpx import URL, InvalidURL
-from starlette.datastructures import MutableHeaders
+from python_multipart.multipart import parse_options_header
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..host.limits import ANYWHERE, Limits
+from ..host.listening import LOCAL
 from ..parts.files import LEARN
 from .calls import MAX_BYTES, CallError, check_call
 from .quota import Refusal, UploadQuota
 from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
+MARKS_OF_ONE_FILE = 2
+"""The boundary stands before a file and at the end."""
 NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
 """Where a visitor listens to its run; who stops listening has left."""
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 """A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
-ADDRESSES = (b"host", b"x-forwarded-host", b"x-gradio-server")
+ADDRESSES = ("host", "x-forwarded-host", "x-gradio-server")
 """Headers that Gradio makes addresses of, only after a run has begun, which nobody would then hear of."""
 CLOSED = (
     "/gradio_api/deep_link",
@@ -37,6 +43,10 @@ CLOSED = (
     "/monitoring",
 )
 """What Gradio offers its developers, or writes to the disk for, and this page does not use."""
+ONLY_THIS_MACHINE = (
+    "this page answers to the names of its own machine only: open http://127.0.0.1 with its port, or set "
+    "FORWARDED_ALLOW_IPS where another server stands in front of it."
+)
 FAULT = "The call could not be answered, by a fault of the server."
 NOT_HERE = "The call names something that is not here, or gives it what it does not take; /gradio_api/info lists all."
 
@@ -73,10 +83,12 @@ class Gate:
         app: what the requests go on to.
         visitors: the visitors of the page; those who left are stopped there.
         limits: those of uploads and frames count here.
+        is_private: only this machine can reach the page, so no request to it names another one. A web page of somebody
+            else can, whose name leads here (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits) -> None:
-        self.app, self.visitors, self.limits = app, visitors, limits
+    def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits, is_private: bool = False) -> None:
+        self.app, self.visitors, self.limits, self.is_private = app, visitors, limits, is_private
         self.quota = UploadQuota(limits)
         self.headers = {
             "content-security-policy": content_security_policy(limits.frame_ancestors),
@@ -94,12 +106,15 @@ class Gate:
             return
         is_lesson = scope["path"].startswith(f"/{LEARN}")
         send = self._with_headers(send, self.headers_of_lessons if is_lesson else self.headers)
-        path = scope["path"].rstrip("/")
-        if not _has_addresses(scope):
+        path, hosts = scope["path"].rstrip("/"), _hosts(scope)
+        if hosts is None:
             await _refuse(400, "A header that names an address is no address.", scope, receive, send)
+        elif self.is_private and not hosts <= {*LOCAL}:
+            words = f"The request names {', '.join(sorted(hosts))[:100]}; {ONLY_THIS_MACHINE}"
+            await _refuse(403, words, scope, receive, send)
         elif path.startswith(CLOSED):
             await _refuse(404, "There is no such address here.", scope, receive, send)
-        elif path == UPLOAD:
+        elif scope["method"] == "POST" and path == UPLOAD:
             await self._upload(scope, receive, send)
         elif scope["method"] == "POST":
             await self._call(scope, receive, send)
@@ -113,27 +128,28 @@ class Gate:
             later = {"retry-after": str(math.ceil(refusal.seconds))} if refusal.seconds else {}
             await PlainTextResponse(refusal.words, 429, later)(scope, receive, send)
             return
-        await self._pass_on(scope, receive, send)
+        await self._pass_on(scope, _one_file(scope, receive), send)
 
     async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A call of a handler: its JSON is read here, so that one that no handler could answer is refused in words."""
-        kind = _headers(scope).get(b"content-type", b"").split(b";")[0].strip().lower()
-        if kind != b"application/json":
+        kind = Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
+        if kind != "application/json":
             await _refuse(415, "Send JSON, with the content type application/json.", scope, receive, send)
             return
-        body, more = b"", True
+        body, more = bytearray(), True
         while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
             if len(body) > MAX_BYTES:
                 words = f"A call may have {MAX_BYTES:,} bytes; this one has more."
                 await _refuse(413, words, scope, receive, send, more=more)
                 return
         try:
             session = check_call(
-                body, {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
+                bytes(body), {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
             )
         except CallError as error:
             await _refuse(400, str(error), scope, receive, send, more=False)
@@ -145,7 +161,7 @@ class Gate:
             if read:
                 return await receive()
             read = True
-            return {"type": "http.request", "body": body, "more_body": False}
+            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         async def answered(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 503 and session is not None:
@@ -177,9 +193,12 @@ class Gate:
         try:
             await self.app(scope, received, sent)
         except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
-            logging.exception("a request could not be answered")
+            status, words = _broken(error)
+            if status >= 500:
+                logging.exception("a request could not be answered")
+            else:
+                logging.warning("a request was refused: %.300r", error)
             if not began:
-                status, words = _broken(error)
                 await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
             elif not whole:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
@@ -197,8 +216,8 @@ class Gate:
         return sent
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        size = _headers(scope).get(b"content-length", b"")
-        if not size.isdigit():
+        size = Headers(scope=scope).get("content-length", "")
+        if not re.fullmatch(r"\d{1,15}", size, re.ASCII):
             return Refusal("An upload must say how long it is.")
         address = scope["client"][0] if scope.get("client") else ""
         return self.quota.refuse(address, int(size))
@@ -211,6 +230,23 @@ async def _refuse(status: int, words: str, scope: Scope, receive: Receive, send:
     await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
 
 
+def _one_file(scope: Scope, receive: Receive) -> Receive:
+    """The body of an upload up to its second file, at which Gradio takes away what it has made of it."""
+    boundary = parse_options_header(Headers(scope=scope).get("content-type", ""))[1].get(b"boundary", b"")
+    mark, seen, tail = b"--" + boundary, 0, b""
+
+    async def received() -> Message:
+        nonlocal seen, tail
+        message = await receive()
+        body = tail + message.get("body", b"")
+        seen, tail = seen + body.count(mark), body[max(0, len(body) - len(mark) + 1) :]
+        if boundary and seen > MARKS_OF_ONE_FILE:
+            raise MultiPartException("An upload brings one file; send each on its own.")
+        return message
+
+    return received
+
+
 async def _drain(receive: Receive) -> None:
     size, more = 0, True
     while more and size < MAX_DRAINED_BYTES:
@@ -219,8 +255,8 @@ async def _drain(receive: Receive) -> None:
 
 
 def _broken(error: Exception) -> tuple[int, str]:
-    """Status and sentence."""
-    if isinstance(error, (LookupError, TypeError, FnIndexInferError)):
+    """Status and sentence; below 500 it was the caller's mistake. A cause: Gradio refused once its answer had begun."""
+    if isinstance(error, (LookupError, TypeError, FnIndexInferError)) or isinstance(error.__cause__, HTTPException):
         return 404, NOT_HERE
     if not isinstance(error, OSError):
         return 500, FAULT
@@ -228,19 +264,16 @@ def _broken(error: Exception) -> tuple[int, str]:
     return 507, "The disk of this page is full; try again later." if full else "The upload could not be kept."
 
 
-def _headers(scope: Scope) -> dict[bytes, bytes]:
-    return {name.lower(): value for name, value in scope["headers"]}
-
-
-def _has_addresses(scope: Scope) -> bool:
-    given = _headers(scope)
-    for name in ADDRESSES:
-        value = given.get(name, b"").decode("latin-1").split(",")[0].strip()
+def _hosts(scope: Scope) -> set[str] | None:
+    """The hosts that the request names; None where a header that should name one does not."""
+    given, hosts = Headers(scope=scope), set()
+    for value in (value for name in ADDRESSES for value in given.getlist(name)):
         try:
-            URL(value if "://" in value else f"http://{value}")
+            named = [one.strip() for one in value.split(",")]
+            hosts |= {URL(one if "://" in one else f"http://{one}").host for one in named}
         except InvalidURL:
-            return False
-    return True
+            return None
+    return hosts
 
 
 def _session_of(scope: Scope, path: str) -> str | None:

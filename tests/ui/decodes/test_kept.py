@@ -194,6 +194,9 @@ def test_other_addresses_say_nothing(query, pairs):
     ("query", "said"),
     [
         ({"seed": "-3"}, "seed is -3"),
+        ({"max_new_tokens": "99999"}, "99,999 asked for, 256 allowed on this page"),
+        ({"max_new_tokens": "257"}, "257 asked for, 256 allowed on this page"),
+        ({"max_new_tokens": "inf"}, "inf asked for, 256 allowed on this page"),
         ({"seed": "many"}, "seed is 'many'"),
         ({"seed": "9" * 400}, "seed is"),
         ({"temperature": "nan"}, "temperature is nan"),

@@ -13,8 +13,8 @@ from dsbd.errors import SettingsError
 from tests.toy_pair import toy_pair
 from ui.host.environment import setting
 from ui.host.limits import Limits
+from ui.host.listening import host_of, is_private, port_of
 from ui.host.options import OF_THE_DECODER, OF_THE_PAIR, Host, check_names, setting_names
-from ui.host.port import port_of
 
 ROOT = Path(__file__).resolve().parents[3]
 ROW = re.compile(r"^\| `(DSBD_\w+)` \| ([^|]+) \| ?([^|]*?) ?\|$", re.M)
@@ -116,6 +116,35 @@ def test_a_taken_port_is_one_line_and_exit_code_two(monkeypatch, capsys):
         assert app.main(["--host", "127.0.0.1", "--port", str(port)]) == 2
     said = capsys.readouterr().err
     assert f"the page cannot be served: port {port} is taken; choose another --port or --host" in said
+
+
+@pytest.mark.parametrize("value", ["256.1.1.1", "192.0.2.1", "no.such.host.invalid", "a b", "x" * 300, "2001:db8::1"])
+@pytest.mark.parametrize("name", ["--host", "GRADIO_SERVER_NAME"])
+def test_a_wrong_host_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
+    """Catches a port that is called taken where it is the address that is none of this machine."""
+    monkeypatch.setenv("GRADIO_SERVER_NAME", value if name == "GRADIO_SERVER_NAME" else "")
+    assert app.main(["--host", value] if name == "--host" else []) == 2
+    said = capsys.readouterr().err
+    assert len(said.strip().splitlines()) == 1
+    assert f"{name} is {value[:60]!r}, which is no address of this machine; allowed are 127.0.0.1" in said
+
+
+@pytest.mark.parametrize("host", [None, "", "127.0.0.1", "localhost", "0.0.0.0"])
+def test_a_host_of_this_machine_is_taken(host):
+    assert host_of(host, {"GRADIO_SERVER_NAME": "0.0.0.0"}) == ("0.0.0.0" if host is None else host)
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "[::1]", "::1"])
+def test_a_page_of_this_machine_is_private(host):
+    assert is_private(host, False, {})
+
+
+@pytest.mark.parametrize("name", ["SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS"])
+def test_a_page_that_others_reach_is_not(name):
+    """Catches a page behind another server that refuses the name of that server, or lets strangers load any model."""
+    assert not is_private("", False, {name: "x"})
+    assert not is_private("", True, {})
+    assert not is_private("0.0.0.0", False, {})
 
 
 def test_a_port_is_the_flags_or_left_to_gradio():

@@ -12,7 +12,7 @@ from dsbd.errors import PairError
 from dsbd.models.presets import PRESETS
 from tests.toy_pair import toy_model, toy_pair, toy_pair_on
 from ui.engine import Engine
-from ui.host.allowed_models import AllowedModels, patterns_where
+from ui.host.allowed_models import AllowedModels
 from ui.host.limits import Limits
 from ui.pairs import fetch
 from ui.pairs.shelf import PAGE, PairName
@@ -78,22 +78,6 @@ def steps(target, draft):
 
 def engine_of(load=steps, allowed="*"):
     return Engine(toy_pair(), Limits(), load, AllowedModels(allowed))
-
-
-def test_where_visitors_may_load_what():
-    """Catches a public page on which strangers fill the disk, and a private one whose owner may load nothing."""
-    here = {"given": None, "address": None, "share": False, "environment": {}}
-    assert patterns_where(**here) == "*"
-    assert patterns_where(**{**here, "address": "localhost"}) == "*"
-    for public in (
-        {"address": "0.0.0.0"},
-        {"share": True},
-        {"environment": {"SPACE_ID": "me/space"}},
-        {"environment": {"GRADIO_SERVER_NAME": "0.0.0.0"}},
-    ):
-        assert patterns_where(**{**here, **public}) == ""
-        assert patterns_where(**{**here, **public, "given": "Qwen/*"}) == "Qwen/*"
-    assert patterns_where(**{**here, "given": ""}) == ""
 
 
 def test_patterns(tmp_path):

@@ -1,0 +1,78 @@
+"""Where the page listens, checked before Gradio reads it, and whether others can reach it there."""
+
+import os
+import re
+import socket
+from collections.abc import Mapping
+from contextlib import suppress
+
+from dsbd.errors import SettingsError
+
+LOCAL = ("", "127.0.0.1", "localhost", "::1")
+"""Names of this machine that lead nowhere else."""
+BEFORE_IT = ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS")
+"""Settings that say that another server stands in front of the page."""
+HIGHEST = 65_535
+HOST_SETTING, PORT_SETTING = "GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"
+
+
+def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> str:
+    """The address that ``--host`` or its setting names; empty is this machine only.
+
+    Raises:
+        SettingsError: the page cannot listen there; the message names the flag or the setting.
+    """
+    name, host = ("--host", flag) if flag is not None else (HOST_SETTING, environment.get(HOST_SETTING, ""))
+    if host and not _can_listen(host.strip("[]")):
+        raise SettingsError(
+            f"{name} is {host[:60]!r}, which is no address of this machine; allowed are 127.0.0.1 (this machine only), "
+            f"0.0.0.0 (everybody who can reach it), and its own names and addresses"
+        )
+    return host
+
+
+def is_private(host: str, share: bool, environment: Mapping[str, str] = os.environ) -> bool:
+    """True where nobody but this machine can reach the page.
+
+    Args:
+        host: of :func:`host_of`.
+        share: whether a public link leads to the page.
+        environment: of the process.
+    """
+    return host.strip("[]") in LOCAL and not share and not any(environment.get(name) for name in BEFORE_IT)
+
+
+def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> int | None:
+    """The port that ``--port`` names; None leaves it to Gradio: the first free one from its setting on, or from 7860.
+
+    Args:
+        flag: as it was typed; None without one.
+        environment: of the process.
+
+    Raises:
+        SettingsError: the flag or the setting is no port; the message names it.
+    """
+    if PORT_SETTING in environment:  # Gradio reads it as soon as it is imported, also where there is a flag
+        _checked(PORT_SETTING, environment[PORT_SETTING])
+    return None if flag is None else _checked("--port", flag)
+
+
+def _can_listen(host: str) -> bool:
+    try:
+        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, *_, address in found:
+        with suppress(OSError), socket.socket(family) as tried:
+            tried.bind(address)
+            return True
+    return False
+
+
+def _checked(name: str, given: str) -> int:
+    if not re.fullmatch(r"\d{1,5}", given.strip(), re.ASCII) or not 1 <= int(given) <= HIGHEST:
+        raise SettingsError(
+            f"{name} is {given[:40]!r}; allowed are whole numbers from 1 to {HIGHEST:,}; leave it out for the first "
+            f"free port from 7860"
+        )
+    return int(given)
