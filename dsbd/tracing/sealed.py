@@ -173,9 +173,9 @@ class _Found:
         idle = [place for place, _, node in nodes if self._is_idle(node)]
         count = _many(len(idle), "node")
         yield f"parents and probabilities of {count} of the forest that verification did not reach", idle
-        lost = [(*place, "target_log_prob") for place, _, node in nodes
-                if not node.target_prob and not self._is_idle(node)]  # fmt: skip
-        yield f"target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", lost
+        lost = [place for place, _, node in nodes if not node.target_prob and not self._is_idle(node)]
+        held = [(*place, name) for place in lost for name in ("parent", "target_log_prob")]
+        yield f"parent and target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", held
         cut = self._least()
         yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
         drafted = [(*place, "draft_log_prob") for place, _, _ in nodes]
