@@ -1,4 +1,4 @@
-"""What every request passes on its way to Gradio: headers, checks, quotas, and the notice that a visitor left.
+"""What every request passes on its way to Gradio: headers, checks and quotas.
 
 A plain ASGI middleware.
 """
@@ -8,7 +8,6 @@ import logging
 import math
 import re
 from collections.abc import Mapping
-from urllib.parse import parse_qs
 
 from gradio.route_utils import FnIndexInferError
 from httpx import URL, InvalidURL
@@ -23,8 +22,6 @@ from .quota import Refusal, UploadQuota
 from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
-NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
-"""Where a visitor listens to its run; who stops listening has left."""
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 """A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
 ADDRESSES = (b"host", b"x-forwarded-host", b"x-gradio-server")
@@ -71,7 +68,7 @@ class Gate:
 
     Args:
         app: what the requests go on to.
-        visitors: the visitors of the page; those who left are stopped there.
+        visitors: the visitors of the page; who was refused is noted there.
         limits: those of uploads and frames count here.
     """
 
@@ -104,7 +101,7 @@ class Gate:
         elif scope["method"] == "POST":
             await self._call(scope, receive, send)
         else:
-            await self._pass_on(scope, receive, send, _session_of(scope, path))
+            await self._pass_on(scope, receive, send)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An uploaded file, if its address has not sent too many."""
@@ -154,11 +151,8 @@ class Gate:
 
         await self._pass_on(scope, received, answered)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, session: str | None = None) -> None:
-        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end.
-
-        ``session``: whose news these are; when that visitor hangs up before the last of them, the run is stopped.
-        """
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end."""
         began = whole = False
 
         async def sent(message: Message) -> None:
@@ -167,15 +161,8 @@ class Gate:
             whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
             await send(message)
 
-        async def received() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and session is not None and not whole:
-                self.visitors.stop(session)
-                self.visitors.stop_aside(session)
-            return message
-
         try:
-            await self.app(scope, received, sent)
+            await self.app(scope, receive, sent)
         except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
             logging.exception("a request could not be answered")
             if not began:
@@ -241,12 +228,3 @@ def _has_addresses(scope: Scope) -> bool:
         except InvalidURL:
             return False
     return True
-
-
-def _session_of(scope: Scope, path: str) -> str | None:
-    """The session whose news this request asks for; None for any other request."""
-    found = NEWS.match(path)
-    if found is None:
-        return None
-    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-    return found["event"] or (asked.get("session_hash") or [None])[0]
