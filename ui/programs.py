@@ -19,7 +19,7 @@ from visualize.words.words import Words
 from .decodes import traces
 from .engine import Engine
 from .host.limits import Limits
-from .runs.decode import in_sentences
+from .runs.sentences import in_sentences
 from .traffic.calls import uploaded
 
 OFF_GPU: dict[str, Any] = {"concurrency_id": "traces", "concurrency_limit": 2}

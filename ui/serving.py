@@ -22,6 +22,7 @@ from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.theme import page_theme
 from .programs import MCP_TOOLS
 from .traffic.gate import Gate
+from .traffic.leaving import Leaving
 
 _CACHED = {"Cache-Control": "public, max-age=604800"}
 
@@ -47,13 +48,14 @@ def launch_options(engine: Engine, host: Host | None = None, is_private: bool = 
     """
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
+    leaving = Middleware(Leaving, visitors=engine.visitors)
     opening = opening_of(engine.pair.target.id)
     markup = first_paint(opening.recording, opening.prompt, read("parts/first_paint.css"), script_address())
     painted = Middleware(FirstPaint, markup=markup)
     return {
         "theme": page_theme(),
         "head": head(),
-        "app_kwargs": {"routes": _routes(engine), "middleware": [gate, painted], "lifespan": _only_our_tools},
+        "app_kwargs": {"routes": _routes(engine), "middleware": [gate, leaving, painted], "lifespan": _only_our_tools},
         "mcp_server": host.mcp,
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,

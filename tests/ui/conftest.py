@@ -2,6 +2,7 @@
 
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import gradio as gr
@@ -26,31 +27,27 @@ class PacedEngine(Engine):
 
     def __init__(self, pair, limits=None):
         super().__init__(pair, limits)
-        quick = self.events
+        quick = self.run
         self.closed = 0
         self.held = threading.Event()
         """Set once a run waits."""
 
-        def events(*given):
-            try:
-                for place, event in enumerate(quick(*given)):
-                    self._wait_at(place, given[2])
-                    yield event
-            finally:
-                self.closed += 1
-
-        whole = self.evaluate
         self.began_at: list[int] = []
         """How many decodes each evaluation had behind it when it began."""
 
-        def evaluate(*given):
-            for place, step in enumerate(whole(*given)):
-                if not place:
-                    self.began_at.append(step.done)
-                self._wait_at(step.done, given[2])
-                yield step
+        def run(job, stop):
+            try:
+                with closing(quick(job, stop)) as steps:
+                    for place, step in enumerate(steps):
+                        if job.call == "evaluate" and not place:
+                            self.began_at.append(step.done)
+                        if job.call in ("decode", "evaluate"):
+                            self._wait_at(step.done if job.call == "evaluate" else place, stop)
+                        yield step
+            finally:
+                self.closed += 1
 
-        self.events, self.evaluate = events, evaluate
+        self.run = run
 
     def hold(self, at: int) -> None:
         """Runs wait before their event of this number, until they are released or their visitor stops them."""

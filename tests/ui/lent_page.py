@@ -29,6 +29,7 @@ from dsbd.settings import DecodingSettings  # noqa: E402
 from dsbd.tracing.trace import Trace  # noqa: E402
 from tests.toy_pair import toy_pair_on  # noqa: E402
 from ui.engine import Engine  # noqa: E402
+from ui.jobs import recorded_decode  # noqa: E402
 
 AUTO = {"max_new_tokens": 8, "forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
 
@@ -69,7 +70,7 @@ def visit(engine: Engine, prompt: str, **settings) -> list:
     got: list[str] = []
     with engine.visitors.run("me", 200) as stop:
         try:
-            for event in engine.events(prompt, DecodingSettings(**settings), stop):
+            for event in engine.run(recorded_decode(engine.limits, prompt, DecodingSettings(**settings)), stop):
                 got.append(type(event).__name__)
                 if settings.get("method") == "sampling":
                     engine.visitors.stop("me")

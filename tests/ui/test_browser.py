@@ -56,7 +56,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     visit.run("Once upon")
     visit.wait_for("#note", r"iteration \d")
     visit.page.click("#stop")
-    said = visit.wait_for("#note", "Stopped after")
+    said = visit.wait_for("#note", r"Stopped\. What was recorded stays")
     engine.release()
     count = visit.page.inner_text("#forest .dsbd-count-iteration")
     assert int(count.split()[-1]) <= int(re.search(r"\d+", said).group()) + 1

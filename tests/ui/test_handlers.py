@@ -4,6 +4,8 @@ import errno
 import gzip
 import json
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import gradio as gr
@@ -15,12 +17,14 @@ from tests.visualize.toy import toy_trace
 from ui.asked.form import FIELDS, shown_value
 from ui.decodes import history, traces
 from ui.decodes.recording import Recording
+from ui.engine import LOOK_SECONDS
 from ui.evaluate import handlers as evaluate
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.play import shown
 from ui.race import handlers as race
-from ui.runs import compare, decode, stopped
+from ui.runs import around, compare, decode
+from ui.runs.around import KEEP
 
 START = {field.name: shown_value(field) for field in FIELDS}
 
@@ -71,8 +75,8 @@ def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said)
     (only,) = decode.run(engine, "me", prompt, "dsbd", *values(**changed))
     assert said in only.problem
     assert only.run["visible"] is True
-    assert only.forest is decode.KEEP
-    assert only.recording is decode.KEEP
+    assert only.forest is KEEP
+    assert only.recording is KEEP
 
 
 def test_messages_are_escaped(engine):
@@ -91,28 +95,57 @@ def test_closing_a_run_closes_the_decode(engine):
 
 
 def test_stopping_keeps_what_was_recorded(engine):
-    first = next(decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64)))
-    frame = decode.stopped(engine, "me", first.recording)
-    assert stopped.was_halted(frame.halted_at)
-    assert frame.note.startswith("Stopped after 1 iterations")
-    assert Trace.load(shown.save_trace(first.recording)[0]).result is None
+    first, *_, last = stopped_after_one_frame(decode.run(engine, "me", "Once upon", "sampling", *values()), engine)
+    assert first.stop["visible"] is True
+    assert last.note.startswith("Stopped. What was recorded stays: ")
+    assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
+    assert last.news[1] is last.recording
+    assert Trace.load(shown.save_trace(last.recording)[0]).result is None
 
 
-def test_stopping_before_the_first_iteration(engine):
-    assert decode.stopped(engine, "me", None).note == "Stopped before the first iteration."
-    assert decode.stopped(engine, "me", Recording(toy_trace())).forest is decode.KEEP
+def stopped_after_one_frame(frames, engine):
+    yield next(frames)
+    engine.visitors.stop("me")
+    yield from frames
 
 
-def test_a_run_that_broke_off_is_told_from_one_that_was_stopped(engine):
-    """Catches Stop shown as an error: frames on their way when it is pressed arrive after it, and take nothing back."""
-    started = next(decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64)))
-    assert started.halted_at is decode.KEEP
-    for tab, given in ((decode, [started.recording]), (race, [])):
-        assert "broke off" in tab.broke_off(engine, "me", None, *given).problem
-        assert "broke off" in tab.broke_off(engine, "me", stopped.halt() - stopped.GRACE_SECONDS, *given).problem
-        quiet = tab.broke_off(engine, "me", stopped.halt(), *given)
-        assert quiet.problem == ""
-        assert quiet.note.startswith("Stopped")
+def test_stopping_a_race_shows_no_part_of_it(engine):
+    given = ["prompt", "Once", [], ["sampling", "dsbd"], [], 1, 8]
+    *_, last = stopped_after_one_frame(race.run(engine, "me", *given, *values()), engine)
+    assert last.note == "Stopped. The figures of an unfinished race are not shown."
+    assert last.stage is KEEP
+
+
+def test_one_run_uses_the_models_at_a_time_without_the_queue(engine):
+    """Catches runs beside each other, and one that waits for its turn and begins after its visitor has left."""
+    first = decode.decode(engine, "first", "Once upon", {"max_new_tokens": 8})
+    next(first)
+    ended = []
+
+    def second(prompt):
+        try:
+            ended.append(list(decode.decode(engine, "second", prompt, {"max_new_tokens": 2}))[-1])
+        except gr.Error as error:
+            ended.append(str(error.message))
+
+    def wait_for_turn(prompt):
+        thread = threading.Thread(target=second, args=[prompt])
+        thread.start()
+        while engine.visitors.running()[0] < 2:
+            time.sleep(0.01)
+        return thread
+
+    before, waiting = engine.closed, wait_for_turn("Once")
+    assert engine.closed == before
+    engine.visitors.stop("second")
+    waiting.join(60)
+    assert ended == ["Stopped."]
+    waiting = wait_for_turn("Once")
+    time.sleep(3 * LOOK_SECONDS)
+    assert len(ended) == 1
+    list(first)
+    waiting.join(60)
+    assert ended[1]["token_ids"]
 
 
 @pytest.fixture
@@ -166,8 +199,8 @@ def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     frame = shown.bring_file(engine, PAGE, str(path))
     assert 'role="alert"' in frame.problem
     assert "<script" not in frame.problem
-    assert frame.forest is decode.KEEP
-    assert frame.recording is decode.KEEP
+    assert frame.forest is KEEP
+    assert frame.recording is KEEP
 
 
 @pytest.mark.parametrize(
@@ -216,21 +249,11 @@ def test_files_that_were_handed_out_expire(monkeypatch):
     assert Path(second).exists()
 
 
-def test_a_run_that_never_began_says_that_the_queue_is_full(engine):
-    """Catches "broke off on the server" where the queue had no room."""
-    assert "Waiting" in decode.begin(engine, "refused").note
-    engine.visitors.refuse("refused")
-    said = decode.broke_off(engine, "refused", None, None).problem
-    assert "queue is full" in said
-    assert "Come back in" in said
-    assert "broke off" in decode.broke_off(engine, "refused", None, None).problem
-
-
 def test_those_who_wait_read_their_place(engine):
-    decode.begin(engine, "first")
+    around.begin(engine, "first")
     try:
-        assert "1 run is before yours" in decode.begin(engine, "second").note
-        assert "2 runs are before yours" in decode.begin(engine, "third").note
+        assert "1 run is before yours" in around.begin(engine, "second").note
+        assert "2 runs are before yours" in around.begin(engine, "third").note
     finally:
         for session in ("first", "second", "third"):
             engine.visitors.stop(session)
@@ -253,7 +276,7 @@ def test_recorded_traces(engine, recorded):
 
 
 def test_decode_for_programs(engine):
-    answer = decode.decode(engine, "me", "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
+    *_, answer = decode.decode(engine, "me", "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
     assert answer["settings"]["max_new_tokens"] == 6
     assert answer["text"] == answer["beams"][0]["text"]
     json.dumps(answer)
@@ -262,7 +285,7 @@ def test_decode_for_programs(engine):
 @pytest.mark.parametrize("settings", [{"max_new_tokens": 10_000}, {"magic": 1}, {"temperature": -1}])
 def test_decode_for_programs_names_what_is_wrong(engine, settings):
     with pytest.raises(gr.Error) as caught:
-        decode.decode(engine, "me", "Once upon", settings)
+        list(decode.decode(engine, "me", "Once upon", settings))
     assert next(iter(settings)) in str(caught.value).lower()
 
 

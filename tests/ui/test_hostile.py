@@ -17,7 +17,7 @@ from ui import Engine, build_page
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.play import shown
-from ui.runs.decode import KEEP
+from ui.runs.around import KEEP
 
 QUICK = hypothesis_settings(
     max_examples=150,

@@ -26,6 +26,7 @@ from ui.asked.form import FIELDS, shown_value
 from ui.engine import MEASURING_SECONDS, Engine
 from ui.evaluate import handlers as evaluate
 from ui.host.limits import Limits
+from ui.jobs import comparison, race_of, recorded_decode
 from ui.runs import decode
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
@@ -50,12 +51,44 @@ def lent(lender) -> Engine:
 
 def events_of(engine, prompt, settings):
     with engine.visitors.run("me", 100) as stop:
-        return list(engine.events(prompt, settings, stop))
+        return list(engine.run(recorded_decode(engine.limits, prompt, settings), stop))
 
 
-def test_without_a_lender_functions_stay_as_they_are(monkeypatch):
+def test_without_the_package_functions_stay_as_they_are(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert zerogpu.on_gpu(lambda: 1)(print) is print
+    assert zerogpu.on_gpu(print) is print
+
+
+def test_where_nothing_is_lent_the_threads_stay_as_they_are(monkeypatch):
+    """Catches a Space without ZeroGPU, which has the package too, that decodes on one thread for good."""
+    if importlib.util.find_spec("spaces") is None:  # it gives functions back where the host lends nothing
+        package = ModuleType("spaces")
+        package.__spec__ = ModuleSpec("spaces", None)
+        package.GPU = lambda duration: lambda task: task
+        monkeypatch.setitem(sys.modules, "spaces", package)
+    engine, threads, during = Engine(toy_pair_on("eager")), torch.get_num_threads(), set()
+    torch.set_num_threads(2)
+    engine.pair.target.model.register_forward_pre_hook(lambda *_: during.add(torch.get_num_threads()))
+    try:
+        events_of(engine, "Once", SHORT)
+        assert (during, torch.get_num_threads()) == ({2}, 2)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_threads_are_given_back(monkeypatch):
+    """Catches one thread for good where a lender runs the task in the page's own process."""
+    lender = ModuleType("spaces")
+    lender.__spec__ = ModuleSpec("spaces", None)
+    lender.GPU = lambda duration: lambda task: lambda *given: task(*given)
+    monkeypatch.setitem(sys.modules, "spaces", lender)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        events_of(Engine(toy_pair_on("eager")), "Once", SHORT)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
 
 
 def test_the_loan_follows_the_work(lent, lender):
@@ -63,7 +96,7 @@ def test_the_loan_follows_the_work(lent, lender):
     events_of(lent, "Once", SHORT)
     events_of(lent, "Once", dsbd.DecodingSettings(max_new_tokens=64))
     with lent.visitors.run("me", 100) as stop:
-        list(lent.compare("Once", SHORT, ["greedy", "sampling"], 1, stop))
+        list(lent.run(comparison(lent.limits, "Once", SHORT, ["greedy", "sampling"], 1), stop))
     short, long, compared = lender.asked
     assert short < long <= Limits().decode_seconds
     assert short < compared <= Limits().compare_seconds
@@ -80,7 +113,7 @@ def test_a_race_and_an_evaluation_cross_processes(lent, lender):
     lent.pair.target.model.register_forward_pre_hook(lambda *_: forwards.append(1))
     contenders = [Contender(method, method, replace(SHORT, method=method)) for method in ("greedy", "sampling")]
     with lent.visitors.run("me", 100) as stop:
-        *_, last = lent.race(["Once"], contenders, 1, stop)
+        *_, last = lent.run(race_of(lent.limits, ["Once"], contenders, 1), stop)
     examples = [{"prompt": "Once", "references": ["x"]}]
     scores = evaluate.evaluate(lent, "me", "jsonl", ["sampling"], 1, 1, None, {"max_new_tokens": 3}, examples)
     assert last.runs is not None
@@ -122,7 +155,8 @@ def test_plans_are_kept_and_paid_for_once(lent, lender):
 def test_stop_crosses_processes(lent):
     """Catches a GPU that goes on for a visitor who has left."""
     with lent.visitors.run("me", 100) as stop:
-        events = lent.events("Once", dsbd.DecodingSettings(method="sampling", max_new_tokens=100), stop)
+        settings = dsbd.DecodingSettings(method="sampling", max_new_tokens=100)
+        events = lent.run(recorded_decode(lent.limits, "Once", settings), stop)
         next(events)
         lent.visitors.stop("me")
         with pytest.raises(StoppedError):
@@ -131,7 +165,7 @@ def test_stop_crosses_processes(lent):
 
 def test_a_run_ends_at_its_time_limit(lent):
     with lent.visitors.run("me", 0) as stop, pytest.raises(StoppedError):
-        list(lent.events("Once", SHORT, stop))
+        list(lent.run(recorded_decode(lent.limits, "Once", SHORT), stop))
 
 
 def test_a_slot_that_is_used_again_revives_no_earlier_run(lent):
@@ -200,4 +234,4 @@ def test_what_the_lender_says_is_what_the_visitor_reads(monkeypatch):
     *_, last = decode.run(engine, "me", "Once", "greedy", *(shown_value(field) for field in FIELDS))
     assert "You have 3 s left." in last.problem
     with pytest.raises(gr.Error, match="You have 3 s left"):
-        decode.decode(engine, "me", "Once")
+        list(decode.decode(engine, "me", "Once"))

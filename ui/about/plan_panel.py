@@ -13,7 +13,7 @@ from ..pairs.shelf import BUNDLED_KEYS
 from ..parts.components import markup
 from ..parts.wiring import ON_GPU, PRIVATE
 from ..play.pair_loading import LONGEST_NAME
-from ..runs.decode import alert, sentence
+from ..runs.sentences import alert, sentence
 from .plan_table import plan_table
 
 LARGEST_GB = 10_000

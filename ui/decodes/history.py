@@ -48,8 +48,6 @@ def keep(
 ) -> tuple[tuple[Kept, ...], dict[str, Any], None]:
     """Take in a decode of this visit; one that is there already, and may have grown, keeps its name.
 
-    A run that is stopped brings its news twice: Stop shows what there is, and so does the run when it hears of it.
-
     Args:
         kept: those so far, oldest first.
         news: what it is, :data:`RUN`, :data:`FILE` or :data:`LESSON`, and the decode; None where nothing new is shown.

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,9 +17,11 @@ from dsbd.tasks.records import Question
 
 from ..asked.evaluation import FIXED, OWN, Asked, contenders_of, own_questions, pair_of, tasks_of, write_questions
 from ..engine import Engine
+from ..jobs import evaluation
 from ..pairs.shelf import PAGE
-from ..runs.decode import KEEP, alert, check_pair, for_programs, sentence, settings_from, why_ended, why_stopped
-from ..runs.stopped import halt, was_halted
+from ..runs.around import BUSY, KEEP, READY
+from ..runs.decode import check_pair, settings_from
+from ..runs.sentences import alert, in_sentences, sentence
 from . import results as evaluate_results
 
 QUESTIONS = "questions.jsonl"
@@ -45,17 +48,11 @@ class Frame(NamedTuple):
     stop: Any = KEEP
     file: Any = KEEP
     kept: Any = KEEP
-    halted_at: Any = KEEP
-
-
-def begin(engine: Engine, session: str) -> Frame:
-    """The evaluation waits for its turn."""
-    return Frame(note=engine.visitors.wait(session), run=gr.update(visible=False), stop=gr.update(visible=True))
 
 
 def ready(note: Any = KEEP, problem: Any = "") -> Frame:
     """The tab as it is, ready for the next evaluation."""
-    return Frame(note=note, problem=problem, run=gr.update(visible=True), stop=gr.update(visible=False))
+    return Frame(note=note, problem=problem, **READY)
 
 
 def run(engine: Engine, session: str, pair: str, *choice: Any) -> Iterator[Frame]:
@@ -64,33 +61,18 @@ def run(engine: Engine, session: str, pair: str, *choice: Any) -> Iterator[Frame
     ``choice``: task, name of the visitor's questions, methods, grid, its values, questions, seeds, new tokens,
     temperature, beams.
     """
-    seconds, kept = engine.limits.evaluate_seconds, None
-    with engine.visitors.run(session, seconds) as stop:
-        try:
+    kept = None
+    try:
+        with engine.visit(session, LIMIT) as stop:
             kept = chosen(engine, session, pair, *choice)
-            for step in engine.evaluate(kept.asked, kept.folder, stop):
-                yield going(step, kept)
-            yield shown(kept, "Done. Every figure is measured here, now, on this machine.")
-        except StoppedError:
-            why = why_stopped(stop, seconds, LIMIT)
-            yield ready(why) if kept is None else shown(kept, why)
-        except DsbdError as error:
-            yield ready("", alert(sentence(error)))
-
-
-def stopped(engine: Engine, session: str, kept: Kept | None) -> Frame:
-    """The visitor stopped the evaluation; what was decoded so far is shown, and stays."""
-    engine.visitors.stop(session)
-    frame = ready("Stopped.") if kept is None else shown(kept, "Stopped.")
-    return frame._replace(halted_at=halt())
-
-
-def broke_off(engine: Engine, session: str, halted_at: float | None) -> Frame:
-    """The evaluation ended by Stop, never began, or failed in a way that nobody foresaw."""
-    if was_halted(halted_at):
-        return ready()
-    words = "The evaluation broke off on the server. What was decoded stays: press Evaluate again to go on."
-    return ready("", why_ended(engine, session, words))
+            with closing(engine.run(evaluation(engine.limits, kept.asked, kept.folder), stop)) as steps:
+                for step in steps:
+                    yield going(step, kept)
+        yield shown(kept, "Done. Every figure is measured here, now, on this machine.")
+    except StoppedError as error:
+        yield ready(str(error)) if kept is None else shown(kept, str(error))
+    except DsbdError as error:
+        yield ready("", alert(sentence(error)))
 
 
 def chosen(
@@ -179,8 +161,7 @@ def going(step: Step, kept: Kept) -> Frame:
     doing = "Warming up" if step.doing == "warm-up" else _doing(step.doing)
     bar = f'<progress value="{step.done}" max="{step.total}" aria-label="Decodes done"></progress>'
     words = f"<span>{step.done} of {step.total} decodes. {escape(doing)} …</span>"
-    busy = {"run": gr.update(visible=False), "stop": gr.update(visible=True)}
-    return Frame(note=f"{bar}{words}", kept=kept, **busy)
+    return Frame(note=f"{bar}{words}", kept=kept, **BUSY)
 
 
 def _doing(words: str) -> str:
@@ -234,17 +215,16 @@ def evaluate(
         ``complete``, ``tables`` by task (rows with means, 95 % intervals and differences), and ``results``: for each
         contender the JSON of lm-evaluation-harness.
     """
-    seconds = engine.limits.evaluate_seconds
-    with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, LIMIT):
+    with in_sentences(), engine.visit(session, LIMIT) as stop:
         own = _own_examples(engine, session, examples) if task == OWN else None
         contenders = _contenders_asked(methods, grid, settings)
         tokens = None if settings is None else settings.get("max_new_tokens")
         kept = _kept(engine, session, check_pair(pair), task, own, contenders, questions, seeds, tokens)
         try:
-            for _ in engine.evaluate(kept.asked, kept.folder, stop):
+            for _ in engine.run(evaluation(engine.limits, kept.asked, kept.folder), stop):
                 pass
         except StoppedError:
-            if not stop.is_late:
+            if stop.is_revoked:
                 raise
         report = evaluate_results.scored(Path(kept.folder), kept.asked)
         found = [json.loads(path.read_text(encoding="utf-8")) for path in report.files if path.suffix == ".json"]

@@ -1,6 +1,6 @@
 """The Evaluate tab: its parts and how they are wired."""
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -9,13 +9,15 @@ from ..asked.evaluation import GRID, OWN, PRESETS, START, grid_choices, method_c
 from ..engine import Engine
 from ..pairs.shelf import PAGE
 from ..parts.components import chart_list, markup, problem_line
-from ..parts.wiring import ON_GPU, PRIVATE, place_shown_on, session_of
+from ..parts.wiring import ON_GPU, PRIVATE, session_of
+from ..runs.around import Around, wire_run
 from . import handlers
 
 HINT = (
     "Which decoder is better, and which is faster? All of them answer the same questions of a task, in turn. The "
     "result is a table with intervals and a chart of quality against speed."
 )
+BROKEN = "The evaluation broke off on the server. What was decoded stays: press Evaluate again to go on."
 FORMAT = (
     'One question a line: <code>{"prompt": "Q: …\\nA:", "references": ["…"]}</code>, or a CSV file with the columns '
     "prompt and references. Without references the perplexity of what is written is measured."
@@ -66,13 +68,13 @@ def build_evaluate_tab(engine: Engine, pair: gr.State) -> None:
             table = markup("", elem_id="evaluate-table")
             charts = chart_list("", "evaluate-charts")
             file = gr.DownloadButton("Download all results (zip)", visible=False, size="sm", elem_id="evaluate-file")
-    questions_name, kept, halted_at = gr.State(None), gr.State(None), gr.State(None)
+    questions_name, kept, around = gr.State(None), gr.State(None), Around(note, problem, run, stop)
     inputs = [pair, task, questions_name, methods, grid, values, questions, seeds, tokens, temperature, beams]
-    outputs = [table, charts, note, problem, run, stop, file, kept, halted_at]
+    outputs = [table, charts, *around, file, kept]
     task.change(_own_shown, task, own, queue=False, **PRIVATE)
     grid.change(_grid_shown, grid, [methods, values], queue=False, **PRIVATE)
     _wire_upload(engine, upload, [questions_name, found, problem])
-    _wire(engine, run, stop, inputs, outputs)
+    wire_run(engine, [run.click], partial(handlers.run, engine), inputs, outputs, around, BROKEN)
     _offer(engine)
 
 
@@ -91,28 +93,6 @@ def _wire_upload(engine: Engine, upload: gr.UploadButton, outputs: list[Any]) ->
         return handlers.bring_questions(engine, session_of(request), path)
 
     upload.upload(brought, upload, outputs, **PRIVATE)
-
-
-def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], outputs: list[Any]) -> None:
-    kept, halted_at = outputs[-2:]
-
-    def begin(request: gr.Request) -> handlers.Frame:
-        return handlers.begin(engine, session_of(request))
-
-    def evaluated(request: gr.Request, *given: Any) -> Iterator[handlers.Frame]:
-        yield from handlers.run(engine, session_of(request), *given)
-
-    def broke_off(request: gr.Request, halted: float | None) -> handlers.Frame:
-        return handlers.broke_off(engine, session_of(request), halted)
-
-    def stopped(request: gr.Request, what: handlers.Kept | None) -> handlers.Frame:
-        return handlers.stopped(engine, session_of(request), what)
-
-    begun = run.click(begin, outputs=outputs, queue=False, **PRIVATE)
-    shown = place_shown_on(outputs[2])
-    running = begun.then(evaluated, inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
-    running.failure(broke_off, halted_at, outputs, queue=False, **PRIVATE)
-    stop.click(stopped, kept, outputs, cancels=[running], queue=False, **PRIVATE)
 
 
 def _offer(engine: Engine) -> None:

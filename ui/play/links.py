@@ -12,7 +12,8 @@ from ..decodes.opening import Opening
 from ..engine import Engine
 from ..pairs.shelf import PAGE, public_key
 from ..parts.wiring import PRIVATE
-from ..runs import decode as handlers
+from ..runs.around import KEEP
+from ..runs.sentences import alert, sentence
 from .auto_default import SAID, with_auto
 from .pair_loading import choices
 from .play_form import Form, updates
@@ -37,7 +38,7 @@ def wire_link(engine: Engine, form: Form, share: gr.Button, link: gr.Textbox, pr
             asked = query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
             return gr.update(value=asked, visible=True), ""
         except DsbdError as error:
-            return gr.update(value="", visible=False), handlers.alert(handlers.sentence(error))
+            return gr.update(value="", visible=False), alert(sentence(error))
 
     asked = share.click(query, form.inputs, [link, problem], queue=False, **PRIVATE)
     asked.then(None, link, link, js=COPY_LINK, **PRIVATE)
@@ -50,24 +51,24 @@ def wire_restoring(
 
     A pair is chosen first; what else the address asks for waits in ``linked`` until the form has followed the pair.
     """
-    kept = [handlers.KEEP] * len(form.filled)
+    kept = [KEEP] * len(form.filled)
 
     def opened() -> list[Any]:
         """The form as the page was built, but for auto, whose trials may have been made since."""
         asked = with_auto(engine, PAGE, opening.settings)
-        words = handlers.KEEP if asked is None else f"{opening.note} {SAID}"
-        return [*updates(None, asked, engine.limits), words, *[handlers.KEEP] * 3]
+        words = KEEP if asked is None else f"{opening.note} {SAID}"
+        return [*updates(None, asked, engine.limits), words, *[KEEP] * 3]
 
     def restore(request: gr.Request) -> list[Any]:
         try:
             found = read_query(dict(request.query_params), engine.limits, engine.pairs)
         except DsbdError as error:
-            return [*kept, handlers.KEEP, handlers.alert(handlers.sentence(error)), handlers.KEEP, handlers.KEEP]
+            return [*kept, KEEP, alert(sentence(error)), KEEP, KEEP]
         if found is None:
             return opened()
         if found.pair not in (None, PAGE):
-            return [*kept, handlers.KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found]
+            return [*kept, KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found]
         filled = updates(found.prompt, found.settings, engine.limits)
-        return [*filled, f"{FILLED} {BESIDE}" if is_form(found) else handlers.KEEP, "", handlers.KEEP, handlers.KEEP]
+        return [*filled, f"{FILLED} {BESIDE}" if is_form(found) else KEEP, "", KEEP, KEEP]
 
     page.load(restore, None, [*form.filled, note, problem, form.pairs, linked], queue=False, **PRIVATE)

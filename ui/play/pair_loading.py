@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import gradio as gr
 
-from dsbd.errors import DsbdError, PairError
+from dsbd.errors import DsbdError, PairError, StoppedError
 from dsbd.models.memory import free_bytes, in_gigabytes
 from dsbd.models.pair import Pair
 from dsbd.models.presets import PRESETS, Preset
@@ -20,7 +20,8 @@ from dsbd.models.presets import PRESETS, Preset
 from ..engine import Engine
 from ..pairs.fetch import Wanted, fetched, wanted
 from ..pairs.shelf import PairName, public_key
-from ..runs.decode import KEEP, alert, sentence
+from ..runs.around import KEEP
+from ..runs.sentences import alert, sentence
 
 CANCELLED = "Cancelled. The page goes on with the pair it had; what was fetched stays on this machine."
 LONGEST_NAME = 300
@@ -76,7 +77,7 @@ def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Fra
         yield _ready(alert(sentence(error)))
         return
     if is_cancelled:
-        yield _ready(_note(CANCELLED))
+        yield cancelled()
         return
     yield _busy("Everything is on this machine. Waiting for the models to be free …")._replace(fetched=name.key)
 
@@ -89,14 +90,16 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
     try:
         for model in filter(None, name):
             engine.allowed.require(model)
-        with engine.visitors.run(session, float("inf")) as stop:
+        with engine.visitors.run(session, float("inf")) as stop, engine.alone(stop):
             pair = yield from _loaded(engine.pairs.load(*name), stop)
         if pair is None:
-            yield _ready(_note(CANCELLED))
-            return
+            raise StoppedError(CANCELLED)
         if pair.draft is None:
             raise PairError("the pair has no draft model; name one")
         engine.pairs.put(key, pair)
+    except StoppedError:
+        yield cancelled()
+        return
     except DsbdError as error:
         yield _ready(alert(f"{sentence(error)} The page goes on with the pair it had."))
         return
@@ -105,10 +108,8 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
     yield _ready(said)._replace(chosen=key, which=gr.update(choices=choices(engine), value=public_key(key)))
 
 
-def cancel(engine: Engine, session: str) -> Frame:
-    """The visitor cancels: at the next look at the signal the work ends."""
-    engine.visitors.stop_aside(session)
-    engine.visitors.stop(session)
+def cancelled() -> Frame:
+    """The visitor cancelled."""
     return _ready(_note(CANCELLED))
 
 

@@ -9,6 +9,7 @@ from ..engine import Engine
 from ..pairs.shelf import PAGE, public_key
 from ..parts.components import markup
 from ..parts.wiring import ON_GPU, PRIVATE, session_of
+from ..runs.around import stop_calls
 from . import pair_loading as handlers
 
 ONE_FETCH: dict[str, Any] = {"concurrency_id": "fetch", "concurrency_limit": 1}
@@ -74,8 +75,9 @@ def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:
     def read(request: gr.Request, key: str) -> Iterator[handlers.Frame]:
         yield from handlers.read(engine, session_of(request), key)
 
-    def cancelled(request: gr.Request) -> handlers.Frame:
-        return handlers.cancel(engine, session_of(request))
+    async def cancelled(request: gr.Request) -> handlers.Frame:
+        await stop_calls(engine, request, cancel)
+        return handlers.cancelled()
 
     names = [target, draft]
     filled = preset.input(fill, preset, names, queue=False, **PRIVATE)

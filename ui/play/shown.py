@@ -17,7 +17,8 @@ from ..decodes.recording import Recording
 from ..engine import Engine
 from ..host.limits import Limits
 from ..pairs.names import model_name
-from ..runs.decode import Frame, alert, failed, sentence, shown
+from ..runs.decode import Frame, failed, shown
+from ..runs.sentences import alert, sentence
 
 LARGEST_SEED = 2**63 - 1
 

@@ -17,14 +17,16 @@ from ..engine import Engine
 from ..pairs.shelf import PAGE
 from ..parts.components import forest_viewer, markup, problem_line, running_line
 from ..parts.files import read
-from ..parts.wiring import ON_GPU, PRIVATE, place_shown_on, session_of
+from ..parts.wiring import ON_GPU, PRIVATE, session_of
 from ..runs import decode as handlers
+from ..runs.around import KEEP, Around, wire_run
 from . import shown
 from .links import wire_link, wire_restoring
 from .pair import follow
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
 
+BROKEN = "The decode broke off on the server. The page is ready for another run."
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120)"
 
@@ -114,7 +116,7 @@ def _after() -> After:
 def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
     """In the order of :class:`.decode.Frame`."""
     parts = [stage.forest, stage.text, stage.stats, stage.note, stage.problem]
-    return [*parts, form.run, form.stop, recording, gr.State(None), gr.State(None)]
+    return [*parts, form.run, form.stop, recording, gr.State(None)]
 
 
 def _repeating(after: After, first: Recording | None, recording: gr.State) -> Callable[[Any], None]:
@@ -152,32 +154,20 @@ def _remembering(
 def _wire_run(
     engine: Engine, form: Form, after: After, tools: TraceTools, outputs: list[Any], remember: Callable[[Any], None]
 ) -> None:
-    recording, halted_at, _ = outputs[-3:]
+    recording, around = outputs[-2], Around(*outputs[3:7])
 
-    def begin(request: gr.Request) -> handlers.Frame:
-        return handlers.begin(engine, session_of(request))
-
-    def run(request: gr.Request, pair: str, *given: Any) -> Iterator[handlers.Frame]:
-        yield from handlers.run(engine, session_of(request), *given, pair=pair)
-
-    def broke_off(request: gr.Request, *state: Any) -> handlers.Frame:
-        return handlers.broke_off(engine, session_of(request), *state)
-
-    def stopped(request: gr.Request, state: Any) -> handlers.Frame:
-        return handlers.stopped(engine, session_of(request), state)
+    def run(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
+        return handlers.run(engine, session, *given, pair=pair)
 
     def further(state: Recording | None) -> list[Any]:
         return updates(*shown.further(state, engine.limits), engine.limits)
 
     filled = after.go_on.click(further, recording, form.filled, queue=False, **PRIVATE)
     filled.success(None, js=CLICK_RUN, **PRIVATE)
-    begun = gr.on([form.run.click, form.prompt.submit], begin, outputs=outputs, queue=False, **PRIVATE)
+    triggers = [form.run.click, form.prompt.submit]
+    begun, running = wire_run(engine, triggers, run, form.inputs, outputs, around, BROKEN)
     begun.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
-    place = place_shown_on(outputs[3])
-    running = begun.then(run, form.inputs, outputs, trigger_mode="multiple", **place, **ON_GPU)
-    running.failure(broke_off, [halted_at, recording], outputs, queue=False, **PRIVATE)
     remember(running)
-    remember(form.stop.click(stopped, recording, outputs, cancels=[running], queue=False, **PRIVATE))
 
 
 def _wire_traces(
@@ -190,7 +180,7 @@ def _wire_traces(
     remember: Callable[[Any], None],
 ) -> Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]:
     recording = outputs[-3]
-    unchanged = [handlers.KEEP] * len(form.filled)
+    unchanged = [KEEP] * len(form.filled)
 
     def followed(frame: handlers.Frame) -> list[Any]:
         """The form has the prompt and the settings of what is shown; what is refused changes nothing."""
@@ -201,7 +191,7 @@ def _wire_traces(
     def in_drawer(frame: handlers.Frame) -> list[Any]:
         """What was refused is said beside the files: on a phone the drawer lies over everything else."""
         refused = frame.problem if isinstance(frame.problem, str) else ""
-        what = frame._replace(note=handlers.KEEP, problem="") if refused else frame
+        what = frame._replace(note=KEEP, problem="") if refused else frame
         return [*followed(what), refused]
 
     def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
@@ -241,7 +231,7 @@ def _wire_pairs(
     repeat: Callable[[Any], None],
 ) -> None:
     """Examples, recordings and prompt belong to the pair."""
-    recording = outputs[-3]
+    recording = outputs[-2]
 
     def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
         return follow(engine, pair, runs, state or first, asked)
@@ -265,8 +255,8 @@ def _forget() -> str:
 def _offer(engine: Engine) -> None:
     def decode(
         request: gr.Request, prompt: str, settings: dict[str, Any] | None = None, pair: str = PAGE
-    ) -> dict[str, Any]:
-        return handlers.decode(engine, session_of(request), prompt, settings, pair)
+    ) -> Iterator[dict[str, Any]]:
+        yield from handlers.decode(engine, session_of(request), prompt, settings, pair)
 
     decode.__doc__ = handlers.decode.__doc__
     gr.api(decode, api_name="decode", **ON_GPU)

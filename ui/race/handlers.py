@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from html import escape
 from typing import Any, NamedTuple
-
-import gradio as gr
 
 from dsbd.assets import asset_path
 from dsbd.errors import DsbdError, SettingsError, StoppedError
@@ -19,9 +18,10 @@ from visualize.scenes.race import label_of
 from ..asked.form import FIELDS, check_prompt, plain_value
 from ..decodes import messages
 from ..engine import Engine
+from ..jobs import race_of
 from ..pairs.shelf import PAGE
-from ..runs.decode import KEEP, alert, sentence, why_ended, why_stopped
-from ..runs.stopped import halt, was_halted
+from ..runs.around import BUSY, KEEP, READY
+from ..runs.sentences import alert, sentence
 from .choice import contenders_of
 from .markup import empty_stage, race_markup
 from .task import task_of
@@ -29,7 +29,6 @@ from .task import task_of
 RECORDED_RACES = {"bundled/target": "stories", "bundled:sql/target": "sql"}
 """Names of the files in ``assets/races``, by target model."""
 UNFINISHED = "The figures of an unfinished race are not shown."
-STOPPED = f"Stopped. {UNFINISHED}"
 MEASURED = (
     "Measured here, now: after a warm-up the decoders took turns, {runs}. The lanes are one run more of each, recorded."
 )
@@ -47,7 +46,6 @@ class Frame(NamedTuple):
     problem: Any = ""
     run: Any = KEEP
     stop: Any = KEEP
-    halted_at: Any = KEEP
 
 
 class Opening(NamedTuple):
@@ -73,28 +71,9 @@ def _machine(race: Race) -> str:
     return f"{machine.get('gpu') or machine.get('processor') or 'another machine'}, {machine.get('threads')} threads"
 
 
-def begin(engine: Engine, session: str) -> Frame:
-    """The race waits for its turn."""
-    return Frame(note=engine.visitors.wait(session), run=gr.update(visible=False), stop=gr.update(visible=True))
-
-
 def ready(note: Any = KEEP, problem: Any = "") -> Frame:
     """The tab as it is, ready for the next race."""
-    return Frame(note=note, problem=problem, run=gr.update(visible=True), stop=gr.update(visible=False))
-
-
-def stopped(engine: Engine, session: str) -> Frame:
-    """The visitor stopped the race; a part of it would be no comparison."""
-    engine.visitors.stop(session)
-    return ready(STOPPED)._replace(halted_at=halt())
-
-
-def broke_off(engine: Engine, session: str, halted_at: float | None) -> Frame:
-    """The race ended by Stop, never began, or failed in a way that nobody foresaw."""
-    if was_halted(halted_at):
-        return ready(STOPPED)
-    words = "The race broke off on the server. The page is ready for another one."
-    return ready("", why_ended(engine, session, words))
+    return Frame(note=note, problem=problem, **READY)
 
 
 def run(
@@ -111,19 +90,19 @@ def run(
     pair: str = PAGE,
 ) -> Iterator[Frame]:
     """Race; one frame per piece of progress, the last with lanes, texts, table and scatter."""
-    seconds = engine.limits.compare_seconds
-    with engine.visitors.run(session, seconds) as stop:
-        try:
+    try:
+        with engine.visit(session, "compare_seconds") as stop:
             contenders = contenders_of(chosen(racers, more), shared_settings(values, max_new_tokens))
             task = task_of(engine.pairs.target_id(pair)) if source == "task" else None
             asked = questions_of(task, questions) if task else ()
             prompts = [one.prompt for one in asked] or [check_prompt(prompt, engine.limits)]
-            for progress in engine.race(prompts, contenders, whole(runs), stop, pair):
-                yield going(progress) if progress.runs is None else done(progress.runs, task, asked)
-        except StoppedError:
-            yield ready(f"{why_stopped(stop, seconds, 'compare_seconds')} {UNFINISHED}")
-        except DsbdError as error:
-            yield ready("", alert(sentence(error)))
+            with closing(engine.run(race_of(engine.limits, prompts, contenders, whole(runs), pair), stop)) as steps:
+                for progress in steps:
+                    yield going(progress) if progress.runs is None else done(progress.runs, task, asked)
+    except StoppedError as error:
+        yield ready(f"{error} {UNFINISHED}")
+    except DsbdError as error:
+        yield ready("", alert(sentence(error)))
 
 
 def going(progress: RaceProgress) -> Frame:
@@ -131,7 +110,7 @@ def going(progress: RaceProgress) -> Frame:
     who = escape(label_of(progress.name)) if progress.name else "trying out forests for auto"
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
     said = f"Run {progress.done} of {progress.total}, warm-up and lanes included: {who}. {BEFORE}"
-    return Frame(note=f"{bar}<span>{said}</span>", run=gr.update(visible=False), stop=gr.update(visible=True))
+    return Frame(note=f"{bar}<span>{said}</span>", **BUSY)
 
 
 def done(raced: RaceRuns, task: Task | None, questions: Sequence[Question]) -> Frame:

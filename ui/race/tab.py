@@ -9,8 +9,9 @@ import gradio as gr
 from ..asked.examples import examples_for
 from ..engine import Engine
 from ..parts.components import chart_list, markup, problem_line, race_stage
-from ..parts.wiring import ON_GPU, PRIVATE, place_shown_on, session_of
+from ..parts.wiring import PRIVATE
 from ..play.play_form import Form
+from ..runs.around import Around, wire_run
 from ..runs.compare import offer_compare
 from . import handlers
 from .answers import short
@@ -20,6 +21,7 @@ from .task import task_of
 QUESTIONS_SHOWN = 40
 START_QUESTIONS = 3
 SOURCES = [("Questions with right answers", "task"), ("My prompt", "prompt")]
+BROKEN = "The race broke off on the server. The page is ready for another one."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
@@ -58,12 +60,16 @@ def build_race_tab(engine: Engine, form: Form) -> None:
         problem = problem_line("race-problem")
         stage = race_stage(opening.stage)
         charts = chart_list(opening.charts, "race-charts")
-    halted_at = gr.State(None)
-    outputs = [stage, charts, note, problem, run, stop, halted_at]
+    around = Around(note, problem, run, stop)
     source.input(_shown, source, [questions, prompt], queue=False, **PRIVATE)
     parts = [source, questions, prompt, stage, charts, note]
     form.pair.change(partial(_changed, engine), form.pair, parts, queue=False, **PRIVATE)
-    _wire(engine, run, stop, [form.pair, source, prompt, questions, racers, more, runs, tokens, *form.fields], outputs)
+
+    def raced(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
+        return handlers.run(engine, session, *given, pair=pair)
+
+    inputs = [form.pair, source, prompt, questions, racers, more, runs, tokens, *form.fields]
+    wire_run(engine, [run.click], raced, inputs, [stage, charts, *around], around, BROKEN)
     offer_compare(engine)
 
 
@@ -87,23 +93,3 @@ def _changed(engine: Engine, pair: str) -> list[Any]:
 def _shown(source: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     is_task = source == "task"
     return gr.update(visible=is_task), gr.update(visible=not is_task)
-
-
-def _wire(engine: Engine, run: gr.Button, stop: gr.Button, inputs: list[Any], outputs: list[Any]) -> None:
-    def begin(request: gr.Request) -> handlers.Frame:
-        return handlers.begin(engine, session_of(request))
-
-    def raced(request: gr.Request, pair: str, *given: Any) -> Iterator[handlers.Frame]:
-        yield from handlers.run(engine, session_of(request), *given, pair=pair)
-
-    def broke_off(request: gr.Request, halted_at: float | None) -> handlers.Frame:
-        return handlers.broke_off(engine, session_of(request), halted_at)
-
-    def stopped(request: gr.Request) -> handlers.Frame:
-        return handlers.stopped(engine, session_of(request))
-
-    begun = run.click(begin, outputs=outputs, queue=False, **PRIVATE)
-    shown = place_shown_on(outputs[2])
-    running = begun.then(raced, inputs, outputs, trigger_mode="multiple", **shown, **ON_GPU)
-    running.failure(broke_off, outputs[-1], outputs, queue=False, **PRIVATE)
-    stop.click(stopped, outputs=outputs, cancels=[running], queue=False, **PRIVATE)

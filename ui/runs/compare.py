@@ -9,9 +9,11 @@ from dsbd.settings import METHODS
 
 from ..asked.form import check_prompt
 from ..engine import Engine
+from ..jobs import comparison
 from ..pairs.shelf import PAGE
 from ..parts.wiring import ON_GPU, session_of
-from .decode import check_pair, for_programs, settings_from
+from .decode import check_pair, settings_from
+from .sentences import in_sentences
 
 
 def compare(
@@ -29,11 +31,10 @@ def compare(
     Returns:
         ``methods`` (one entry each; null = not measured) and ``ratios`` over beam sampling.
     """
-    seconds = engine.limits.compare_seconds
-    with engine.visitors.run(session, seconds) as stop, for_programs(stop, seconds, "compare_seconds"):
+    with in_sentences(), engine.visit(session, "compare_seconds") as stop:
         chosen, times = check_choice(methods, runs)
-        asked = settings_from(settings)
-        *_, last = engine.compare(check_prompt(prompt, engine.limits), asked, chosen, times, stop, check_pair(pair))
+        asked, words = settings_from(settings), check_prompt(prompt, engine.limits)
+        *_, last = engine.run(comparison(engine.limits, words, asked, chosen, times, check_pair(pair)), stop)
         assert last.result is not None, "a comparison ends with its result"
         return last.result
 

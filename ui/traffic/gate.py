@@ -1,4 +1,4 @@
-"""What every request passes on its way to Gradio: headers, checks, quotas, and the notice that a visitor left.
+"""What every request passes on its way to Gradio: headers, checks and quotas.
 
 A plain ASGI middleware.
 """
@@ -8,7 +8,6 @@ import logging
 import math
 import re
 from collections.abc import Mapping
-from urllib.parse import parse_qs
 
 from gradio.route_utils import FnIndexInferError
 from httpx import URL, InvalidURL
@@ -29,8 +28,6 @@ from .visitors import Visitors
 UPLOAD = "/gradio_api/upload"
 MARKS_OF_ONE_FILE = 2
 """The boundary stands before a file and at the end."""
-NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
-"""Where a visitor listens to its run; who stops listening has left."""
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
 """A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
 ADDRESSES = ("host", "x-forwarded-host", "x-gradio-server")
@@ -81,7 +78,7 @@ class Gate:
 
     Args:
         app: what the requests go on to.
-        visitors: the visitors of the page; those who left are stopped there.
+        visitors: the visitors of the page; who was refused is noted there.
         limits: those of uploads and frames count here.
         is_private: only this machine can reach the page, so no request to it names another one. A web page of somebody
             else can, whose name leads here (DNS rebinding).
@@ -119,7 +116,7 @@ class Gate:
         elif scope["method"] == "POST":
             await self._call(scope, receive, send)
         else:
-            await self._pass_on(scope, receive, send, _session_of(scope, path))
+            await self._pass_on(scope, receive, send)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An uploaded file, if its address has not sent too many."""
@@ -170,11 +167,8 @@ class Gate:
 
         await self._pass_on(scope, received, answered)
 
-    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, session: str | None = None) -> None:
-        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end.
-
-        ``session``: whose news these are; when that visitor hangs up before the last of them, the run is stopped.
-        """
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end."""
         began = whole = False
 
         async def sent(message: Message) -> None:
@@ -183,15 +177,8 @@ class Gate:
             whole = whole or (message["type"] == "http.response.body" and not message.get("more_body", False))
             await send(message)
 
-        async def received() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect" and session is not None and not whole:
-                self.visitors.stop(session)
-                self.visitors.stop_aside(session)
-            return message
-
         try:
-            await self.app(scope, received, sent)
+            await self.app(scope, receive, sent)
         except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
             status, words = _broken(error)
             if status >= 500:
@@ -274,12 +261,3 @@ def _hosts(scope: Scope) -> set[str] | None:
         except InvalidURL:
             return None
     return hosts
-
-
-def _session_of(scope: Scope, path: str) -> str | None:
-    """The session whose news this request asks for; None for any other request."""
-    found = NEWS.match(path)
-    if found is None:
-        return None
-    asked = parse_qs(scope.get("query_string", b"").decode("latin-1"))
-    return found["event"] or (asked.get("session_hash") or [None])[0]

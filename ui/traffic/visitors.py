@@ -10,10 +10,13 @@ import struct
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
+
+from gradio.context import LocalContext
 
 from .run_log import RunNote
 
@@ -51,6 +54,17 @@ class StopSignal:
         return time.monotonic() >= self.deadline
 
 
+class _Held(NamedTuple):
+    """Work that goes on for a visitor."""
+
+    session: str
+    call: str | None
+    """Its event in Gradio's queue."""
+    signal: StopSignal
+    is_aside: bool
+    """Work that keeps nobody waiting, such as a fetch."""
+
+
 class Visitors:
     """The visitors of one page, by the session that Gradio gives each. Safe to use from any thread."""
 
@@ -58,8 +72,9 @@ class Visitors:
         self._lock = threading.Lock()
         self._numbers = count(1)
         self._free = list(range(SLOTS))
-        self._signals: dict[str, list[StopSignal]] = {}
-        self._aside: dict[str, StopSignal] = {}
+        self._held: list[_Held] = []
+        self._cancelled: deque[str] = deque(maxlen=SLOTS)
+        """Calls that were cancelled, some of them before they began."""
         self._waiting: dict[str, bool] = {}
         """Whether the queue was full, by visitor."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
@@ -71,23 +86,37 @@ class Visitors:
         """A run of this visitor that has just begun; it may take so many seconds. Its end is a line of the log."""
         note = RunNote(session)
         with self._lock:
-            signal = StopSignal(self._free.pop(), next(self._numbers), time.monotonic() + seconds)
-            _write(signal.slot, signal.number)
-            self._signals.setdefault(session, []).append(signal)
             self._waiting.pop(session, None)
-            self._notes[signal.number] = note
+        with self._signal(session, seconds, is_aside=False) as signal:
+            with self._lock:
+                self._notes[signal.number] = note
+            try:
+                yield signal
+            finally:
+                note.write()
+                with self._lock:
+                    del self._notes[signal.number]
+                    self._seconds.append(time.monotonic() - note.began)
+
+    def aside(self, session: str) -> AbstractContextManager[StopSignal]:
+        """Work of this visitor that keeps nobody waiting, such as a fetch; it has no time limit."""
+        return self._signal(session, math.inf, is_aside=True)
+
+    @contextmanager
+    def _signal(self, session: str, seconds: float, *, is_aside: bool) -> Iterator[StopSignal]:
+        call = LocalContext.event_id.get(None)
+        with self._lock:
+            signal = StopSignal(self._free.pop(), next(self._numbers), time.monotonic() + seconds)
+            held = _Held(session, call, signal, is_aside)
+            self._held.append(held)
+            _write(signal.slot, 0 if call in self._cancelled else signal.number)
         try:
             yield signal
         finally:
-            note.write()
             with self._lock:
-                del self._notes[signal.number]
                 _write(signal.slot, 0)
                 self._free.append(signal.slot)
-                self._seconds.append(time.monotonic() - note.began)
-                self._signals[session].remove(signal)
-                if not self._signals[session]:
-                    del self._signals[session]
+                self._held.remove(held)
 
     def note(self, stop: StopSignal, call: str, methods: Sequence[str]) -> RunNote:
         """The note of a run, which now says what was asked: the kind of call, and the methods."""
@@ -99,37 +128,25 @@ class Visitors:
     def running(self) -> tuple[int, float | None]:
         """How many run, and the earliest of their deadlines, in ``time.monotonic``."""
         with self._lock:
-            signals = [signal for each in self._signals.values() for signal in each]
-        return len(signals), min((signal.deadline for signal in signals), default=None)
-
-    @contextmanager
-    def aside(self, session: str) -> Iterator[StopSignal]:
-        """Work of this visitor that keeps nobody waiting, such as a fetch; it has no time limit."""
-        with self._lock:
-            signal = StopSignal(self._free.pop(), next(self._numbers), math.inf)
-            _write(signal.slot, signal.number)
-            self._aside[session] = signal
-        try:
-            yield signal
-        finally:
-            with self._lock:
-                _write(signal.slot, 0)
-                self._free.append(signal.slot)
-                if self._aside.get(session) is signal:
-                    del self._aside[session]
-
-    def stop_aside(self, session: str) -> None:
-        """The visitor cancelled its work aside, or left."""
-        with self._lock:
-            if (signal := self._aside.get(session)) is not None:
-                _write(signal.slot, 0)
+            deadlines = [one.signal.deadline for one in self._held if not one.is_aside]
+        return len(deadlines), min(deadlines, default=None)
 
     def stop(self, session: str) -> None:
-        """The visitor pressed Stop or left: its runs end at their next look at the signal; it no longer waits."""
+        """Whatever this visitor has here ends at its next look at the signal; it no longer waits."""
         with self._lock:
             self._waiting.pop(session, None)
-            for signal in self._signals.get(session, ()):
-                _write(signal.slot, 0)
+            self._end(lambda one: one.session == session)
+
+    def cancel(self, call: str, session: str) -> None:
+        """This call of Gradio's queue is cancelled: it ends at its next look at the signal, or never begins."""
+        with self._lock:
+            self._waiting.pop(session, None)
+            self._cancelled.append(call)
+            self._end(lambda one: one.call == call)
+
+    def _end(self, which: Callable[[_Held], bool]) -> None:
+        for one in filter(which, self._held):
+            _write(one.signal.slot, 0)
 
     def wait(self, session: str) -> str:
         """The visitor asks for the model. Returns: what to say until its turn comes."""
@@ -137,7 +154,7 @@ class Visitors:
             self._waiting.pop(session, None)
             if len(self._waiting) == SLOTS:  # more cannot wait: these asked and never joined the queue
                 del self._waiting[next(iter(self._waiting))]
-            before = len(self._waiting) + len(self._signals)
+            before = self._ahead()
             self._waiting[session] = False
         if not before:
             return "Waiting for the model …"
@@ -163,7 +180,10 @@ class Visitors:
     def expected_wait_seconds(self) -> float:
         """How long those who run and wait now will take."""
         with self._lock:
-            return self._mean() * (len(self._waiting) + len(self._signals))
+            return self._mean() * self._ahead()
+
+    def _ahead(self) -> int:
+        return len(self._waiting) + sum(not one.is_aside for one in self._held)
 
     def _duration(self, runs: int) -> str:
         return in_words(self._mean() * runs)

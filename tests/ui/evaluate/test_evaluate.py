@@ -84,13 +84,13 @@ def test_the_same_choice_goes_on_and_another_does_not(quick, done):
 
 def test_late_and_stopped_runs_show_what_is_there_and_go_on(monkeypatch):
     engine, asked = Engine(toy_pair(), ALONE), choice(questions=4)
-    whole = engine.evaluate
+    whole = engine.run
 
     def late(*given):
         yield from islice(whole(*given), 4)
         raise StoppedError("late")
 
-    monkeypatch.setattr(engine, "evaluate", late)
+    monkeypatch.setattr(engine, "run", late)
     *_, last = evaluate.run(engine, "me", *asked)
     assert "DSBD_EVALUATE_SECONDS" in last.note
     assert "Press Evaluate again" in last.note
@@ -98,23 +98,23 @@ def test_late_and_stopped_runs_show_what_is_there_and_go_on(monkeypatch):
     assert len(Store(last.kept.folder).predictions) == 2
     monkeypatch.undo()
     frames = evaluate.run(engine, "me", *asked)
-    while "Warming" in (frame := next(frames)).note:
+    while "Warming" in next(frames).note:
         pass
-    stopped = evaluate.stopped(engine, "me", frame.kept)
-    assert stopped.note.startswith("Stopped.")
-    assert "<table" in stopped.table
+    engine.visitors.stop("me")
     *_, ended = frames
     assert ended.note.startswith("Stopped.")
+    assert "<table" in ended.table
     assert 2 <= len(Store(last.kept.folder).predictions) < 8
     *_, ended = evaluate.run(engine, "me", *asked)
     assert ended.note.startswith("Done")
 
 
 def test_a_stop_before_the_first_decode_shows_no_table(quick):
-    frame = next(evaluate.run(quick, "early", *choice()))
-    stopped = evaluate.stopped(quick, "early", frame.kept)
-    assert stopped.note == "Stopped. No decode was finished yet."
-    assert evaluate.stopped(quick, "early", None).note == "Stopped."
+    frames = evaluate.run(quick, "early", *choice())
+    next(frames)
+    quick.visitors.stop("early")
+    *_, ended = frames
+    assert ended.note == "Stopped. No decode was finished yet."
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from ui.asked.form import FIELDS
 from ui.decodes.history import LESSON
 from ui.learn import content as learn
 from ui.pairs.shelf import PAGE
-from ui.runs.decode import KEEP
+from ui.runs.around import KEEP
 
 pytestmark = pytest.mark.usefixtures("places")
 PATIENCE_SECONDS = 60

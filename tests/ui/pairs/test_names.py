@@ -16,7 +16,7 @@ from ui.host.limits import Limits
 from ui.pairs.names import without_folders
 from ui.pairs.shelf import PAGE, PairShelf, public_key
 from ui.play import pair_loading
-from ui.runs.decode import sentence
+from ui.runs.sentences import sentence
 
 FOLDER = "/srv/people/anna/models"
 KEY = f"{FOLDER}/large + {FOLDER}/small"

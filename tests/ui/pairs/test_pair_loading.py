@@ -160,7 +160,7 @@ def test_cancelling_ends_the_fetch_and_keeps_the_pair(hub):
     frames = pair_loading.fetch(engine, "me", TARGET, DRAFT)
     next(frames)
     next(frames)
-    pair_loading.cancel(engine, "me")
+    engine.visitors.stop("me")
     last = next(frame for frame in frames if "Cancelled" in frame.said)
     hub.pause.set()
     assert last.fetched == ""
@@ -172,7 +172,7 @@ def test_cancelling_between_two_steps_of_loading(hub):
     engine = engine_of()
     frames = pair_loading.read(engine, "me", PairName(TARGET, DRAFT).key)
     next(frames)
-    pair_loading.cancel(engine, "me")
+    engine.visitors.stop("me")
     assert "Cancelled" in list(frames)[-1].said
     assert not engine.pairs.is_loaded(PairName(TARGET, DRAFT).key)
 
@@ -252,8 +252,6 @@ def test_work_aside_keeps_nobody_waiting():
     with visitors.aside("me") as stop:
         assert visitors.wait("you") == "Waiting for the model …"
         visitors.stop("me")
-        assert not stop()
-        visitors.stop_aside("me")
         assert stop()
     assert len(visitors._free) == free
 

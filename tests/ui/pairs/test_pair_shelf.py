@@ -15,6 +15,7 @@ from tests.ui.lender import Lender
 from ui.asked.form import FIELDS, shown_value
 from ui.engine import Engine
 from ui.host.limits import Limits
+from ui.jobs import recorded_decode
 from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairName, PairShelf
 from ui.runs import decode
 
@@ -94,7 +95,7 @@ def test_plans_belong_to_their_pair_and_outlive_it(loader):
 
 def run_on(engine, pair):
     with engine.visitors.run("me", 100) as stop:
-        return list(engine.events("Once", SHORT, stop, pair))[-1]
+        return list(engine.run(recorded_decode(engine.limits, "Once", SHORT, pair), stop))[-1]
 
 
 def test_a_run_takes_the_pair_that_its_call_names(loader):

@@ -17,6 +17,7 @@ from ui.engine import Engine
 from ui.pairs.shelf import PAGE
 from ui.play.auto_default import SAID, with_auto
 from ui.runs import decode
+from ui.runs.around import KEEP
 
 OPENING = DecodingSettings(temperature=0.8, max_width=5)
 ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)
@@ -56,7 +57,8 @@ def test_what_a_program_leaves_out_keeps_its_documented_default(engine):
     """Catches an endpoint whose results change because somebody used the page."""
     default = DecodingSettings()
     keep(engine, replace(default, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO))
-    found = decode.decode(engine, "me", "Once", {"max_new_tokens": 3})["settings"]
+    *_, answer = decode.decode(engine, "me", "Once", {"max_new_tokens": 3})
+    found = answer["settings"]
     assert [found[name] for name in ("forest", "draft_depth", "draft_width", "cover_width")] == ["sampled", 4, 6, 0]
 
 
@@ -68,13 +70,13 @@ def test_the_page_says_so_and_the_form_shows_it(engine):
     def opened(**query):
         return load.fn(SimpleNamespace(query_params=query))
 
-    assert opened() == [decode.KEEP] * len(load.outputs)
+    assert opened() == [KEEP] * len(load.outputs)
     opening = DecodingSettings.from_dict(vars(traces.opening_recording(engine.pair.target.id).trace.settings))
     keep(engine, settings_of("dsbd", values_of(replace(opening, forest=AUTO))))
     prompt, method, *fields, note, problem, pairs, linked = opened()
     shown = {field.name: update["value"] for field, update in zip(FIELDS, fields, strict=True)}
     assert (method, shown["forest"], shown["seed"]) == ("dsbd", AUTO, opening.seed)
     assert note.endswith(SAID)
-    assert prompt == problem == pairs == linked == decode.KEEP
+    assert prompt == problem == pairs == linked == KEEP
     *_, note, _, _, _ = opened(prompt="Once")
     assert SAID not in note

@@ -32,7 +32,7 @@ def toy(recorded) -> Recording:
 
 def parts(followed) -> dict:
     """What is followed, by name."""
-    return {"listed": followed[0], "words": followed[1:5], "frame": followed[5:15], "form": followed[15:-1]}
+    return {"listed": followed[0], "words": followed[1:5], "frame": followed[5:14], "form": followed[14:-1]}
 
 
 def test_a_pair_without_recordings_begins_with_its_example(engine, toy):

@@ -9,6 +9,7 @@ from tests.toy_pair import toy_pair_on
 from ui import Engine
 from ui.asked.form import FIELDS, shown_value
 from ui.host.limits import Limits
+from ui.jobs import recorded_decode
 from ui.runs import compare, decode
 from ui.traffic import run_log
 
@@ -58,7 +59,7 @@ def test_how_a_run_ends(engine, lines):
     list(stopped)
     late = Engine(engine.pair, Limits())
     with late.visitors.run("me", 0) as stop, pytest.raises(Exception, match="stopped"):
-        list(late.events(SECRET, decode.settings_from({"max_new_tokens": 4}), stop))
+        list(late.run(recorded_decode(late.limits, SECRET, decode.settings_from({"max_new_tokens": 4})), stop))
     assert [line["outcome"] for line in lines()] == ["refused", "refused", "stopped", "stopped", "time limit"]
     assert [line["session"] is None for line in lines()] == [True, False, False, False, False]
 
@@ -69,7 +70,7 @@ def test_a_fault_is_called_a_fault(engine, lines, monkeypatch):
         yield
 
     broken = Engine(engine.pair)
-    monkeypatch.setattr(broken, "_decode_lent", break_off)
+    monkeypatch.setattr(broken, "_lent", break_off)
     with pytest.raises(RuntimeError):
         list(decode.run(broken, "me", SECRET, "greedy", *VALUES))
     assert [line["outcome"] for line in lines()] == ["fault"]

@@ -3,8 +3,8 @@
 import pytest
 
 from ui.engine import Engine
-from ui.race import handlers as race
-from ui.runs import decode
+from ui.runs import around
+from ui.runs.around import KEEP
 from ui.traffic.visitors import SLOTS, Visitors
 
 
@@ -15,19 +15,22 @@ def engine(engine, monkeypatch) -> Engine:
     return engine
 
 
-@pytest.mark.parametrize(("handlers", "given"), [(decode, [None]), (race, [])], ids=["decode", "race"])
-def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine, handlers, given):
+def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine):
     """Catches a full queue that is blamed for a call that never reached it, and the other way round."""
-    handlers.begin(engine, "one")
+
+    def said():
+        return around.broke_off(engine, "one", "It broke off.").problem
+
+    assert "Waiting" in around.begin(engine, "one").note
     engine.visitors.refuse("one")
-    assert "The queue is full" in handlers.broke_off(engine, "one", None, *given).problem
-    handlers.begin(engine, "one")
-    assert handlers.broke_off(engine, "one", None, *given).problem is decode.KEEP
-    handlers.begin(engine, "one")
+    assert "The queue is full: 16 calls wait for the model. Come back in" in said()
+    around.begin(engine, "one")
+    assert said() is KEEP
+    around.begin(engine, "one")
     with engine.visitors.run("one", 1):
         pass
     engine.visitors.refuse("one")
-    assert "broke off" in handlers.broke_off(engine, "one", None, *given).problem
+    assert "It broke off." in said()
 
 
 def test_visitors_who_never_join_the_queue_are_forgotten(engine):

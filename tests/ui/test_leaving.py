@@ -1,0 +1,200 @@
+"""Whoever cancels, leaves or is cut off ends its run within one forward, and the next run begins only then."""
+
+import socket
+import threading
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from tests.ui.served import served
+from tests.ui.test_server import LONG, SlowPair, call, heard, wait_until
+from ui import Engine, build_page
+from ui.host.limits import Limits
+from ui.host.options import Host
+
+GIVEN = {
+    "decode": ["Once upon", LONG],
+    "compare": ["Once upon", ["sampling"], 2, LONG],
+    "evaluate": ["stories", ["sampling"], 2, 1, None, {"max_new_tokens": 60}],
+}
+
+
+class Site:
+    """A page of slow models that is an MCP server too."""
+
+    def __init__(self, slow: SlowPair, engine: Engine, page, address: str) -> None:
+        self.slow, self.engine, self.page, self.address = slow, engine, page, address
+
+    def wait_for_run(self) -> None:
+        """Until a run has had two forwards of the target."""
+        before = self.slow.forwards
+        wait_until(lambda: self.slow.forwards >= before + 2)
+
+    @property
+    def health(self) -> dict:
+        return httpx.get(f"{self.address}/health", timeout=60).json()
+
+    @contextmanager
+    def ends(self):
+        """What is done here ends the run within one forward, and leaves nothing behind."""
+        yield
+        forwards = self.slow.forwards
+        wait_until(lambda: (self.health["running"], self.health["waiting"]) == (0, 0))
+        assert self.slow.forwards <= forwards + 1
+
+
+@pytest.fixture(scope="module")
+def whole_site(recorded):
+    slow = SlowPair()
+    engine = Engine(slow.pair, Limits(max_waiting=8))
+    page = build_page(engine)
+    with served(page, engine, Host(mcp=True)) as address:
+        yield Site(slow, engine, page, address.rstrip("/"))
+        slow.slow.clear()
+
+
+@pytest.fixture
+def site(whole_site):
+    whole_site.slow.slow.set()
+    yield whole_site
+    whole_site.slow.slow.clear()
+    wait_until(lambda: whole_site.health["running"] == 0)
+
+
+def by_cancelling(site, name, event):
+    number = next(number for number, one in site.page.fns.items() if one.api_name == name)
+    body = {"event_id": event, "session_hash": event, "fn_index": number}
+    httpx.post(f"{site.address}/gradio_api/cancel", json=body, timeout=5).raise_for_status()
+
+
+def by_hanging_up(site, name, event):
+    with httpx.stream("GET", f"{site.address}/gradio_api/call/{name}/{event}", timeout=60) as news:
+        next(news.iter_lines())
+
+
+def by_a_lost_connection(site, name, event):
+    host, port = site.address.removeprefix("http://").split(":")
+    line = socket.create_connection((host, int(port)))
+    line.sendall(f"GET /gradio_api/call/{name}/{event} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    assert line.recv(1000)
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")  # no good-bye, as a cut line
+    line.close()
+
+
+@pytest.mark.parametrize("leave", [by_cancelling, by_hanging_up, by_a_lost_connection])
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_run_ends_within_one_forward(site, name, leave):
+    event = call(site.address, name, *GIVEN[name])
+    site.wait_for_run()
+    with site.ends():
+        leave(site, name, event)
+
+
+def test_who_cancels_and_asks_again_has_one_run_at_a_time(site):
+    """Catches a client that piles up runs: each cancelled one went on beside the next."""
+    client, at_once, over = Client(site.address, verbose=False), [], threading.Event()
+
+    def look():
+        while not over.wait(0.01):
+            at_once.append(site.engine.visitors.running()[0])
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(3):
+            job = client.submit("Once upon", LONG, api_name="/decode")
+            site.wait_for_run()
+            assert job.cancel()
+            with pytest.raises(CancelledError):
+                job.result(timeout=60)
+        answer = client.predict("Once", {"max_new_tokens": 2}, api_name="/decode")
+    finally:
+        over.set()
+        looking.join()
+    assert answer["token_ids"]
+    assert max(at_once) == 1
+
+
+def test_a_call_that_waits_is_cancelled_and_the_other_of_its_client_goes_on(site):
+    """Catches a cancelled call that runs when its turn comes, and one that takes its client's own run with it."""
+    client = Client(site.address, verbose=False)
+    running = client.submit("Once upon", {"method": "sampling", "max_new_tokens": 8, "seed": 1}, api_name="/decode")
+    site.wait_for_run()
+    waiting = client.submit("Once upon", LONG, api_name="/decode")
+    wait_until(lambda: waiting.communicator.event_id and site.health["waiting"] == 1)
+    waiting.cancel()
+    with pytest.raises((CancelledError, AppError), match=r"before it began|^$"):  # whichever its client hears first
+        waiting.result(timeout=60)
+    with site.ends():
+        assert len(running.result(timeout=60)["token_ids"]) == 8
+
+
+def test_a_call_that_is_cancelled_before_it_has_a_name_ends(site):
+    """Catches a client that is too quick: it cancels while the server still names the call."""
+    client = Client(site.address, verbose=False)
+    forwards, jobs = site.slow.forwards, [client.submit("Once upon", LONG, api_name="/decode") for _ in range(3)]
+    for job in jobs:
+        job.cancel()
+    wait_until(lambda: all(job.done() for job in jobs))
+    wait_until(lambda: (site.health["running"], site.health["waiting"]) == (0, 0))
+    assert site.slow.forwards < forwards + LONG["max_new_tokens"]
+
+
+def test_who_leaves_while_waiting_never_runs(site):
+    running = call(site.address, "decode", "Once upon", {"method": "sampling", "max_new_tokens": 8})
+    site.wait_for_run()
+    by_hanging_up(site, "compare", call(site.address, "compare", *GIVEN["compare"]))
+    wait_until(lambda: site.health["waiting"] == 0)
+    with site.ends():
+        assert heard(site.address, "decode", running)[0] == "complete"
+
+
+def asked_of_tool(site, number: int):
+    """The request of a tool of the MCP server, by hand, so that it can be cut off."""
+    body = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
+    body["params"] = {"name": "decode", "arguments": {"prompt": "Once upon", "settings": LONG}}
+    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    return httpx.stream("POST", f"{site.address}/gradio_api/mcp/", json=body, headers=headers, timeout=60)
+
+
+def test_a_tool_of_mcp_ends_when_its_caller_hangs_up(site):
+    with asked_of_tool(site, 1):
+        site.wait_for_run()
+        with asked_of_tool(site, 2):
+            wait_until(lambda: site.health["waiting"] == 1)
+        wait_until(lambda: site.health["waiting"] == 0)
+        assert site.health["running"] == 1, "the other caller's run goes on"
+        closing = site.ends()
+        closing.__enter__()
+    closing.__exit__(None, None, None)
+
+
+def test_a_tool_of_mcp_ends_when_its_caller_cancels(site):
+    told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+    headers = {"accept": "application/json, text/event-stream"}
+    with asked_of_tool(site, 7) as answer:
+        site.wait_for_run()
+        with site.ends():
+            httpx.post(f"{site.address}/gradio_api/mcp/", json=told, headers=headers, timeout=60).raise_for_status()
+        assert "Stopped." in answer.read().decode()
+
+
+def test_a_decode_streams_and_ends_with_its_answer(site):
+    """Catches an endpoint that says nothing until its end, and updates that are no beginning of the answer's kind."""
+    client = Client(site.address, verbose=False)
+    asked = ["Once upon", {"method": "sampling", "max_new_tokens": 6}]
+    job = client.submit(*asked, api_name="/decode")
+    *updates, answer = list(job)
+    assert answer == job.result()
+    assert answer["token_ids"] == client.predict(*asked, api_name="/decode")["token_ids"]
+    assert set(answer) == {"text", "token_ids", "beams", "stats", "settings"}
+    assert len(updates) >= 3
+    for update in updates:
+        assert set(update) == {"text", "token_ids", "iteration"}
+        assert update["token_ids"] == answer["token_ids"][: len(update["token_ids"])]
+        assert update["text"] == site.slow.pair.decode(update["token_ids"])
+    assert [update["iteration"] for update in updates] == sorted({update["iteration"] for update in updates})
