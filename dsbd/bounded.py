@@ -1,0 +1,148 @@
+"""Calls functions in a process of its own, for what strangers wrote: it cannot take more time or memory than it may.
+
+The process starts with the first call and answers the calls that follow. It is ended when a call takes too long, and
+the next call starts another. It writes no file (where the system can forbid it) and ends with the process that asks.
+"""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from threading import Event, Lock, Timer
+from typing import Any, BinaryIO
+
+
+class BoundedProcess:
+    """A process that calls functions; threads take turns.
+
+    Args:
+        memory_bytes: what it may take in all; not every system can bound it.
+        folder: where it runs; None: where this process does.
+    """
+
+    def __init__(self, memory_bytes: int, folder: Path | None = None) -> None:
+        self._memory_bytes, self._folder = memory_bytes, folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+
+    def __enter__(self) -> "BoundedProcess":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def call(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return what a function of a module returns; whatever it raises is raised here.
+
+        Args:
+            seconds: after which the process is ended.
+            function: of a module that the new process can import.
+            arguments: that can be pickled, as its answer must be.
+
+        Raises:
+            TimeoutError: it took too long.
+            ChildProcessError: the process ended on its own.
+            MemoryError: the function needed more memory than the process may take.
+        """
+        with self._lock:
+            process = self._running()
+            late = Event()
+
+            def end() -> None:
+                late.set()
+                process.kill()
+
+            timer = Timer(seconds, end)
+            timer.start()
+            try:
+                answer, error = _asked(process, function, arguments)
+            except BaseException as problem:  # the process has ended, or someone does not want to wait
+                self.close()
+                if late.is_set():
+                    raise TimeoutError(f"a call took more than {seconds:g} seconds") from None
+                if isinstance(problem, (EOFError, OSError, pickle.UnpicklingError)):
+                    raise ChildProcessError("the process that was called ended on its own") from None
+                raise
+            finally:
+                timer.cancel()
+                timer.join()
+            if late.is_set():  # just as the answer came
+                self.close()
+        if error is not None:
+            raise error
+        return answer
+
+    def close(self) -> None:
+        """End the process, if it runs."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            with suppress(OSError):  # what is left in the pipe
+                process.communicate()
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None or self._process.poll() is not None:
+            self.close()
+            beside = str(Path(__file__).resolve().parents[1])
+            paths = os.pathsep.join([*filter(None, sys.path), beside])
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(self._memory_bytes)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=self._folder,
+                env=os.environ | {"PYTHONPATH": paths},
+            )
+        return self._process
+
+
+def _asked(process: "subprocess.Popen[bytes]", function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Send a call and wait for its answer. Raises: OSError, EOFError, UnpicklingError: the process has ended."""
+    assert process.stdin is not None, "it is a pipe"
+    assert process.stdout is not None, "it is a pipe"
+    pickle.dump((function, arguments), process.stdin)
+    process.stdin.flush()
+    return pickle.load(process.stdout)  # written by our own functions
+
+
+def bound(memory_bytes: int) -> None:
+    """This process may not take more memory than this from now on, nor write a file, on systems that can forbid it."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    for kind, most in ((resource.RLIMIT_AS, memory_bytes), (resource.RLIMIT_FSIZE, 0), (resource.RLIMIT_CORE, 0)):
+        with suppress(ValueError, OSError):  # macOS does not bound the memory
+            resource.setrlimit(kind, (most, most))
+
+
+def answer_to(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
+    """Return what a function returns and what it raises, as a pickle of both; one of them is None."""
+    try:
+        return pickle.dumps((function(*arguments), None), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        return pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
+
+
+def main(memory_bytes: int, calls: BinaryIO, answers: BinaryIO) -> None:
+    """Answer calls until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    bound(memory_bytes)
+    while True:
+        try:
+            function, arguments = pickle.load(calls)
+        except EOFError:
+            return
+        answers.write(answer_to(function, arguments))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: its names are those of a package
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what is printed is no answer
+    main(int(sys.argv[1]), sys.stdin.buffer, answers)
