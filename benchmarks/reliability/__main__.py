@@ -1,8 +1,8 @@
-"""A long look at the page as a server: malformed calls and uploads, many visitors, memory over many runs.
+"""A long look at the page as a server: malformed calls, uploads and models, many visitors, memory over many runs.
 
 Run from the clone's root, with the requirements of the tests:
 
-python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --output reliability.json
+python -m benchmarks.reliability --calls 10000 --uploads 10000 --clients 32 --runs 1000 --folders 300
 
 Writes counts as JSON and, beside it, the resident memory over the runs as SVG. Exit code 1: something was not as it
 should be; the first such call is printed. docs/reliability.md says what was seen.
@@ -18,6 +18,7 @@ from typing import Any
 from tests.ui.hostile import Page, calls
 
 from .examples import many
+from .folders import hostile_folders
 from .memory import chart, memory
 from .served import served
 from .uploads import send_uploads
@@ -27,11 +28,12 @@ from .visitors import many_clients
 def main() -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, number in (("calls", 10_000), ("uploads", 10_000), ("clients", 32), ("runs", 1_000)):
+    for name, number in (("calls", 10_000), ("uploads", 10_000), ("clients", 32), ("runs", 1_000), ("folders", 300)):
         parser.add_argument(f"--{name}", type=int, default=number)
     parser.add_argument("--output", type=Path, default=Path("reliability.json"))
     asked = parser.parse_args()
     began, found = time.monotonic(), dict[str, Any]()
+    found["folders"] = hostile_folders(asked.folders)
     with served() as address:
         page = Page(address)
         found["calls"] = many(calls(), asked.calls, page.send)
