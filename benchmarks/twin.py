@@ -187,6 +187,6 @@ def build_twin(role: str, size: str, folder: Path, device: str = "cpu") -> Path:
         source = asset_path(f"models/stories/{role}")
         original = LlamaForCausalLM.from_pretrained(source, dtype=torch.bfloat16)
         twin = make_twin(original, SHAPES[size], torch.bfloat16, device)
-        AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+        AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(folder)
         twin.save_pretrained(folder)
     return folder

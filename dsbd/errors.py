@@ -16,6 +16,9 @@
 Messages name the value received, the values allowed and the remedy, on one line.
 """
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 
 class DsbdError(Exception):
     """Base of all errors raised on purpose."""
@@ -65,7 +68,25 @@ class LessonError(DsbdError):
     """A lesson is not written as one, or names what its trace does not have."""
 
 
-def first_line(error: Exception) -> str:
-    """Return the first line of an error's message, cut short; the name of its class if it says nothing."""
-    text = str(error).strip()
-    return text.splitlines()[0][:200] if text else type(error).__name__
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, cut short, with the next one where it ends in a colon.
+
+    An error that says nothing is named by its class.
+    """
+    first, *others = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return " ".join([first, *others[: first.endswith(":")]])[:200]
+
+
+@contextmanager
+def told_as(error_of: Callable[[BaseException], DsbdError]) -> Iterator[None]:
+    """Turn whatever a library raises in the block into an error of this package, whose own errors pass.
+
+    For libraries that read what strangers wrote: they promise no list of what they raise, and a panic of Rust is no
+    Exception.
+    """
+    try:
+        yield
+    except (DsbdError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:
+        raise error_of(error) from None

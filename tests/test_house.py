@@ -189,6 +189,15 @@ def test_sharded_weights_fit_a_plain_push():
         assert sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) < 40_000_000
 
 
-def test_remote_code_is_never_trusted():
-    for path in FILES:
-        assert "trust_remote_code" not in path.read_text(encoding="utf-8")
+def test_code_of_a_model_is_never_trusted():
+    """Catches a call that says yes, and one that says nothing: transformers then asks whoever sits at the keyboard."""
+    wrong = []
+    for path in ROOT.rglob("*.py"):
+        text = "" if {".venv", "node_modules", "build"} & set(path.parts) else path.read_text(encoding="utf-8")
+        assert not re.search(r"trust_remote_code\W+True", text), path
+        for call in (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)):
+            said = {word.arg: ast.unparse(word.value) for word in call.keywords}.get("trust_remote_code")
+            asks = re.fullmatch(r"(.*\.)?Auto\w+\.from_(pretrained|config)", ast.unparse(call.func))
+            if said not in (None, "False") or (asks and said is None):
+                wrong.append(f"{path.relative_to(ROOT)}:{call.lineno}")
+    assert wrong == []

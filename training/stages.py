@@ -81,7 +81,7 @@ def say(text: str) -> None:
 
 def load_tokenizer(work: Path) -> PreTrainedTokenizerBase:
     """Return the tokenizer of the tokenizer stage."""
-    return AutoTokenizer.from_pretrained(result_path(work, "tokenizer"))
+    return AutoTokenizer.from_pretrained(result_path(work, "tokenizer"), trust_remote_code=False)
 
 
 def encoded_parts(options: argparse.Namespace) -> dict[str, tuple[EncodedDocuments, ...]]:
@@ -150,7 +150,9 @@ def trained_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> Llam
 def tokenizer(options: argparse.Namespace) -> None:
     """Train the byte-level BPE on the training side of the split, or take that of ``--start``."""
     if options.start is not None:
-        AutoTokenizer.from_pretrained(options.start / "target").save_pretrained(result_path(options.work, "tokenizer"))
+        AutoTokenizer.from_pretrained(options.start / "target", trust_remote_code=False).save_pretrained(
+            result_path(options.work, "tokenizer")
+        )
         say(f"the tokenizer of {options.start}")
         return
     recipe = recipe_of(options)

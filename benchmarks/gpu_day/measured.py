@@ -18,7 +18,7 @@ from dsbd.measure.bench.contenders import TRANSFORMERS, Contest, contenders
 from dsbd.measure.bench.tables import bench_tables, cell, table
 from dsbd.methods import resolve
 from dsbd.models.choices import resolve_device
-from dsbd.models.loading import local_folder
+from dsbd.models.hub import local_folder
 from dsbd.models.presets import PRESETS
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import PHASES

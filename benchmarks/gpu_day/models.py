@@ -44,11 +44,11 @@ def _tiny(pair: str) -> list[Path]:
     for seed, role in enumerate(("target", "draft")):
         source, folder = asset_path(f"models/{pair}/{role}"), SCRATCH / "tiny" / pair / role
         if not (folder / "tokenizer_config.json").is_file():
-            config = AutoConfig.from_pretrained(source)
+            config = AutoConfig.from_pretrained(source, trust_remote_code=False)
             config.num_hidden_layers, config.hidden_size, config.intermediate_size = 1, 32, 32
             config.num_attention_heads, config.num_key_value_heads, config.head_dim = 2, 1, 16
             torch.manual_seed(seed)
             LlamaForCausalLM(config).save_pretrained(folder)
-            AutoTokenizer.from_pretrained(source).save_pretrained(folder)
+            AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(folder)
         folders.append(folder)
     return folders

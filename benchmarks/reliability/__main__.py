@@ -1,9 +1,9 @@
-"""A long look at what strangers may send: traces, calls, bodies, uploads, many visitors at once, memory over many runs.
+"""A long look at what strangers may send: traces, models, calls, bodies, uploads; many visitors at once; memory.
 
 Run from the clone's root, with the requirements of the tests; a size of 0 leaves a trial out:
 
 python -m benchmarks.reliability --calls 10000 --bodies 10000 --uploads 10000 --clients 32 --runs 1000 \
-    --alterations 32000
+    --alterations 32000 --folders 300
 
 Writes counts as JSON (--output) and, beside it, the resident memory over the runs as SVG. Exit code 1: something was
 not as it should be; the first such call is printed. docs/reliability.md says what was seen.
@@ -22,12 +22,21 @@ from tests.ui.hostile import Page, calls
 from .alterations import alter_traces
 from .bodies import send_bodies
 from .examples import many
+from .folders import hostile_folders
 from .memory import chart, memory
 from .served import served
 from .uploads import send_uploads
 from .visitors import many_clients
 
-SIZES = {"alterations": 32_000, "calls": 10_000, "bodies": 10_000, "uploads": 10_000, "clients": 32, "runs": 1_000}
+SIZES = {
+    "alterations": 32_000,
+    "folders": 300,
+    "calls": 10_000,
+    "bodies": 10_000,
+    "uploads": 10_000,
+    "clients": 32,
+    "runs": 1_000,
+}
 
 
 def main() -> int:
@@ -39,6 +48,7 @@ def main() -> int:
     asked = parser.parse_args()
     began, found = time.monotonic(), dict[str, Any]()
     found["alterations"] = alter_traces(asked.alterations)
+    found["folders"] = hostile_folders(asked.folders)
     with served() as address:
         page = Page(address)
         found["calls"] = many(calls(), asked.calls, page.send)

@@ -63,8 +63,8 @@ def beginnings_of(chain: Sequence[Link]) -> list[Beginning]:
     >>> ab, aa = Link(toy.AB, 1, 1 / 4, *laws), Link(toy.AA, 0, 1 / 4, *laws)
     >>> [(round(one.probability, 6), round(one.acceptance, 6)) for one in beginnings_of([ab])]
     [(0.5, 0.5)]
-    >>> [(round(one.probability, 6), one.rest, round(one.acceptance, 6)) for one in beginnings_of([ab, aa])]
-    [(0.5, 0.0, 0.0), (1.0, None, 1.0)]
+    >>> [(round(one.probability, 6), round(one.acceptance, 6)) for one in beginnings_of([ab, aa])]
+    [(0.5, 0.0), (1.0, 1.0)]
     """
     found, probability = list[Beginning](), 1.0
     for link, following in zip_longest(chain, chain[1:]):

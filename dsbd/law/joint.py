@@ -106,7 +106,7 @@ def verify_joint(
     >>> chosen = toy.settings(joint_threshold=0.5, lossless=False)
     >>> layers = verify_joint(forest, beam, toy.next_tokens, chosen, toy.EOS, Uniforms([0.9]))
     >>> [(layer.outcome, [toy.text(one.node) for one in layer.beams]) for layer in layers]
-    [('passed', ['aa']), ('bonus', ['aa.'])]
+    [('passed', ['aa']), ('finished', ['aa.'])]
 
     Args:
         forest: what was drafted below the one input beam.

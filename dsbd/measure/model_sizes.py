@@ -9,16 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from accelerate import init_empty_weights
 from accelerate.utils.modeling import compute_module_sizes
-from transformers import AutoConfig, AutoModelForCausalLM
 
-from dsbd.errors import PairError, first_line
+from dsbd.errors import PairError
 from dsbd.measure.hardware import slot_bytes
 from dsbd.models.check import KNOWN_LAYER_TYPES
 from dsbd.models.choices import DTYPES
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import display_name, require_name
+from dsbd.models.outline import config_of, source_of, without_weights
 from dsbd.models.quiet import without_progress, without_warnings
 
 _EXPERTS_AS = "batched_mm"
@@ -74,34 +73,14 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
 
 def _without_weights(name: str, dtype: str, fetch: bool) -> Any:
     """Return a model whose weights have shapes and no numbers. Raises: PairError: as :func:`model_sizes`."""
-    try:
-        with without_progress, without_warnings:
-            config = AutoConfig.from_pretrained(name, local_files_only=not fetch)
-            if getattr(config, "is_encoder_decoder", False):
-                raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
-            if getattr(config, "quantization_config", None) is not None:
-                raise PairError(
-                    f"{name} is quantised, and what its weights take depends on how; plan its original model, and "
-                    f"give the dtype"
-                )
-            with init_empty_weights(include_buffers=True):
-                return AutoModelForCausalLM.from_config(
-                    config, dtype=DTYPES[dtype], experts_implementation=_EXPERTS_AS
-                ).eval()
-    except OSError as error:
-        if fetch:
-            raise _unplannable(name, error) from None
-        raise PairError(
-            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
-            f"pair once, or run: python -m dsbd plan"
-        ) from None
-    except (ValueError, KeyError, TypeError, AttributeError, ImportError, RuntimeError) as error:
-        raise _unplannable(name, error) from None
-
-
-def _unplannable(name: str, error: Exception) -> PairError:
-    remedy = "give a folder or hub id of a causal language model"
-    return PairError(f"cannot plan {name!r}: {first_line(error)}; {remedy}")
+    with without_progress, without_warnings:
+        config = config_of(source_of(name, fetch))
+        if getattr(config, "quantization_config", None) is not None:
+            raise PairError(
+                f"{name} is quantised, and what its weights take depends on how; plan its original model, and give the "
+                f"dtype"
+            )
+        return without_weights(name, config, DTYPES[dtype], experts_implementation=_EXPERTS_AS)
 
 
 def _require_attention(model: LanguageModel) -> None:

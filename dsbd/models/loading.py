@@ -8,23 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
-from safetensors import SafetensorError
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 from transformers.distributed import DistributedConfig
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
-from dsbd.errors import PairError, first_line
+from dsbd.errors import PairError
 from dsbd.models.attention import pack_groups
 from dsbd.models.choices import require_device_map, resolve_device, resolve_dtype, resolve_engine
+from dsbd.models.files import require_no_gguf
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair, revision_of
-from dsbd.models.memory import free_bytes, in_gigabytes, is_out_of_memory
+from dsbd.models.memory import free_bytes, in_gigabytes
+from dsbd.models.outline import Source, config_of, loading_errors, source_of, tokenizer_of, without_weights
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
 from dsbd.models.threads import limit_threads
-from dsbd.models.weights import is_packed, weights_of
+from dsbd.models.weights import has_only_pickles, is_packed, weights_of
 from dsbd.steps import value_of
 
 BUNDLED = "bundled"
@@ -94,12 +93,12 @@ def loading(
     limit_threads()
     yield f"loading {display_name(target)}"
     with without_progress:
-        target_model, tokenizer = _load(target, place, dtype, device_map, more), _load_tokenizer(target)
+        target_model, tokenizer = _load(target, place, dtype, device_map, more)
     draft_model, draft_tokenizer = None, None
     if draft is not None:
         yield f"loading {display_name(draft)}"
         with without_progress:
-            draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more), _load_tokenizer(draft)
+            draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more)
     yield "checking"
     return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
 
@@ -156,67 +155,46 @@ def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
 
 
 def _load(
-    source: str | Path, device: torch.device, dtype: str, device_map: DeviceMap | None, more: dict[str, Any]
-) -> LanguageModel:
-    name = require_name(source)
-    number = resolve_dtype(dtype, device)
+    given: str | Path, device: torch.device, dtype: str, device_map: DeviceMap | None, more: dict[str, Any]
+) -> tuple[LanguageModel, Any]:
+    """Return a model and its tokenizer. Raises: PairError."""
+    source = source_of(require_name(given))
+    config, number = config_of(source), resolve_dtype(dtype, device)
     if device_map is not None:
         more = {**more, "device_map": device_map}
     elif not more:
-        _require_memory(name, device, number)
-    try:
-        config = AutoConfig.from_pretrained(name)
-        if getattr(config, "is_encoder_decoder", False):
-            raise PairError(f"{name} is an encoder-decoder model; use a decoder-only (causal) one")
-        attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
-        model = _from_pretrained(name, number, attention, more)
+        _require_memory(source, config, device, number)
+    tokenizer = tokenizer_of(source)
+    attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
+    with loading_errors(repr(source.name)):
+        model = _with_weights(source, number, attention, more)
         if dtype == "auto" and device.type == "cpu" and not more and model.num_parameters() < FLOAT32_BELOW:
-            model = _from_pretrained(name, torch.float32, attention, more)
+            model = _with_weights(source, torch.float32, attention, more)
         placed = device_map is not None or "distributed_config" in more or getattr(model, "is_quantized", False)
         if not placed:
             model = model.to(device)
-    except (pickle.UnpicklingError, EOFError, IndexError):
-        raise PairError(
-            f"cannot load {name!r}: its weights are a pickle that holds more than tensors or is damaged; a pickle can "
-            f"run code, so it is not read further; save the weights as safetensors"
-        ) from None
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError, TypeError, SafetensorError, MemoryError) as error:
-        remedy = "give a folder or hub id of a causal language model"
-        if is_out_of_memory(error):
-            remedy = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
-        raise PairError(f"cannot load {name!r}: {first_line(error)}; {remedy}") from None
-    pack_groups(model)
-    return LanguageModel(model, display_name(source), revision_of(model))
+        pack_groups(model)
+    return LanguageModel(model, display_name(given), revision_of(model)), tokenizer
 
 
-def _require_memory(name: str, device: torch.device, dtype: torch.dtype) -> None:
-    """Refuse weights that are larger than the free memory, before any of them is read.
+def _require_memory(source: Source, config: Any, device: torch.device, dtype: torch.dtype) -> None:
+    """Refuse a model that is larger than the free memory, before any of its weights is read or made.
 
     Raises:
         PairError: the message says how much is needed and free.
     """
-    folder = local_folder(name)
-    weights = None if folder is None else weights_of(folder)
-    free = free_bytes(device)
-    if folder is None or weights is None or free is None:
-        return
-    needed = weights.loaded_bytes(dtype.itemsize, is_packed(folder))
-    if needed > free:
+    free, stored, packed = free_bytes(device), weights_of(source.folder), is_packed(source.folder)
+    needed = 0 if stored is None else stored.loaded_bytes(dtype.itemsize, packed)
+    if not packed:  # what the files lack is made, too
+        outline = without_weights(source.name, config, dtype)
+        needed = max(needed, sum(tensor.nbytes for tensor in (*outline.parameters(), *outline.buffers())))
+    if free is not None and needed > free:
         kind = str(dtype).removeprefix("torch.")
         raise PairError(
-            f"{name!r} needs {in_gigabytes(needed)} of memory for its weights in {kind}, and {in_gigabytes(free)} are "
-            f"free on {device}; choose a smaller model, a dtype of fewer bytes, another device, or a device_map"
+            f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in {kind}, and "
+            f"{in_gigabytes(free)} are free on {device}; choose a smaller model, a dtype of fewer bytes, another "
+            f"device, or a device_map"
         )
-
-
-def local_folder(name: str) -> Path | None:
-    """Return the folder of a model whose files are on this machine, fetched before or not from a hub; else None."""
-    if Path(name).is_dir():
-        return Path(name)
-    try:
-        return Path(snapshot_download(name, local_files_only=True))
-    except (LocalEntryNotFoundError, HfHubHTTPError, OSError, ValueError):
-        return None
 
 
 def require_name(source: str | Path) -> str:
@@ -226,30 +204,38 @@ def require_name(source: str | Path) -> str:
         PairError: it is neither.
     """
     name = str(source)
-    if Path(name).is_dir():
-        if not (Path(name) / "config.json").is_file():
-            raise PairError(f"folder {name!r} has no config.json; give the folder that save_pretrained wrote")
-    elif not _HUB_ID.fullmatch(name) or ".." in name or "--" in name:
+    require_no_gguf(Path(name))
+    if not Path(name).is_dir() and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
         raise PairError(f"model {name[:100]!r} is neither a folder that exists nor a hub id like owner/name")
     return name
 
 
-def _from_pretrained(name: str, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
+def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
+    """Return a model with its weights. Raises: PairError: they are pickles that hold more than tensors, or too few."""
+    how = {"ignore_mismatched_sizes": True, "local_files_only": source.local_only, **more, "output_loading_info": True}
     try:
-        return AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation=attention, **more)
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            source.name, dtype=dtype, attn_implementation=attention, trust_remote_code=False, **how
+        )
+    except (pickle.UnpicklingError, EOFError, IndexError):
+        if not has_only_pickles(source.folder):
+            raise
+        raise PairError(
+            f"cannot load {source.name!r}: its weights are a pickle that holds more than tensors or is damaged; a "
+            f"pickle can run code, so it is not read further; save the weights as safetensors"
+        ) from None
     except ValueError:
         if attention == "eager":
             raise
-        return AutoModelForCausalLM.from_pretrained(name, dtype=dtype, attn_implementation="eager", **more)
-
-
-def _load_tokenizer(source: str | Path) -> Any:
-    try:
-        return AutoTokenizer.from_pretrained(str(source))
-    except (OSError, ValueError, KeyError, ImportError) as error:
+        return _with_weights(source, dtype, "eager", more)
+    model, found = loaded
+    wrong = [*found["missing_keys"], *(name for name, *_ in found["mismatched_keys"])]
+    if wrong:
         raise PairError(
-            f"cannot load the tokenizer of {str(source)!r}: {first_line(error)}; save it beside the model"
-        ) from None
+            f"cannot load {source.name!r}: {len(wrong)} of the weights that its config.json asks for are missing or of "
+            f"another shape, such as {min(wrong)}; download it again, or save the model again"
+        )
+    return model
 
 
 def display_name(source: str | Path) -> str:

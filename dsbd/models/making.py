@@ -14,6 +14,7 @@ from dsbd.models.check import EagerForests, check_causal, check_engine, check_fo
 from dsbd.models.choices import resolve_engine
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.outline import loading_errors
 from dsbd.models.pair import ModelCheck, Pair
 from dsbd.models.ranks import ranks_of
 from dsbd.models.vocabulary import shared_vocabulary
@@ -129,8 +130,9 @@ def _with_engine(model: LanguageModel, role: str, eager: EagerForests) -> tuple[
 
 
 def _require_causal(model: LanguageModel) -> None:
-    """Check that no token changes the law before it. Raises: PairError."""
-    check = check_causal(model)
+    """Check that the model runs, and that no token changes the law before it. Raises: PairError."""
+    with loading_errors(model.id):
+        check = check_causal(model)
     if not check.passed and math.isfinite(check.error):
         raise PairError(
             f"{model.id} is not causal: a later token changes the law of an earlier one; load a causal language model "
@@ -154,4 +156,7 @@ def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
     named = model.model.generation_config.eos_token_id if model.model.generation_config is not None else None
     if named is None:
         named = tokenizer.eos_token_id
-    return frozenset(named if isinstance(named, (list, tuple)) else [] if named is None else [named])
+    ids = named if isinstance(named, (list, tuple)) else [] if named is None else [named]
+    if not all(isinstance(token, int) for token in ids):
+        raise PairError(f"the EOS ids of {model.id} are {str(named)[:100]}; give numbers in its generation_config.json")
+    return frozenset(token for token in ids if token >= 0)  # in old files -1 stands for none

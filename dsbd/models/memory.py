@@ -37,7 +37,7 @@ def memory_errors(doing: str) -> Iterator[None]:
         ) from None
 
 
-def is_out_of_memory(error: Exception) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
     """Return True for the errors of torch and Python that mean that memory ran out."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _CPU_WORDS in str(error)
 

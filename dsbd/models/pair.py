@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dsbd.errors import PairError, PromptError
+from dsbd.errors import PairError, PromptError, first_line, told_as
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
@@ -115,11 +115,18 @@ class Pair:
             if not getattr(self.tokenizer, "chat_template", None):
                 raise PromptError(f"{self.target.id} has no chat template; leave chat off")
             turns = [{"role": "user", "content": prompt}]
-            return list(self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
-        ids = list(self.tokenizer(prompt).input_ids)
+            with told_as(self._cannot_encode):
+                return list(self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False))
+        with told_as(self._cannot_encode):
+            ids = list(self.tokenizer(prompt).input_ids)
         if not ids and self.tokenizer.bos_token_id is None:
             raise PromptError(f"prompt is empty and {self.target.id} has no BOS token; give some text")
         return ids or [self.tokenizer.bos_token_id]
+
+    def _cannot_encode(self, error: BaseException) -> PromptError:
+        """Return the error of a prompt that a tokenizer's rules or chat template fail on."""
+        said = f"{type(error).__name__}: {first_line(error)}"
+        return PromptError(f"the tokenizer of {self.target.id} fails on this prompt ({said}); change one of them")
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return the text of generated tokens, without special tokens."""

@@ -29,12 +29,26 @@ def shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str,
         _require_tokenizer(draft_tokenizer, "draft_tokenizer")
         _require_same_tokens(tokenizer, draft_tokenizer, models)
     vocabulary = min(model.vocabulary_size for model in models.values())
-    if isinstance(tokenizer, PreTrainedTokenizerBase) and max(tokenizer.get_vocab().values(), default=0) >= vocabulary:
-        raise PairError(
-            f"the tokenizer has {len(tokenizer)} tokens and {' or '.join(model.id for model in models.values())} has "
-            f"{vocabulary}; give the tokenizer that was saved beside the target model"
-        )
+    if isinstance(tokenizer, PreTrainedTokenizerBase):
+        _require_ids(tokenizer, models)
     return vocabulary
+
+
+def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, LanguageModel]) -> None:
+    """Check that every model has every id of the tokenizer. Raises: PairError."""
+    ids = tokenizer.get_vocab().values()
+    least, most = min(ids, default=0), max(ids, default=0)
+    if least < 0:
+        raise PairError(f"the tokenizer has a token with the id {least}; ids begin at 0, so download it again")
+    for role, model in models.items():
+        if most >= model.vocabulary_size:
+            remedy = "give the tokenizer that was saved beside the target model"
+            if role == "draft":
+                remedy = "give a draft model of the same family that has them all, or none"
+            raise PairError(
+                f"the {role} model {model.id} has {model.vocabulary_size:,} ids, and the tokenizer has ids up to "
+                f"{most:,}; {remedy}"
+            )
 
 
 def _require_tokenizer(given: Any, name: str) -> None:

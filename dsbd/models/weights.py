@@ -5,6 +5,7 @@ A safetensors file begins with eight bytes, the length of a JSON text that names
 
 import json
 import math
+from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,21 +30,33 @@ class Weights(NamedTuple):
 
 def weight_files(folder: Path) -> list[Path]:
     """Return the safetensors files of a model: those that its index names, or the one that needs no index."""
-    index = folder / INDEX
-    if index.is_file():
-        named = _json(index).get("weight_map")
-        names = sorted({str(name) for name in named.values()}) if isinstance(named, dict) else []
-        return [folder / name for name in names if (folder / name).is_file()]
+    if (folder / INDEX).is_file():
+        return [folder / name for name in _indexed(folder) if (folder / name).is_file()]
     return [folder / WHOLE] if (folder / WHOLE).is_file() else []
 
 
 def weights_of(folder: Path) -> Weights | None:
     """Return the size of the weights in a folder; None if its files do not tell."""
-    tensors = [entry for file in weight_files(folder) for entry in _header(file).values()]
-    sizes = [(math.prod(entry["shape"]), entry["data_offsets"]) for entry in tensors if "data_offsets" in entry]
+    files = [_tensors(file)[1] for file in weight_files(folder)]
+    sizes = [size for tensors in files for size in tensors or []]
     if not sizes:
         return None
-    return Weights(sum(count for count, _ in sizes), sum(end - start for _, (start, end) in sizes))
+    return Weights(sum(count for count, _ in sizes), sum(stored for _, stored in sizes))
+
+
+def damage_of(folder: Path) -> str | None:
+    """Return what is wrong with the safetensors files of a folder, in words; None if nothing is, or there are none."""
+    missing = next((name for name in _indexed(folder) if not (folder / name).is_file()), None)
+    if missing is not None:
+        return f"its weights are not all there, {missing[:100]} is missing"
+    for file in weight_files(folder):
+        start, tensors = _tensors(file)
+        if tensors is None:
+            return f"{file.name} does not begin as a safetensors file does"
+        size, needed = file.stat().st_size, start + sum(stored for _, stored in tensors)
+        if size != needed:
+            return f"{file.name} has {size:,} of {needed:,} bytes"
+    return None
 
 
 def has_only_pickles(folder: Path) -> bool:
@@ -56,19 +69,33 @@ def is_packed(folder: Path) -> bool:
     return "quantization_config" in _json(folder / "config.json")
 
 
-def _header(file: Path) -> dict[str, Any]:
+def _indexed(folder: Path) -> list[str]:
+    """Return the names of the files that the index names; empty without one."""
+    named = _json(folder / INDEX).get("weight_map")
+    return sorted({str(name) for name in named.values()}) if isinstance(named, dict) else []
+
+
+def _tensors(file: Path) -> tuple[int, list[tuple[int, int]] | None]:
+    """Return where the tensors of a file begin, and the numbers and bytes of each; None if its header is damaged."""
+    sizes = []
     try:
         with file.open("rb") as stream:
             length = int.from_bytes(stream.read(8), "little")
-            found = json.loads(stream.read(length)) if length <= LONGEST_HEADER else {}
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+            if length > LONGEST_HEADER:
+                return 0, None
+            header = json.loads(stream.read(length))
+        for name, entry in header.items():
+            if name != "__metadata__":
+                start, end = map(index, entry["data_offsets"])
+                sizes.append((math.prod(map(index, entry["shape"])), end - start))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return 0, None
+    return 8 + length, sizes
 
 
 def _json(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -64,7 +64,7 @@ def test_a_saved_twin_is_the_same_model(tmp_path):
     """Catches a configuration that does not fit the weights: it would load as another function."""
     model, ids = small(), torch.randint(0, 37, (1, 11))
     make_twin(model, Shape(96, 64, 3, 8, 4)).save_pretrained(tmp_path)
-    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float64, trust_remote_code=False)
     with torch.inference_mode():
         ours, theirs = loaded(ids).logits, model(ids).logits
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()  # as above: norms compute in float32

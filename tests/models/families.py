@@ -196,9 +196,13 @@ def tiny_model(name: str) -> Any:
     config = _tiny(CONFIG_MAPPING[family], {**OWN.get(family, {}), **more})
     torch.manual_seed(0)
     try:
-        model = AutoModelForCausalLM.from_config(config, attn_implementation="sdpa", experts_implementation="eager")
+        model = AutoModelForCausalLM.from_config(
+            config, attn_implementation="sdpa", experts_implementation="eager", trust_remote_code=False
+        )
     except ValueError:
-        model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", experts_implementation="eager")
+        model = AutoModelForCausalLM.from_config(
+            config, attn_implementation="eager", experts_implementation="eager", trust_remote_code=False
+        )
     for weight in model.parameters():
         if weight.dim() > 1:
             weight.data.normal_(0.0, 0.4)

@@ -49,7 +49,7 @@ def main(target: str, draft: str, folder: str) -> None:
     pair = dsbd.load_pair(target, draft, device="cpu", dtype="float64", load_kwargs={"tp_plan": "auto"})
     ranks, rank = pair.ranks, pair.ranks.number
     heads = {shape.keys[0] for shape in pair.target.layer_shapes}
-    whole = AutoModelForCausalLM.from_pretrained(draft, dtype=torch.float64)
+    whole = AutoModelForCausalLM.from_pretrained(draft, dtype=torch.float64, trust_remote_code=False)
     mixed = dsbd.make_pair(pair.target.model, whole, toy_tokenizer())
     mine = torch.full((3, 2), float(rank), dtype=torch.bfloat16)
     found = {

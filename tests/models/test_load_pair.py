@@ -91,15 +91,16 @@ def test_broken_config(tmp_path: Path) -> None:
 def test_missing_tokenizer(tmp_path: Path) -> None:
     """Catches a bare error where the model is there and its tokenizer is not."""
     tiny_model("llama", dtype=torch.float32).model.save_pretrained(tmp_path)
-    _refused("tokenizer", tmp_path.name, "save it beside the model", target=tmp_path)
+    _refused("tokenizer", tmp_path.name, "save it here with", target=tmp_path)
 
 
 def test_truncated_weights(tmp_path: Path) -> None:
     """Catches an error of the weights' reader that escapes."""
     _save(tmp_path)
     weights = tmp_path / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:200])
-    _refused(tmp_path.name, "give a folder or hub id", target=tmp_path)
+    for kept in (-4, 200):
+        weights.write_bytes(weights.read_bytes()[:kept])
+        _refused(tmp_path.name, "model.safetensors", "download it again", target=tmp_path)
 
 
 class Malicious:

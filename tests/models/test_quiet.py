@@ -10,7 +10,7 @@ from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_b
 from transformers.utils import logging as transformers_logging
 
 import dsbd
-from dsbd.models import loading
+from dsbd.models import outline
 from dsbd.models.quiet import without_progress, without_warnings
 
 HUB = logging.getLogger("huggingface_hub")
@@ -61,7 +61,7 @@ def test_what_two_threads_share_lasts_until_the_last():
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_load_is_quiet_and_turns_back(toy_folders, monkeypatch, fails):
     """Catches a load that switches off for good, also where it fails."""
-    seen, real = [], loading.AutoConfig.from_pretrained
+    seen, real = [], outline.AutoConfig.from_pretrained
 
     def noted(*given, **more):
         seen.append(state())
@@ -69,7 +69,7 @@ def test_a_load_is_quiet_and_turns_back(toy_folders, monkeypatch, fails):
             raise OSError("no such file")
         return real(*given, **more)
 
-    monkeypatch.setattr(loading.AutoConfig, "from_pretrained", noted)
+    monkeypatch.setattr(outline.AutoConfig, "from_pretrained", noted)
     switch(*TALKING)
     with pytest.raises(dsbd.PairError) if fails else nullcontext():
         dsbd.load_pair(toy_folders["draft"], device="cpu", dtype="float32", engine="eager")

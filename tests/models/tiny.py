@@ -69,9 +69,9 @@ def tiny_model(family: str, seed: int = 0, dtype: torch.dtype = torch.float64) -
     attention = "eager" if family.startswith("gemma2") else "sdpa"
     torch.manual_seed(seed)
     try:
-        model = AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+        model = AutoModelForCausalLM.from_config(config, attn_implementation=attention, trust_remote_code=False)
     except ValueError:
-        model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+        model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", trust_remote_code=False)
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:

@@ -32,7 +32,10 @@ def folder(name) -> Path:
 
 @pytest.fixture(scope="module")
 def models(folder):
-    return {role: AutoModelForCausalLM.from_pretrained(folder / role).eval() for role in ("target", "draft")}
+    return {
+        role: AutoModelForCausalLM.from_pretrained(folder / role, trust_remote_code=False).eval()
+        for role in ("target", "draft")
+    }
 
 
 def test_every_file_is_small_and_the_pair_is_under_40_megabytes(folder):
@@ -51,7 +54,7 @@ def test_the_sizes_are_those_of_the_card(name, folder, models):
 
 def test_both_members_share_one_tokenizer(name, folder):
     assert (folder / "target/tokenizer.json").read_bytes() == (folder / "draft/tokenizer.json").read_bytes()
-    tokenizer = AutoTokenizer.from_pretrained(folder / "target")
+    tokenizer = AutoTokenizer.from_pretrained(folder / "target", trust_remote_code=False)
     text = "Lily 's café\n\n🐉 \x00 \udc00".encode("utf-8", "replace").decode()
     ids = tokenizer(text)["input_ids"]
     assert len(tokenizer) == ENTRIES[name]
@@ -62,7 +65,7 @@ def test_both_members_share_one_tokenizer(name, folder):
 @torch.inference_mode()
 def test_target_and_draft_mostly_agree_on_what_they_were_trained_for(name, folder, models):
     """Catches weights that do not belong to the tokenizer, or a draft of another target."""
-    tokenizer = AutoTokenizer.from_pretrained(folder / "target")
+    tokenizer = AutoTokenizer.from_pretrained(folder / "target", trust_remote_code=False)
     overlaps, losses = [], []
     for prompt, answer in _texts(name):
         ids = tokenizer(prompt + answer, return_tensors="pt")["input_ids"]

@@ -36,7 +36,7 @@ def test_a_large_member_is_cut_into_small_bfloat16_files(large_model, tiny_token
     assert max(file.stat().st_size for file in tmp_path.iterdir()) < LARGEST_FILE_BYTES
     with safe_open(shards[0], "pt") as shard:
         assert {shard.get_tensor(name).dtype for name in shard.keys()} == {torch.bfloat16}  # noqa: SIM118
-    loaded = AutoModelForCausalLM.from_pretrained(tmp_path)
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path, trust_remote_code=False)
     for name, weight in loaded.state_dict().items():
         assert torch.equal(weight, model.state_dict()[name]), name
     assert loaded.generation_config.eos_token_id == 0
@@ -54,7 +54,7 @@ def test_the_tokenizer_config_names_a_class_of_every_transformers_version(tiny_t
     export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
     assert loaded("One day")["input_ids"] == tiny_tokenizer("One day")["input_ids"]
 
 

@@ -32,7 +32,7 @@ def test_decoding_gives_back_the_text(tiny_tokenizer, text):
 
 def test_a_saved_tokenizer_loads_with_auto_tokenizer(tiny_tokenizer, tmp_path):
     tiny_tokenizer.save_pretrained(tmp_path)
-    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
     for text in ODD_TEXTS:
         assert loaded(text)["input_ids"] == tiny_tokenizer(text)["input_ids"]
         assert loaded.decode(loaded(text)["input_ids"], skip_special_tokens=True) == text

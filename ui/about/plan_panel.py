@@ -51,7 +51,6 @@ def build_plan_panel(engine: Engine) -> None:
         return computed(engine, *given)
 
     known.input(fill, known, [target, draft], queue=False, **PRIVATE)
-    # While a model is built without weights, torch makes tensors in another way for all: nothing decodes meanwhile.
     go.click(compute, [target, draft, memory], said, **PRIVATE, **ON_GPU)
 
 
@@ -61,7 +60,8 @@ def computed(engine: Engine, target: Any, draft: Any, memory: Any) -> str:
         names = _names(engine, target, draft)
         if not isinstance(memory, (int, float)) or not 1 <= memory <= LARGEST_GB:
             raise PlanError(f"the memory is {str(memory)[:40]!r}; allowed are numbers of GB from 1 to {LARGEST_GB:,}")
-        found = plan_memory(names[0], names[1] or None, memory=memory * 1e9, fetch=False)
+        with engine.alone(lambda: False):  # a model without weights is built in another default dtype of torch's
+            found = plan_memory(names[0], names[1] or None, memory=memory * 1e9, fetch=False)
     except DsbdError as error:
         return alert(sentence(error))
     return plan_table(found)

@@ -11,17 +11,16 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from httpx import HTTPError
-from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
-from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, OfflineModeIsEnabled, RepositoryNotFoundError
+from huggingface_hub import constants, hf_hub_download, try_to_load_from_cache
 from huggingface_hub.utils import tqdm
 
-from dsbd.errors import PairError, first_line
-from dsbd.models.loading import local_folder
+from dsbd.errors import PairError
+from dsbd.models.files import is_small
+from dsbd.models.hub import on_hub, unreachable
 from dsbd.models.memory import in_gigabytes
+from dsbd.models.outline import source_of
 from dsbd.models.weights import has_only_pickles, weights_of
 
-READ = ("*.json", "*.txt", "*.model", "*.jinja")
 SAFE = "model*.safetensors"
 PICKLED = "pytorch_model*.bin"
 LOOK_SECONDS = 0.3
@@ -53,26 +52,12 @@ def wanted(name: str, pickled: bool = False) -> Wanted:
     Raises:
         PairError: it is not there, gated, out of reach, or stored in a way that is not read.
     """
-    if Path(name).is_dir():
-        return _on_this_machine(name, Path(name), pickled)
-    try:
-        info = HfApi().model_info(name, files_metadata=True)
-        if info.gated:
-            HfApi().auth_check(name)
-    except GatedRepoError:
-        raise _gated(name) from None
-    except RepositoryNotFoundError:
-        raise PairError(
-            f"the hub has no model {name!r}, or it is private; check the spelling, or set HF_TOKEN"
-        ) from None
-    except (HTTPError, HfHubHTTPError, OfflineModeIsEnabled, OSError, ValueError) as error:
-        folder = local_folder(name)
-        if folder is not None:
-            return _on_this_machine(name, folder, pickled)
-        raise _out_of_reach(name, error) from None
+    info = None if Path(name).is_dir() else on_hub(name)
+    if info is None:
+        return _on_this_machine(name, pickled)
     sizes = {file.rfilename: file.size or 0 for file in info.siblings or [] if "/" not in file.rfilename}
     weights = _weights(name, list(sizes), pickled)
-    chosen = [file for file in sizes if file in weights or any(fnmatchcase(file, pattern) for pattern in READ)]
+    chosen = [file for file in sizes if file in weights or is_small(file)]
     missing = [file for file in chosen if not isinstance(try_to_load_from_cache(name, file, revision=info.sha), str)]
     parameters = info.safetensors.total if info.safetensors is not None else None
     return Wanted(name, [(file, sizes[file]) for file in missing], info.sha, parameters)
@@ -101,10 +86,8 @@ def fetched(wanted: Wanted) -> Generator[int, None, None]:
             yield counter.bytes
     finally:
         counter.is_cancelled = True
-    if isinstance(counter.failure, GatedRepoError):
-        raise _gated(wanted.name)
     if counter.failure is not None:
-        raise _out_of_reach(wanted.name, counter.failure)
+        raise unreachable(wanted.name, counter.failure)
 
 
 class _Counter:
@@ -154,7 +137,8 @@ def _weights(name: str, files: list[str], pickled: bool) -> list[str]:
     raise _only_pickles(name)
 
 
-def _on_this_machine(name: str, folder: Path, pickled: bool) -> Wanted:
+def _on_this_machine(name: str, pickled: bool) -> Wanted:
+    folder = source_of(name, fetch=False).folder
     if has_only_pickles(folder) and not pickled:
         raise _only_pickles(name)
     weights = weights_of(folder)
@@ -165,25 +149,6 @@ def _only_pickles(name: str) -> PairError:
     return PairError(
         f"{name!r} has no weights as safetensors; a pickle can run code, so it is not read; load the model where you "
         f"trust it and write it again with save_pretrained(folder)"
-    )
-
-
-def _gated(name: str) -> PairError:
-    return PairError(
-        f"{name!r} is gated: accept its licence on the model's page of the hub, and start this page with HF_TOKEN set "
-        f"to a token of the account that did"
-    )
-
-
-def _out_of_reach(name: str, error: Exception) -> PairError:
-    if isinstance(error, OfflineModeIsEnabled):
-        return PairError(
-            f"{name!r} is not on this machine, and HF_HUB_OFFLINE keeps this page from fetching it; start the page "
-            f"without that setting, or give a folder"
-        )
-    return PairError(
-        f"{name!r} is not on this machine and cannot be fetched ({first_line(error)}); check the network, or give "
-        f"a folder"
     )
 
 

@@ -18,6 +18,7 @@ from dsbd.models.pair import Pair
 from dsbd.models.presets import PRESETS, Preset
 
 from ..engine import Engine
+from ..pairs.apart import trying
 from ..pairs.fetch import Wanted, fetched, wanted
 from ..pairs.shelf import PairName, public_key
 from ..runs.around import KEEP
@@ -91,7 +92,7 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
         for model in filter(None, name):
             engine.allowed.require(model)
         with engine.visitors.run(session, float("inf")) as stop, engine.alone(stop):
-            pair = yield from _loaded(engine.pairs.load(*name), stop)
+            pair = yield from _loaded(_tried_first(engine, name), stop)
         if pair is None:
             raise StoppedError(CANCELLED)
         if pair.draft is None:
@@ -111,6 +112,12 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
 def cancelled() -> Frame:
     """The visitor cancelled."""
     return _ready(_note(CANCELLED))
+
+
+def _tried_first(engine: Engine, name: PairName) -> Generator[str, None, Pair]:
+    """Load a pair once its models were read, without weights, in a process of their own."""
+    yield from trying(filter(None, name))
+    return (yield from engine.pairs.load(*name))
 
 
 def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Frame, None, Pair | None]:

@@ -84,7 +84,7 @@ def test_routed_models_run_eagerly() -> None:
         vocab_size=260, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=4,
         num_key_value_heads=2, num_local_experts=4, max_position_embeddings=64, bos_token_id=0, eos_token_id=1,
     )  # fmt: skip
-    model = LanguageModel(AutoModelForCausalLM.from_config(config).eval(), "routed")
+    model = LanguageModel(AutoModelForCausalLM.from_config(config, trust_remote_code=False).eval(), "routed")
     pair = make_pair(model, None, toy_pair().tokenizer, "traced")
     assert pair.target.engine == "eager"
     assert type(new_row(pair.target)) is ForestRow

@@ -9,6 +9,7 @@ import pytest
 from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
 from dsbd.errors import PairError
+from dsbd.models import hub as models_hub
 from dsbd.models.presets import PRESETS
 from tests.toy_pair import toy_model, toy_pair, toy_pair_on
 from ui.engine import Engine
@@ -38,7 +39,7 @@ class Hub:
         self.pause = threading.Event()
         self.pause.set()
 
-    def model_info(self, name, files_metadata):
+    def model_info(self, name, files_metadata, timeout):
         if self.error:
             raise self.error
         files = [SimpleNamespace(rfilename=file, size=size) for file, size in self.files.items()]
@@ -62,10 +63,11 @@ class Hub:
 @pytest.fixture
 def hub(monkeypatch):
     hub = Hub()
-    monkeypatch.setattr(fetch, "HfApi", lambda: hub)
+    monkeypatch.setattr(models_hub, "HfApi", lambda: hub)
+    monkeypatch.setattr(models_hub, "try_to_load_from_cache", lambda name, file: None)
     monkeypatch.setattr(fetch, "hf_hub_download", hub.download)
     monkeypatch.setattr(fetch, "try_to_load_from_cache", lambda name, file, revision: None)
-    monkeypatch.setattr(fetch, "local_folder", lambda name: None)
+    monkeypatch.setattr(pair_loading, "trying", lambda models: iter(()))
     monkeypatch.setattr(fetch, "LOOK_SECONDS", 0.01)
     return hub
 
@@ -184,8 +186,8 @@ def test_cancelling_between_two_steps_of_loading(hub):
             {"error": hub_error(RepositoryNotFoundError)},
             "has no model 'some/target', or it is private; check the spelling",
         ),
-        ({"error": OfflineModeIsEnabled("offline")}, "HF_HUB_OFFLINE keeps this page from fetching it"),
-        ({"error": httpx.ConnectError("no route")}, "cannot be fetched (no route); check the network"),
+        ({"error": OfflineModeIsEnabled("offline")}, "HF_HUB_OFFLINE forbids to fetch it"),
+        ({"error": httpx.ConnectError("no route")}, "the hub cannot be reached (no route); check the network"),
         ({"gated": True, "refusal": hub_error(GatedRepoError)}, "is gated: accept its licence"),
         ({"files": {"config.json": 1, "pytorch_model.bin": 9}}, "no weights as safetensors; a pickle can run code"),
         ({"files": {"config.json": 1, "model.safetensors": 10**18}}, "make room, or set HF_HOME"),
@@ -215,7 +217,7 @@ def test_a_download_that_breaks_off_says_so(hub, monkeypatch):
     assert "connection reset" in last.said
 
 
-def test_a_pair_that_cannot_work_leaves_the_page_with_the_one_it_had(toy_folders, tmp_path):
+def test_a_pair_that_cannot_work_leaves_the_page_with_the_one_it_had(hub, toy_folders, tmp_path):
     """Catches a pair of two vocabularies that is used, and a visitor who stands there without any."""
     toy_model(2, 1).float().save_pretrained(tmp_path)
     from tests.toy_pair import toy_tokenizer

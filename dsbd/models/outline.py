@@ -1,0 +1,110 @@
+"""A model without its weights: its configuration, its tokenizer, and its layers with shapes and no numbers.
+
+Libraries raise what they like on files that are damaged or hostile, so here every error becomes one sentence. Code that
+comes with a model is never run, and nobody is asked whether it may.
+"""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+
+from dsbd.errors import PairError, first_line, told_as
+from dsbd.models.files import require_files, require_weights
+from dsbd.models.hub import local_folder, on_hub, small_files
+from dsbd.models.memory import is_out_of_memory
+
+CAUSAL = "give a folder or hub id of a causal language model"
+_SAMPLE = "Once upon a time, 1 + 1 = 2."
+
+
+class Source(NamedTuple):
+    """Where the files of a model are."""
+
+    name: str
+    """Folder or hub id."""
+    folder: Path
+    """With all files but the weights, which were checked."""
+    local_only: bool
+    """Nothing is fetched any more."""
+
+
+def source_of(name: str, fetch: bool = True) -> Source:
+    """Find a model and check its files.
+
+    Args:
+        name: folder that exists, or hub id.
+        fetch: whether a hub may be asked; else a hub id's files must be on this machine.
+
+    Raises:
+        PairError: it is not there, or its files are damaged, hostile or of another kind.
+    """
+    info = None if Path(name).is_dir() or not fetch else on_hub(name)
+    folder = local_folder(name) if info is None else small_files(name, info)
+    if folder is None:
+        raise PairError(
+            f"the configuration of {name} is not on this machine, and nothing is fetched for a plan here; load the "
+            f"pair once, or run: python -m dsbd plan"
+        )
+    require_files(folder, name)
+    if info is None:
+        require_weights(folder, name)
+    return Source(name, folder, info is None)
+
+
+def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[None]:
+    """Return a block that turns whatever a library raises on the files of a model into one sentence.
+
+    Args:
+        what: as in "cannot load WHAT".
+        remedy: what to do, where the error does not tell.
+    """
+
+    def error_of(error: BaseException) -> PairError:
+        if "trust_remote_code" in str(error):
+            return PairError(
+                f"{what} needs code that comes with the model, and such code is never run here; use a model whose kind "
+                f"transformers knows without it"
+            )
+        known = "memory ran out: choose a smaller model, a dtype of fewer bytes, or another device"
+        kind = "" if isinstance(error, (OSError, ValueError)) else f"{type(error).__name__}: "
+        advice = known if is_out_of_memory(error) else remedy
+        return PairError(f"cannot load {what}: {kind}{first_line(error)}; {advice}")
+
+    return told_as(error_of)
+
+
+def config_of(source: Source) -> Any:
+    """Return the configuration. Raises: PairError: it is damaged, or of no decoder-only language model."""
+    with loading_errors(repr(source.name)):
+        config = AutoConfig.from_pretrained(source.name, local_files_only=source.local_only, trust_remote_code=False)
+    if getattr(config, "is_encoder_decoder", False):
+        raise PairError(f"{source.name} is an encoder-decoder model; use a decoder-only (causal) one")
+    return config
+
+
+def without_weights(name: str, config: Any, dtype: torch.dtype, **how: Any) -> Any:
+    """Return the model of a configuration with shapes and no numbers. Raises: PairError: there is no such model."""
+    with loading_errors(repr(name)), torch.device("meta"):
+        return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False, **how).eval()
+
+
+def tokenizer_of(source: Source) -> Any:
+    """Return the tokenizer, tried on a short text. Raises: PairError: there is none, or it is damaged."""
+    remedy = "download it again, or save it here with AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)"
+    with loading_errors(f"the tokenizer of {source.name!r}", remedy):
+        tokenizer = AutoTokenizer.from_pretrained(
+            source.name, local_files_only=source.local_only, trust_remote_code=False
+        )
+        tokenizer.decode(tokenizer(_SAMPLE).input_ids)
+    return tokenizer
+
+
+def try_out(folder: str) -> None:
+    """Read all of a model but its weights, and drop it: for a process that may be lost. Raises: PairError."""
+    source = source_of(folder, fetch=False)
+    config = config_of(source)
+    without_weights(source.name, config, torch.bfloat16)
+    tokenizer_of(source)

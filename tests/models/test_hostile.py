@@ -1,0 +1,190 @@
+"""Folders that are hostile, damaged or of another kind: each is refused in one sentence, and no code of theirs runs."""
+
+import json
+import os
+import re
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+import dsbd
+from dsbd.errors import PairError
+from dsbd.measure.model_sizes import model_sizes
+from dsbd.models import hub
+from tests.models import hostile
+from tests.toy_pair import toy_model, toy_tokenizer
+
+WITH_CODE = (
+    hostile.own_kind, hostile.own_model, hostile.own_tokenizer, hostile.own_tokenizer_old, hostile.own_generate,
+    hostile.own_everything, hostile.adapter,
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(toy_folders, tmp_path) -> Path:
+    """Return a copy of a good model."""
+    return Path(shutil.copytree(toy_folders["draft"], tmp_path / "model"))
+
+
+def refusal(target, draft=None) -> str:
+    """Return the sentence that a pair is refused with."""
+    with pytest.raises(PairError) as caught:
+        dsbd.load_pair(target, draft, device="cpu", dtype="float32", engine="eager")
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("as_what", ["target", "draft", "plan"])
+@pytest.mark.parametrize("kind", WITH_CODE, ids=lambda kind: kind.__name__)
+def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, toy_folders, monkeypatch):
+    """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
+    asked = []
+    monkeypatch.setattr("builtins.input", lambda *words: asked.append(words) or "y")
+    kind(folder)
+    said = ""
+    try:
+        if as_what == "plan":
+            model_sizes(folder, "float32")
+        else:
+            pair = [str(folder)] if as_what == "target" else [toy_folders["target"], str(folder)]
+            dsbd.load_pair(*pair, device="cpu", dtype="float32", engine="eager")
+    except PairError as error:
+        said = str(error)
+    assert "trust_remote_code" not in said
+    assert asked == []
+    assert list(folder.rglob(hostile.RAN)) == []
+
+
+def test_a_kind_that_only_its_own_code_knows_is_refused(folder):
+    hostile.own_kind(folder)
+    assert "such code is never run here; use a model whose kind transformers knows" in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"num_hidden_layers": 10**9}, "says num_hidden_layers 1000000000; allowed are 0 to 1,000"),
+        ({"text_config": {"n_layer": 10**9}}, "says n_layer 1000000000"),
+        ({"num_labels": 10**9}, "says num_labels 1000000000"),
+        ({"num_attention_heads": 0}, "says num_attention_heads 0; allowed are 1 to"),
+        ({"vocab_size": -5}, "says vocab_size -5"),
+        ({"hidden_size": 8 * 10**7}, "GB of memory for its weights in float32"),
+        ({"num_key_value_heads": 0}, "ZeroDivisionError"),
+        ({"num_hidden_layers": 3}, "are missing or of another shape, such as model.layers.1"),
+        ({"intermediate_size": 47}, "are missing or of another shape"),
+        ({"hidden_size": "x"}, "expected int, got str"),
+        ({"deep": hostile.deep(900)}, "config.json of .* has 902 lists and objects inside each other; at most 32"),
+    ],
+    ids=lambda value: None if isinstance(value, str) else next(iter(value)),
+)
+def test_a_hostile_configuration_is_refused_in_a_sentence(fields, said, folder):
+    """Catches a wait without end, an error of Python that escapes, and weights that were made up."""
+    hostile.change(folder, "config.json", **fields)
+    assert re.search(said, refusal(folder))
+
+
+def split(pattern: str) -> dict:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+NESTED = json.loads('{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60)
+TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
+            "special_tokens": {}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"normalizer": NESTED}, "tokenizer.json of '.*' has 122 lists and objects inside each other"),
+        ({"pre_tokenizer": split(r"\p{Nope}")}, "Oniguruma error"),
+        ({"post_processor": TEMPLATE}, "PanicException"),
+        ({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}, "invalid value: integer `-1`"),
+        ({"added_tokens": None}, "cannot load the tokenizer"),
+    ],
+    ids=["nested", "property", "template", "negative", "null"],
+)
+def test_a_hostile_tokenizer_is_refused_in_a_sentence(fields, said, folder):
+    """Catches a panic of the tokenizers' Rust, which is no Exception, and a process that it ends."""
+    hostile.change(folder, "tokenizer.json", **fields)
+    message = refusal(folder)
+    assert re.search(said, message)
+    assert "download it again" in message
+
+
+def test_a_prompt_that_breaks_a_tokenizer_is_refused(folder):
+    """Catches a tokenizer that loads, and panics at the first prompt of a visitor who knows which."""
+    hostile.change(folder, "tokenizer.json", pre_tokenizer=split("(a+)+$"))
+    pair = dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager")
+    with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
+        pair.encode("a" * 40 + "c")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_file_that_is_a_pipe_is_refused(name, folder):
+    """Catches a load that waits for ever for a writer."""
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    assert f"has {name}, which is no plain file but a pipe or a device; remove it" in refusal(folder)
+
+
+@pytest.mark.parametrize(("ids", "kept"), [("x", None), ([[1]], None), (-1, set()), ([-1, 5], {5})])
+def test_eos_ids_that_cannot_be(ids, kept, folder):
+    """Catches a text for an id, and -1 taken for the last token of the vocabulary."""
+    hostile.change(folder, "generation_config.json", eos_token_id=ids)
+    if kept is None:
+        assert "give numbers in its generation_config.json" in refusal(folder)
+    else:
+        assert dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager").eos == kept
+
+
+def test_other_kinds_of_model_are_refused_with_the_way_to_convert_them(folder, tmp_path):
+    """Catches "no config.json" for an adapter, and a stranger's file name in a command that is copied into a shell."""
+    hostile.adapter(folder)
+    assert re.search("is an adapter of PEFT .*merge_and_unload.*save the tokenizer of the base model", refusal(folder))
+    packed = tmp_path / "packed"
+    packed.mkdir()
+    (packed / "$(reboot).gguf").write_bytes(b"GGUF")
+    for given in (packed, packed / "$(reboot).gguf"):
+        assert re.search("holds a model as GGUF, .*, gguf_file='FILE'.*dequantize.* give the folder", refusal(given))
+        assert "reboot" not in refusal(given).partition("pip install")[2]
+
+
+def test_a_draft_with_fewer_ids_is_named(toy_folders, tmp_path):
+    """Catches a sentence that does not say which of the models lacks ids."""
+    small = toy_model(1, 1).float()
+    small.resize_token_embeddings(200)
+    small.save_pretrained(tmp_path)
+    toy_tokenizer().save_pretrained(tmp_path)
+    said = refusal(toy_folders["target"], tmp_path)
+    assert f"the draft model {tmp_path.name} has 200 ids, and the tokenizer has ids up to 256" in said
+    assert "draft model of the same family" in said
+
+
+def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
+    """Catches half a minute of silence: transformers asks again and again, for each file."""
+    asked = []
+
+    class Api:
+        def model_info(self, name, **how):
+            asked.append(how["timeout"])
+            raise httpx.ConnectError("no route")
+
+    monkeypatch.setattr(hub, "HfApi", Api)
+    said = refusal("owner/name")
+    assert "'owner/name' is not on this machine, and the hub cannot be reached (no route); check the network" in said
+    assert asked == [hub.PATIENCE_SECONDS]
+    with pytest.raises(PairError, match="cannot be reached"):
+        model_sizes("owner/name", "float32")
+
+
+@pytest.mark.parametrize("number", range(0, 2 * len(hostile.KINDS), 5))
+def test_any_change_of_a_folder_loads_or_is_refused(number, toy_folders, tmp_path):
+    """The long run's folders, a few of them, in this process."""
+    folder = tmp_path / "model"
+    hostile.hostile_folder(Path(toy_folders["draft"]), folder, number)
+    with suppress(PairError):
+        dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager")
+    assert list(folder.rglob(hostile.RAN)) == []
