@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -135,6 +136,12 @@ async def _told(address: str, calls: list[tuple[str, dict]]) -> tuple[list, list
         return tools, [await session.call_tool(name, given) for name, given in calls]
 
 
+def told(*given) -> tuple[list, list]:
+    """The same, in a thread of its own: a browser of another test may run in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, _told(*given)).result()
+
+
 def test_four_tools_and_no_other(address):
     """Catches an endpoint of the page that a model may call by accident, and a refusal that is no sentence."""
     calls = [
@@ -145,7 +152,7 @@ def test_four_tools_and_no_other(address):
         ("decode", {"prompt": "Once", "settings": {"max_new_tokens": 99}}),
         ("export", {"trace": NAME}),
     ]
-    tools, answers = asyncio.run(_told(address, calls))
+    tools, answers = told(address, calls)
     assert {tool.name for tool in tools} == set(programs.MCP_TOOLS)
     assert all(tool.description for tool in tools)
     listed, node, decoded, compared, refused, unknown = answers
@@ -185,8 +192,8 @@ def test_no_tool_takes_a_file_of_the_server(address, tmp_path, path, tool, given
 def test_a_tool_takes_an_upload(address, trace_file):
     files = {"files": ("mine.json.gz", trace_file.read_bytes())}
     (path,) = httpx.post(f"{address}gradio_api/upload", files=files, timeout=PATIENCE_SECONDS).json()
-    _, (told,) = asyncio.run(_told(address, [("explain_node", {"trace": {"path": path, "meta": META}, "node": 3})]))
-    assert "sentences" in told.content[0].text
+    _, (answer,) = told(address, [("explain_node", {"trace": {"path": path, "meta": META}, "node": 3})])
+    assert "sentences" in answer.content[0].text
 
 
 def test_it_is_off_unless_asked_for():
