@@ -12,9 +12,9 @@ SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared
 
 
 @contextmanager
-def served() -> Iterator[str]:
-    """A page on the toy pair: its address."""
-    engine = Engine(toy_pair(), SMALL)
+def served(engine: Engine | None = None) -> Iterator[str]:
+    """A page on the toy pair, or of this engine: its address."""
+    engine = engine or Engine(toy_pair(), SMALL)
     page = build_page(engine)
     options = launch_options(engine, Host(mcp=True), is_private=True)
     _, address, _ = page.launch(server_name="127.0.0.1", prevent_thread_lock=True, quiet=True, **options)

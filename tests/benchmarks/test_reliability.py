@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.reliability import __main__ as reliability
 from benchmarks.reliability import memory, visitors
+from ui.traffic.visitors import Visitors
 
 
 @pytest.mark.slow
@@ -23,20 +24,22 @@ def test_a_small_run_writes_what_it_saw(tmp_path, monkeypatch):
     assert sum(found["alterations"].values()) - found["alterations"].get("same", 0) == 50
     assert sum(found["bodies"].values()) > 40
     assert found["folders"] == {"refused": 3}
-    assert found["clients"] == {"their own": 2, "not their own": 0}
+    assert found["clients"]["stayed, each with the answer of a run alone"] == 1
+    assert found["clients"]["left in mid-run"] == found["clients"]["most runs at once"] == 1
     assert [run for run, mib in found["memory_mib"] if mib > 0] == [0, 2]
     assert "<title>Resident memory" in output.with_suffix(".svg").read_text()
 
 
-def test_an_answer_of_another_visitor_is_counted(monkeypatch):
-    """Catches a run that says all is well of answers that were mixed up."""
-
-    class Mixed:
-        def __init__(self, address, verbose):
-            pass
-
-        def predict(self, prompt, settings, api_name):
-            return {"token_ids": [1, 2, 3]}
-
-    monkeypatch.setattr(visitors, "Client", Mixed)
-    assert visitors.many_clients("nowhere", 2) == {"their own": 0, "not their own": 2}
+@pytest.mark.parametrize(
+    ("owner", "name", "fault", "said"),
+    [
+        (visitors.Page, "stay", lambda *_: {"token_ids": [1, 2, 3], "text": "mixed up"}, "'Visitor 0' got 'mixed up'"),
+        (Visitors, "cancel", lambda *_: None, "decode was cancelled, and heard of no end"),
+    ],
+    ids=["answers", "departures"],
+)
+def test_what_the_visitors_see_wrong_is_said(monkeypatch, owner, name, fault, said):
+    """Catches a trial that says all is well of answers that were mixed up, and of runs that go on for nobody."""
+    monkeypatch.setattr(owner, name, fault)
+    with pytest.raises(AssertionError, match=said):
+        visitors.many_clients(2)

@@ -139,7 +139,7 @@ def _remembering(
     repeat: Callable[[Any], None],
 ) -> Callable[[Any], None]:
     """Returns what to do after an event that may have brought news: they go into the list of decodes."""
-    news = outputs[-1]
+    news = handlers.Frame(*outputs).news
 
     def keep(pair: str, runs: Any, new: Any) -> Any:
         return history.keep(runs, new, engine.pairs.target_id(pair))
@@ -154,7 +154,8 @@ def _remembering(
 def _wire_run(
     engine: Engine, form: Form, after: After, tools: TraceTools, outputs: list[Any], remember: Callable[[Any], None]
 ) -> None:
-    recording, around = outputs[-2], Around(*outputs[3:7])
+    parts = handlers.Frame(*outputs)
+    around = Around(parts.note, parts.problem, parts.run, parts.stop)
 
     def run(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
         return handlers.run(engine, session, *given, pair=pair)
@@ -162,7 +163,7 @@ def _wire_run(
     def further(state: Recording | None) -> list[Any]:
         return updates(*shown.further(state, engine.limits), engine.limits)
 
-    filled = after.go_on.click(further, recording, form.filled, queue=False, **PRIVATE)
+    filled = after.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
     filled.success(None, js=CLICK_RUN, **PRIVATE)
     triggers = [form.run.click, form.prompt.submit]
     begun, running = wire_run(engine, triggers, run, form.inputs, outputs, around, BROKEN)
@@ -179,7 +180,7 @@ def _wire_traces(
     outputs: list[Any],
     remember: Callable[[Any], None],
 ) -> Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]:
-    recording = outputs[-3]
+    recording = handlers.Frame(*outputs).recording
     unchanged = [KEEP] * len(form.filled)
 
     def followed(frame: handlers.Frame) -> list[Any]:
@@ -231,7 +232,7 @@ def _wire_pairs(
     repeat: Callable[[Any], None],
 ) -> None:
     """Examples, recordings and prompt belong to the pair."""
-    recording = outputs[-2]
+    recording = handlers.Frame(*outputs).recording
 
     def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
         return follow(engine, pair, runs, state or first, asked)
