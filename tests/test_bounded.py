@@ -40,7 +40,7 @@ def test_calls_share_one_process_and_threads_take_turns(process):
         (ZeroDivisionError, (60, divmod, 1, 0)),
         (OSError, (60, Path.write_bytes, Path("written"), b"x" * 100_000)),
     ],
-    ids=str,
+    ids=["sleeps", "computes", "exits", "aborts", "memory", "raises", "writes"],
 )
 def test_a_call_that_goes_wrong_raises_and_the_next_is_answered(error, call, process, tmp_path):
     seconds, function, *arguments = call
