@@ -121,12 +121,12 @@ class LawAudit:
             checks.same(f"cover nodes of layer {number}", sum(node.kind == "cover" for node in nodes), 0)
             asked = drafts_asked(settings, number) if number <= self.iteration.draft_depth else 0
             checks.same(f"parents of layer {number}", {node.parent for node in nodes} <= parents, True)
-            tried = {trial.node for trial in self.iteration.trials if trial.layer == number}
+            tried = dict.fromkeys(trial.node for trial in self.iteration.trials if trial.layer == number)
             for parent in sorted(parents):
                 family = [node for node in nodes if node.parent == parent]
                 self._family(number, parent, family, asked)
-                if tried & {node.id for node in family}:
-                    checks.same(f"nodes tried in layer {number}", tried, {node.id for node in family})
+                if any(node.id in tried for node in family):
+                    checks.same(f"nodes tried in layer {number}", [*tried], [node.id for node in family])
             parents = {node.id for node in nodes if not node.ends}
 
     def _family(self, number: int, parent: int, family: Sequence[Node], asked: int) -> None:
@@ -272,8 +272,8 @@ class LawAudit:
             checks.same(f"cover nodes of layer {number}", kinds["cover"], asked[1])
         trials = [trial.node for trial in self.iteration.trials if trial.layer == number]
         if trials and not self.is_likely and settings.lossless:
-            drafted = {node.id for node in nodes if node.kind == "drafted"}
-            checks.same(f"nodes tried in layer {number}", set(trials), drafted)
+            drafted = [node.id for node in nodes if node.kind == "drafted"]
+            checks.same(f"nodes tried in layer {number}", [*dict.fromkeys(trials)], drafted)
             if not settings.replacement and settings.draft_width <= pairs and (
                 self.keeps_all or ranks_are_greedy(settings)
             ):  # fmt: skip

@@ -199,7 +199,7 @@ class _Found:
         if self.settings.top_k == 0 and self.settings.top_p == 1:
             return []
         for place, _, node in self.nodes():
-            if node.kind == "drawn":
+            if node.kind == "drawn" or self._is_idle(node):
                 continue
             for name in ("target_prob", "draft_prob"):
                 found = getattr(node, name) or math.inf, (*place, name)
