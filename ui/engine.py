@@ -21,7 +21,7 @@ from dsbd.stopping import check_of
 from .host.allowed_models import AllowedModels
 from .host.limits import Limits, setting
 from .jobs import Job, Steps
-from .pairs.shelf import PAGE, Load, PairShelf, name_of
+from .pairs.shelf import PAGE, Load, PairShelf
 from .traffic.folders import Folders
 from .traffic.visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
@@ -62,11 +62,6 @@ class Engine:
         self.folders = Folders(self.limits)
         self._in_use = threading.Lock()
         self._lent = on_gpu(self._work)
-
-    @property
-    def name(self) -> str:
-        """The pair in words."""
-        return f"{name_of(self.pair)}, {str(self.pair.target.dtype).removeprefix('torch.')}"
 
     @contextmanager
     def visit(self, session: str, limit: str) -> Iterator[StopSignal]:

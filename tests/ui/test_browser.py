@@ -91,6 +91,23 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
     assert second.errors == []
 
 
+def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
+    """Catches Stop in one tab that ends the run of another, and a page that is stopped and waits on."""
+    engine.hold(at=2)
+    visit.run("Once upon")
+    visit.wait_for("#note", r"iteration \d")
+    visit.page.get_by_role("tab", name="Race").click()
+    visit.page.click("#race-run")
+    visit.wait_for("#race-note", "queue: 1/1")
+    visit.page.click("#race-stop")
+    visit.page.wait_for_function("document.querySelector('#race-note').innerText.trim() === 'Stopped before it began.'")
+    assert visit.page.is_visible("#race-run")
+    assert visit.page.inner_text("#race-problem") == ""
+    engine.release()
+    visit.page.get_by_role("tab", name="Play").click()
+    visit.wait_for("#note", "Decoded in")
+
+
 def test_fields_that_are_not_read_are_hidden(visit):
     visit.open_drawer()
     assert visit.page.is_visible("#field-draft_depth")
