@@ -3,7 +3,6 @@
 import errno
 import gzip
 import json
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from dsbd.bounded import BoundedProcess
 from dsbd.tracing.trace import Trace
 from tests.ui.packed import unpacked
 from tests.visualize.toy import toy_trace
@@ -221,10 +221,10 @@ def test_files_made_to_hold_the_page_get_a_sentence(engine, tmp_path, content):
 
 
 def test_a_file_that_takes_too_long_gets_a_sentence(engine, trace_file, monkeypatch):
-    def slow(command, **given):
-        raise subprocess.TimeoutExpired(command, given["timeout"])
+    def slow(process, seconds, *call):
+        raise TimeoutError
 
-    monkeypatch.setattr(subprocess, "run", slow)
+    monkeypatch.setattr(BoundedProcess, "call", slow)
     assert "more than 20 seconds" in shown.bring_file(engine, PAGE, str(trace_file)).problem
 
 
