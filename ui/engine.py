@@ -5,7 +5,7 @@ The work of a job may be done in another process, on ZeroGPU: errors come as val
 """
 
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
@@ -79,7 +79,7 @@ class Engine:
                 raise StoppedError("Stopped." if stop.is_revoked else late) from None
 
     @contextmanager
-    def alone(self, stop: StopSignal) -> Iterator[None]:
+    def alone(self, stop: Callable[[], bool]) -> Iterator[None]:
         """Wait until nothing else uses the models, and keep it so. Raises: StoppedError: ``stop`` said so meanwhile."""
         check = check_of(stop)
         while not self._in_use.acquire(timeout=LOOK_SECONDS):

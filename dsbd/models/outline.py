@@ -4,6 +4,7 @@ Libraries raise what they like on files that are damaged or hostile, so here eve
 comes with a model is never run, and nobody is asked whether it may.
 """
 
+import re
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +18,8 @@ from dsbd.models.hub import local_folder, on_hub, small_files
 from dsbd.models.memory import is_out_of_memory
 
 CAUSAL = "give a folder or hub id of a causal language model"
+_OF_TOKENIZERS = re.compile(r"token|vocab|merges|spiece|bpe|\.model$|\.tiktoken$", re.IGNORECASE)
+"""In the names of files that hold a tokenizer, or a part of one."""
 _SAMPLE = "Once upon a time, 1 + 1 = 2."
 
 
@@ -94,6 +97,8 @@ def without_weights(name: str, config: Any, dtype: torch.dtype, **how: Any) -> A
 def tokenizer_of(source: Source) -> Any:
     """Return the tokenizer, tried on a short text. Raises: PairError: there is none, or it is damaged."""
     remedy = "download it again, or save it here with AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)"
+    if not any(_OF_TOKENIZERS.search(file.name) for file in source.folder.iterdir()):
+        raise PairError(f"{source.name!r} has no tokenizer; {remedy}")
     with loading_errors(f"the tokenizer of {source.name!r}", remedy):
         tokenizer = AutoTokenizer.from_pretrained(
             source.name, local_files_only=source.local_only, trust_remote_code=False

@@ -140,6 +140,13 @@ def test_eos_ids_that_cannot_be(ids, kept, folder):
         assert dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager").eos == kept
 
 
+def test_a_folder_without_a_tokenizer_says_how_to_get_one(folder):
+    """Catches the sentence of a library that lists files, cut off in its middle."""
+    for file in folder.glob("*token*"):
+        file.unlink()
+    assert re.search("has no tokenizer; .* or save it here with AutoTokenizer", refusal(folder))
+
+
 def test_other_kinds_of_model_are_refused_with_the_way_to_convert_them(folder, tmp_path):
     """Catches "no config.json" for an adapter, and a stranger's file name in a command that is copied into a shell."""
     hostile.adapter(folder)
