@@ -15,7 +15,7 @@ from dsbd.settings import DecodingSettings
 PROMPT_TOKENS = 512
 LONGEST_PROMPT = 10_000_000
 UNKNOWN = (
-    "How fast the pair is: measure it with `python -m dsbd bench`.",
+    "How fast the pair is: measure it, with python -m dsbd bench.",
     f"Activations, the driver and gaps of the allocator: {RESERVED:.0%} of the memory is kept free for them, assumed.",
     "Whether both models pass the forest check: it runs when they are loaded.",
 )
