@@ -6,12 +6,9 @@ from typing import Any
 
 import gradio as gr
 
-from dsbd.errors import SettingsError
-
 from .about.tab import build_about_tab
 from .engine import Engine
 from .evaluate.tab import build_evaluate_tab
-from .host.limits import Limits, check_tokens
 from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
 from .parts.files import read
@@ -27,8 +24,6 @@ EVENTS_KEPT = "100"
 class Page(gr.Blocks):
     """Blocks that say in a sentence which values they cannot take. Gradio itself would answer ``{"error": null}``."""
 
-    limits = Limits()
-
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
         """The values of a call, as its handler takes them; a program may leave out the last ones. Raises: gr.Error."""
         wanted, is_offered = len(block_fn.inputs), block_fn.api_visibility == "public"
@@ -41,7 +36,6 @@ class Page(gr.Blocks):
                 needed = f"{least} to {wanted}" if least < wanted else str(wanted)
                 words = f"The call has {given} values and needs {needed} ({', '.join(defaults)})."
                 raise gr.Error(words, print_exception=False)
-            _check_settings(dict(zip(defaults, inputs, strict=True)).get("settings"), self.limits)
         elif given < wanted:
             raise gr.Error(f"The call has {given} values and needs {wanted}.", print_exception=False)
         try:
@@ -53,14 +47,6 @@ class Page(gr.Blocks):
         except Exception:  # all: a component raises whatever Python does with a value of a kind it never expected
             words = "A value of the call is of a kind that its field does not take; reload the page and try again."
             raise gr.Error(words, print_exception=False) from None
-
-
-def _check_settings(given: Any, limits: Limits) -> None:
-    """Raises: gr.Error where an endpoint is given settings that pass a limit of the page."""
-    try:
-        check_tokens(limits, given.get("max_new_tokens") if isinstance(given, dict) else None)
-    except SettingsError as error:
-        raise gr.Error(f"{error}.", print_exception=False) from None
 
 
 def _defaults(handler: Any) -> dict[str, Any]:
@@ -80,7 +66,6 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        page.limits = engine.limits
         gr.HTML(
             read("parts/masthead.html"), js_on_load=read("parts/theme.js"), apply_default_css=False, elem_id="masthead"
         )

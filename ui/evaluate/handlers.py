@@ -17,6 +17,7 @@ from dsbd.tasks.records import Question
 
 from ..asked.evaluation import FIXED, OWN, Asked, contenders_of, own_questions, pair_of, tasks_of, write_questions
 from ..engine import Engine
+from ..host.limits import Limits
 from ..jobs import evaluation
 from ..pairs.shelf import PAGE
 from ..runs.around import BUSY, KEEP, READY
@@ -217,7 +218,7 @@ def evaluate(
     """
     with in_sentences(), engine.visit(session, LIMIT) as stop:
         own = _own_examples(engine, session, examples) if task == OWN else None
-        contenders = _contenders_asked(methods, grid, settings)
+        contenders = _contenders_asked(methods, grid, settings, engine.limits)
         tokens = None if settings is None else settings.get("max_new_tokens")
         kept = _kept(engine, session, check_pair(pair), task, own, contenders, questions, seeds, tokens)
         try:
@@ -231,8 +232,8 @@ def evaluate(
         return {"complete": report.complete, "tables": report.to_dict()["tables"], "results": found}
 
 
-def _contenders_asked(methods: Any, grid: Any, settings: Any) -> Sequence[Any]:
-    asked = vars(settings_from(settings))
+def _contenders_asked(methods: Any, grid: Any, settings: Any, limits: Limits) -> Sequence[Any]:
+    asked = vars(settings_from(settings, limits))
     shared = {name: asked[name] for name in settings or {} if name not in ("method", "max_new_tokens")}
     if grid is None:
         return contenders_of(methods, "", "", shared)

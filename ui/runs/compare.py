@@ -33,7 +33,7 @@ def compare(
     """
     with in_sentences(), engine.visit(session, "compare_seconds") as stop:
         chosen, times = check_choice(methods, runs)
-        asked, words = settings_from(settings), check_prompt(prompt, engine.limits)
+        asked, words = settings_from(settings, engine.limits), check_prompt(prompt, engine.limits)
         *_, last = engine.run(comparison(engine.limits, words, asked, chosen, times, check_pair(pair)), stop)
         assert last.result is not None, "a comparison ends with its result"
         return last.result

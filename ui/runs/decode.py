@@ -18,6 +18,7 @@ from ..decodes.history import RUN
 from ..decodes.recording import Recording
 from ..decodes.stat_strip import stat_strip
 from ..engine import Engine
+from ..host.limits import Limits, check_tokens
 from ..jobs import recorded_decode, told_decode
 from ..pairs.shelf import PAGE
 from .around import BUSY, KEEP, READY
@@ -144,7 +145,8 @@ def decode(
     """
     told_at = 0.0
     with in_sentences(), engine.visit(session, "decode_seconds") as stop:
-        asked, limits = settings_from(settings), engine.limits
+        limits = engine.limits
+        asked = settings_from(settings, limits)
         job = told_decode(limits, check_prompt(prompt, limits), asked, check_pair(pair))
         with closing(engine.run(job, stop)) as events:
             for event in events:
@@ -163,10 +165,11 @@ def check_pair(given: Any) -> str:
     return given
 
 
-def settings_from(given: Any) -> DecodingSettings:
+def settings_from(given: Any, limits: Limits) -> DecodingSettings:
     """Settings that a program gives by name. Raises: SettingsError."""
     if given is None:
         given = {}
     if not isinstance(given, dict):
         raise SettingsError(f"settings is a {type(given).__name__}; give an object of settings by name, or nothing")
+    check_tokens(limits, given.get("max_new_tokens"))
     return DecodingSettings.from_dict(given)

@@ -59,7 +59,11 @@ def test_how_a_run_ends(engine, lines):
     list(stopped)
     late = Engine(engine.pair, Limits())
     with late.visitors.run("me", 0) as stop, pytest.raises(Exception, match="stopped"):
-        list(late.run(recorded_decode(late.limits, SECRET, decode.settings_from({"max_new_tokens": 4})), stop))
+        list(
+            late.run(
+                recorded_decode(late.limits, SECRET, decode.settings_from({"max_new_tokens": 4}, late.limits)), stop
+            )
+        )
     assert [line["outcome"] for line in lines()] == ["refused", "refused", "stopped", "stopped", "time limit"]
     assert [line["session"] is None for line in lines()] == [True, False, False, False, False]
 
