@@ -73,6 +73,8 @@ class Forger:
             case "stands twice" as what:
                 new = [*items[: at + 1], *items[at:]]
             case "changes its place" as what:
+                if _are_close(items[at], items[other]):
+                    return Altered("nothing", (), self.data)
                 new = [*items]
                 new[at], new[other] = new[other], new[at]
                 return Altered(what, ((*place, at), (*place, other)), with_value(self.data, place, new))

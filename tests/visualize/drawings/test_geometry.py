@@ -58,7 +58,7 @@ def test_both_draw_the_same_marks_and_dashes(browser, exported):
         svg = visualize.forest_svg(scene, at)
         marks = [float(size) for size in MARK.findall(svg)][: len(iteration.nodes)]
         dashes = [re.findall(r'stroke-dasharray="([^"]*)"', found[6]) for found in EDGE.finditer(svg)]
-        with viewer(browser, exported, f"#it={at}&step={len(iteration.steps) - 1}") as seen:
+        with viewer(browser, exported, f"#iteration={at + 1}&step={len(iteration.steps)}") as seen:
             seen.page.click(".dsbd-exact")
             sizes, lines = seen.page.evaluate("""() => [
                 [...document.querySelectorAll('.dsbd-node > path')].map((one) => one.getAttribute('transform')),
