@@ -97,12 +97,15 @@ def test_positions_that_do_not_count_are_refused():
 
 
 def test_a_criterion_sees_the_whole_sequence():
-    """Catches a criterion that sees only new tokens, or another shape, and one that is asked about several beams."""
+    """Catches a criterion that sees only new tokens, or another shape, that waits for others, or sees several beams."""
 
     def criterion(ids, scores):
         return (ids == torch.tensor([[8, 7]])).all(dim=1)
 
-    stops = request.stops_of([criterion, MaxLengthCriteria(3)], 1)
+    def never(ids, scores):
+        return torch.zeros(len(ids), dtype=torch.bool)
+
+    stops = request.stops_of([never, criterion, MaxLengthCriteria(3)], 1)
     assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
     with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
         request.stops_of([criterion], 2)
