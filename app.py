@@ -9,13 +9,13 @@ import sys
 from collections.abc import Sequence
 
 from dsbd.commands.output import BAD_INPUT, OK, STOPPED
+from dsbd.commands.page import add_flags
 from dsbd.errors import DsbdError
-from ui.start import add_flags, serve
+from ui.start import serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve the page. Returns the exit code: 2 where it cannot be served, with one line that says why; 130 where it is
-    stopped before it is served."""
+    """Serve the page. Returns the exit code: 2 if it cannot be served, and one line says why; 130 if it was stopped."""
     parser = argparse.ArgumentParser(description="Decode with dynamic-width speculative beams, and watch.")
     add_flags(parser)
     try:

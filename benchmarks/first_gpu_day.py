@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not asked.small and not asked.device.startswith("cuda"):
         parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR --pages DIR")
     if asked.small and (asked.results == RESULTS or asked.pages == PAGES):
-        parser.error("a rehearsal measures nothing: give it --results and --pages of its own")
+        parser.error("a rehearsal measures nothing: give it separate --results and --pages")
     found = []
     for step, outcome in run_all(day, steps, alone=not asked.small):
         found.append(outcome)

@@ -4,8 +4,8 @@
     python -m benchmarks.gpu --size 0.3B --device cpu --max-new-tokens 32 --limit 2 --seeds 1
 
 Runs on any device; energy and peak memory are "not measured" if the device has no counter for them. Writes
-``<size>-<device>.jsonl`` (one line per run; a stopped measurement continues there) and ``<size>-<device>.json`` (the
-summaries of the parts) in the folder ``--results``, and the tables to stdout.
+``<size>-<device>-<part>.jsonl`` (one line per decode; a stopped measurement continues there) and
+``<size>-<device>.json`` (the summaries of the parts) in the folder ``--results``, and the tables to stdout.
 """
 
 import argparse
@@ -18,10 +18,12 @@ import torch
 
 import dsbd
 from benchmarks.twin import SHAPES, build_twin
-from dsbd.commands.bench_flags import names, prompts_of
+from dsbd.commands.bench import prompts_of
+from dsbd.commands.contender_flags import names
 from dsbd.files import write_file
 from dsbd.measure.bench.bench import Bench
-from dsbd.measure.bench.contenders import METHODS, POINTS, TRANSFORMERS, Contest, contenders
+from dsbd.measure.bench.contenders import METHODS, POINTS, TRANSFORMERS, contenders
+from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.tables import bench_tables
 
 RESULTS = Path(__file__).parent / "results"
@@ -49,11 +51,7 @@ def flags() -> argparse.ArgumentParser:
     parser.add_argument("--dtype", default="auto", help="auto, bfloat16, float32 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {', '.join(PARTS)}")
-    parser.add_argument(
-        "--points",
-        default=",".join(POINTS_RUN),
-        help=f"of {', '.join(POINTS)}",
-    )
+    parser.add_argument("--points", default=",".join(POINTS_RUN), help=f"of {', '.join(POINTS)}")
     parser.add_argument("--max-new-tokens", type=int, default=128)
     parser.add_argument("--limit", type=int, help="only the first N prompts")
     parser.add_argument("--seeds", type=int, default=2, help="runs of each prompt (2)")
@@ -75,10 +73,10 @@ def measure(pair: dsbd.Pair, asked: argparse.Namespace) -> dict[str, Any]:
     """Run the parts and write their results."""
     asked.results.mkdir(parents=True, exist_ok=True)
     name = f"{asked.size}-{pair.device.type}" + ("" if asked.engine == "auto" else f"-{asked.engine}")
-    prompts, report = prompts_of(None, asked.limit), dict[str, Any]()
+    prompts, report = plain_prompts(prompts_of(None, asked.limit)), dict[str, Any]()
     for part in names(asked.parts):
         contest = Contest(contenders(*contents(part, asked)), prompts, asked.seeds)
-        bench = Bench(pair, contest, asked.results / f"{name}.jsonl")
+        bench = Bench(pair, contest, asked.results / f"{name}-{part}.jsonl")
         finished = bench.run()
         summary = bench.summary(BASELINES)
         report[part] = summary.to_dict()

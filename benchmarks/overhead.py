@@ -23,7 +23,7 @@ from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
 from dsbd.methods import resolve
-from dsbd.models.choices import resolve_device
+from dsbd.models.load_options import resolve_device
 from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings
 

@@ -1,4 +1,4 @@
-"""Planted faults: single-line mistakes in what must not go wrong, each of which the tests of its own file must catch.
+"""Planted faults: single-line mistakes in what must not go wrong, each of which the tests of its file must catch.
 
 Run from the clone's root, with the requirements of the tests:
 
@@ -27,10 +27,14 @@ LIMIT = 240
 """Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
 ALSO = {
     "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
+    "dsbd/law/verify.py": ["tests/law/test_extremes.py", "tests/law/test_enumeration.py"],
+    "dsbd/law/block.py": ["tests/law/test_enumeration.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
+    "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
+    "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
-"""Tests of a file beside those of the same name."""
+"""Tests of a file beside those of the same name, if there are any."""
 PYTEST = """
 import sys
 import hypothesis, pytest
@@ -66,11 +70,17 @@ class Outcome(NamedTuple):
 
 
 def mirrors_of(file: str) -> list[str]:
-    """Return the test files that mirror a file; ``tests`` has the folders of ``dsbd``, and those of ``ui`` in one."""
+    """Return the test files that mirror a file; ``tests`` has the folders of ``dsbd``, and those of ``ui`` in one.
+
+    The tests of all JavaScript run together.
+    """
     path = Path(file)
+    if path.suffix == ".js":
+        return ["tests/visualize/test_javascript.py"]
     folders = path.parent.parts[path.parts[0] == "dsbd" :]
     mirror = Path("tests", *folders, f"test_{path.stem}.py").as_posix()
-    return [mirror, *ALSO.get(file, [])]
+    others = ALSO.get(file, [])
+    return [mirror, *others] if not others or (ROOT / mirror).exists() else others
 
 
 def planted(fault: Fault, text: str) -> str:
@@ -99,7 +109,7 @@ def try_fault(fault: Fault, copy: Path) -> Outcome:
 
 
 def run(faults: list[Fault], workers: int) -> list[Outcome]:
-    """Try the faults, each worker in a copy of its own; print each outcome as it comes."""
+    """Try the faults, each worker in a separate copy; print each outcome as it comes."""
     unwanted = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".hypothesis", "node_modules", "*.egg-info")
     with TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
         copies: Queue[Path] = Queue()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from dsbd.version import __version__
 
 if TYPE_CHECKING:
-    from dsbd.api import Update, decode, stream
+    from dsbd.api import DecodingResult, Update, decode, stream
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
     from dsbd.evaluation.api import evaluate
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from dsbd.models.making import make_pair
     from dsbd.models.pair import Pair
     from dsbd.observer import Observer
-    from dsbd.results import DecodedBeam, DecodingResult, Stats
+    from dsbd.results import DecodedBeam, Stats
     from dsbd.settings import METHODS, DecodingSettings
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
 
 _HOME = {
     "DecodedBeam": "dsbd.results",
-    "DecodingResult": "dsbd.results",
+    "DecodingResult": "dsbd.api",
     "DecodingSettings": "dsbd.settings",
     "DsbdError": "dsbd.errors",
     "METHODS": "dsbd.settings",

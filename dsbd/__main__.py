@@ -1,4 +1,4 @@
-"""Command line: ``python -m dsbd COMMAND``, with the commands decode, compare, bench, eval, verify-trace, export,
+"""Command line: ``python -m dsbd COMMAND``, with the commands decode, bench, eval, verify-trace, export,
 lesson, site, page, doctor, plan and plans.
 
 Results go to stdout, everything else to stderr. Exit codes: 0, 1 (a check failed), 2 (bad input), 130 (Ctrl-C
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 
 from dsbd.commands import (
     bench,
-    compare,
     decode,
     doctor,
     eval,
@@ -29,12 +28,19 @@ from dsbd.commands.parser import OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 
-COMMANDS = (decode, compare, bench, eval, verify_trace, export, lesson, site, page, doctor, plan, plans)
+COMMANDS = (decode, bench, eval, verify_trace, export, lesson, site, page, doctor, plan, plans)
+GONE = {
+    "compare": "there is no command compare any more: use python -m dsbd bench, which measures methods side by side"
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit code."""
-    parsed = parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given and given[0] in GONE:
+        print(f"dsbd: {GONE[given[0]]}", file=sys.stderr)
+        return BAD_INPUT
+    parsed = parser().parse_args(given)
     try:
         code: int = parsed.run(parsed)
         sys.stdout.flush()

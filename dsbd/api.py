@@ -13,19 +13,39 @@ from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
-from dsbd.models.ranks import InStep
 from dsbd.models.rows.processed import Processor
-from dsbd.observer import Observer, RunStart
-from dsbd.results import DecodingResult, brief
-from dsbd.session import Snapshot
+from dsbd.observer import InStep, Observer, RunStart
+from dsbd.results import PlainResult, brief
 from dsbd.settings import METHODS, DecodingSettings, ResolvedSettings
+from dsbd.snapshot import Enough, Snapshot
 from dsbd.steps import value_of
-from dsbd.stopping import Check, Enough, check_of
+from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
-from dsbd.tracing.records import Iteration
+from dsbd.tracing.records import BeamRecord, Iteration
 from dsbd.tracing.trace import Trace
 
 TRYING = "trying out forests"
+
+
+@dataclass(frozen=True)
+class DecodingResult(PlainResult):
+    """The returned hypothesis, all hypotheses, the counts and times, and the trace."""
+
+    __repr__ = brief
+
+    trace: Trace | None
+    """The trace; None unless recorded."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What an iteration brought, as plain data: no tensors, and it can be pickled."""
+
+    iteration: Iteration
+    best: BeamRecord
+    """The hypothesis that is best so far; in the last update the returned one."""
+    settled: int
+    """How many tokens of ``best`` every possible result begins with; in the last update all of them."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +54,22 @@ class Update(Snapshot):
 
     __repr__ = brief
 
+    result: DecodingResult | None
+    """Set in the last update."""
     _recorder: Recorder | None = field(default=None, repr=False)
 
     @property
     def iteration(self) -> Iteration | None:
         """Return the trace's record of the iteration; None unless recording."""
         return None if self._recorder is None else self._recorder.latest()
+
+    @property
+    def progress(self) -> Progress | None:
+        """Return what the iteration brought, as plain data; None unless recording."""
+        if self._recorder is None or (iteration := self.iteration) is None:
+            return None
+        best = self._recorder.beam(self.candidates[0].node, self.best)
+        return Progress(iteration, best, len(self.settled_ids))
 
     @property
     def trace(self) -> Trace | None:
@@ -102,22 +132,23 @@ def stream(
         record: keep a trace, in ``update.iteration``, ``update.trace`` and ``result.trace``.
         observers: they see the start, each iteration and the result, outside the timed phases.
         chat: apply the model's chat template to the prompt.
-        stop: asked before each forward of a model, while ``auto`` measures too; once it returns True the decode ends
+        stop: called before each forward of a model, also while ``auto`` measures; once it returns True the decode ends
             with a StoppedError, inside an iteration.
         until: texts that end the answer, such as ``["\\n"]``. The decode ends once the text before the first of them is
-            settled: every possible result has the same. The result's text still holds the end text and what follows.
+            settled, that is, the same in every possible result. The result's text still holds the end text and what
+            follows.
         processors: functions of sequences and logits, such as ``transformers.LogitsProcessor``; the logits of both
-            models pass through them, and the decode follows the law of the target so processed.
+            models pass through them, and the decode follows the law of the processed target.
 
     Raises:
-        SettingsError: an argument is not what is said above, and names itself.
+        SettingsError: an argument is invalid; the message names it.
         SettingsError: ``until`` is given with ``record``: a trace is of a whole decode.
         SettingsError: ``processors`` are given with ``record``, a field ``auto``, or ``mjgd``.
         PromptError: the prompt does not fit the models.
         PairError: the method drafts and the pair has no draft model.
         SettingsError: ``mjgd`` would have too many blocks to search.
         SettingsError: a model is spread over processes, with a field ``auto`` or ``mjgd``.
-        ModelError: the processes that a model is spread over are asked different things, or come out of step.
+        ModelError: the processes that share a model were given different input, or differ in their beams.
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
@@ -160,7 +191,7 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[],
     """Return what the ``auto`` fields of ``settings`` resolve to on this pair; at least one must be ``auto``.
 
     Raises:
-        SettingsError: none is.
+        SettingsError: no field is ``auto``.
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
     found = value_of(planning(pair, prompt, settings, stop=stop))
@@ -172,15 +203,16 @@ def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[],
 def _updates(
     start: RunStart, recorder: Recorder | None, observers: Sequence[Observer], check: Check, enough: Enough
 ) -> Iterator[Update]:
-    """Yield the decoder's snapshots, with the recorder among the observers, and what keeps processes in step."""
+    """Yield the decoder's snapshots as updates; a recorder, and what keeps processes in step, are observers."""
     watching = [*observers, *([] if recorder is None else [recorder])]
     if start.pair.ranks is not None:
         watching.append(InStep(start.pair.ranks))
     with memory_errors("decoding"):
         for snapshot in iterations(start, watching, check, enough):
-            result = snapshot.result
-            if result is not None and recorder is not None:
-                result = replace(result, trace=recorder.trace())
+            result = None
+            if snapshot.result is not None:
+                trace = None if recorder is None else recorder.trace()
+                result = DecodingResult(**vars(snapshot.result), trace=trace)
             yield Update(snapshot.pair, snapshot.candidates, result, recorder)
 
 
@@ -188,7 +220,7 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     if needs_draft_model(settings) and pair.draft is None:
         raise PairError(
             f"method {settings.method} needs a draft model; load one, or use "
-            f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which need none"
+            f"{' or '.join(sorted(set(METHODS) - DRAFTING_METHODS))}, which do not"
         )
     if settings.method == "mjgd":
         require_few_blocks(pair.target.vocabulary_size, settings.block)

@@ -1,4 +1,4 @@
-"""Checks what the public functions are given, beside the settings: an error names the value and what is allowed."""
+"""Checks the arguments of the public functions; an error names the value and what is allowed."""
 
 from collections.abc import Collection
 from typing import Any
@@ -8,14 +8,14 @@ from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
 from dsbd.observer import Observer
 from dsbd.settings import DecodingSettings
-from dsbd.stopping import Enough, Until, never_enough
+from dsbd.snapshot import Enough, Until, never_enough
 
 
 def settings_of(pair: Any, settings: Any) -> DecodingSettings:
     """Return the settings asked for, the defaults for None.
 
     Raises:
-        PairError: ``pair`` is no pair.
+        PairError: ``pair`` is not a pair.
         SettingsError: ``settings`` are of another type.
     """
     if not isinstance(pair, Pair):
@@ -29,7 +29,7 @@ def settings_of(pair: Any, settings: Any) -> DecodingSettings:
 
 
 def enough_of(until: Any, record: bool) -> Enough:
-    """Return when a decode may end. Raises: SettingsError: ``until`` is no list of texts, or is given with a record."""
+    """Return when a decode may end. Raises: SettingsError: ``until`` is not a list of texts, or a trace is recorded."""
     is_list = isinstance(until, Collection) and not isinstance(until, str)
     if not is_list or not all(isinstance(text, str) and text for text in until):
         raise SettingsError(f"until is {_named(until)}; give a list of texts that are not empty")
@@ -39,7 +39,7 @@ def enough_of(until: Any, record: bool) -> Enough:
 
 
 def check_helpers(observers: Any, stop: Any) -> None:
-    """Raises: SettingsError: what shall watch or stop a decode cannot."""
+    """Check observers and ``stop``. Raises: SettingsError: one of them is of another kind."""
     if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
         raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
     if stop is not None and not callable(stop):
@@ -47,7 +47,7 @@ def check_helpers(observers: Any, stop: Any) -> None:
 
 
 def check_processors(processors: Any, asked: DecodingSettings, record: bool) -> None:
-    """Raises: SettingsError: they are no functions, or are given with what they cannot be combined with."""
+    """Check processors. Raises: SettingsError: one is not a function, or another argument rules them out."""
     if not isinstance(processors, Collection) or not all(callable(processor) for processor in processors):
         raise SettingsError(f"processors is {_named(processors)}; give a list of functions of ids and logits")
     reasons = {

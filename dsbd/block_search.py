@@ -21,7 +21,7 @@ MOST_BLOCKS = 2_000_000
 
 
 def require_few_blocks(vocabulary: int, block: int) -> None:
-    """Refuse a search that would take too long. Raises: SettingsError, which names the numbers."""
+    """Refuse a search that would take too long. Raises: SettingsError."""
     if (blocks := vocabulary**block) > MOST_BLOCKS:
         raise SettingsError(
             f"block is {block}: {vocabulary:,} tokens make {blocks:,} blocks, and mjgd tries at most {MOST_BLOCKS:,}; "
@@ -30,7 +30,7 @@ def require_few_blocks(vocabulary: int, block: int) -> None:
 
 
 class BlockSearch:
-    """Stands in the place of the drafter and drafts one beam: the target's own best block.
+    """Replaces the drafter; it drafts one beam: the target's best block.
 
     Args:
         model: the target.
@@ -69,7 +69,7 @@ class BlockSearch:
         return self._layers(best, depth)
 
     def _layers(self, block: "_Block", depth: int) -> list[DraftedLayer]:
-        """Return a layer for each token of the block; without a node where the block ended before."""
+        """Return ``depth`` layers, one for each token of the block; layers after its end have no node."""
         layers = list[DraftedLayer]()
         slot = torch.zeros(1, dtype=torch.int64, device=self._ends.device)
         for number in range(depth):

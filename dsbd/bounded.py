@@ -1,7 +1,7 @@
-"""Calls functions in a process of its own, for what strangers wrote: it cannot take more time or memory than it may.
+"""Calls functions in a separate process with limits on time and memory, to read what strangers wrote.
 
-The process starts with the first call and answers the calls that follow. It is ended when a call takes too long, and
-the next call starts another. It writes no file (where the system can forbid it) and ends with the process that asks.
+The process starts with the first call and answers the calls that follow. It is killed when a call takes too long, and
+the next call starts another. It cannot write files (if the system can forbid it) and ends with the process that calls.
 """
 
 import os
@@ -20,8 +20,8 @@ class BoundedProcess:
     """A process that calls functions; threads take turns.
 
     Args:
-        memory_bytes: what it may take in all; not every system can bound it.
-        folder: where it runs; None: where this process does.
+        memory_bytes: the most memory that it may take; not every system can limit it.
+        folder: its working folder; None: that of this process.
     """
 
     def __init__(self, memory_bytes: int, folder: Path | None = None) -> None:
@@ -39,9 +39,9 @@ class BoundedProcess:
         """Return what a function of a module returns; whatever it raises is raised here.
 
         Args:
-            seconds: after which the process is ended.
-            function: of a module that the new process can import.
-            arguments: that can be pickled, as its answer must be.
+            seconds: after which the process is killed.
+            function: one that the new process can import.
+            arguments: they can be pickled, and so can the answer.
 
         Raises:
             TimeoutError: it took too long.
@@ -60,7 +60,7 @@ class BoundedProcess:
             timer.start()
             try:
                 answer, error = _asked(process, function, arguments)
-            except BaseException as problem:  # the process has ended, or someone does not want to wait
+            except BaseException as problem:  # the process has ended, or the caller was interrupted
                 self.close()
                 if late.is_set():
                     raise TimeoutError(f"a call took more than {seconds:g} seconds") from None
@@ -110,7 +110,7 @@ def _asked(process: "subprocess.Popen[bytes]", function: Callable[..., Any], arg
 
 
 def bound(memory_bytes: int) -> None:
-    """This process may not take more memory than this from now on, nor write a file, on systems that can forbid it."""
+    """Limit the memory of this process from now on, and forbid it to write files, on systems that can do so."""
     try:
         import resource
     except ImportError:  # Windows

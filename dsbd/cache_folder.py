@@ -1,4 +1,4 @@
-"""Where something is kept between runs: plans of ``auto``, unpacked databases."""
+"""The folder of what is kept between runs: plans of ``auto``, unpacked databases."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ SETTING = "DSBD_CACHE"
 
 
 def cache_folder() -> Path:
-    """Return the folder that the setting ``DSBD_CACHE`` names; else ``$XDG_CACHE_HOME/dsbd``, or ``~/.cache/dsbd``.
+    """Return the folder that ``DSBD_CACHE`` names, else ``$XDG_CACHE_HOME/dsbd`` or ``~/.cache/dsbd``.
 
-    It need not exist.
+    It may not exist.
 
     Raises:
-        RuntimeError: nothing names a folder, and this user has no home.
+        RuntimeError: no variable names a folder, and this user has no home.
     """
     named = os.environ.get(SETTING)
     if named:

@@ -24,17 +24,17 @@ from dsbd.generation_request import (
     settings_of,
     stops_of,
 )
-from dsbd.law.beams import Node, common_prefix
+from dsbd.law.beams import Node
 from dsbd.methods import resolve
-from dsbd.models.kept import kept_pair
 from dsbd.models.pair import Pair
+from dsbd.models.pair_cache import kept_pair
 from dsbd.models.rows.processed import Processor
 from dsbd.observer import RunStart
 from dsbd.results import DecodedBeam
-from dsbd.session import Snapshot
+from dsbd.snapshot import Snapshot
 
 _READING = "_extract_generation_mode_kwargs"
-"""The method with which ``generate`` of transformers reads what is meant for the function behind it."""
+"""The method in which ``generate`` of transformers collects the arguments of the decoding function."""
 
 
 def generate(
@@ -54,8 +54,8 @@ def generate(
 
     With several beams ``do_sample=True`` is DSBD of fixed width ``num_beams`` without replacement: the law of
     ``beam_sampling`` without replacement, so the beams differ. ``do_sample=False`` is ``speculative_beam_search``. With
-    one beam they are speculative sampling, and the same at temperature 0; each sequence to return is then a sample of
-    its own. The models are checked at the first call, and again after their weights changed; both are set to evaluation
+    one beam they are speculative sampling, and the same at temperature 0; each returned sequence is then a separate
+    sample. The models are checked at the first call, and again after their weights changed; both are set to evaluation
     mode.
     The seed comes from torch's global generator, so ``transformers.set_seed`` governs it.
 
@@ -67,9 +67,9 @@ def generate(
         stopping_criteria: with one beam any that reads the ids, its ``scores`` are None; with several, those of
             length, time and EOS.
         generation_config: as ``generate`` prepared it.
-        streamer: is given the new tokens of one sequence as they are settled, several after a pass, then the end.
-        draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` keeps its own arguments
-            ``assistant_model`` and ``synced_gpus`` to itself: they never arrive here.
+        streamer: gets the new tokens of one sequence as they settle, several after a pass, then the end.
+        draft_model: a smaller model with the same tokenizer; None drafts nothing. ``generate`` does not pass on its
+            arguments ``assistant_model`` and ``synced_gpus``.
         draft_depth: tokens that the draft looks ahead.
         draft_width: drafts for each of them; None is num_beams + 2, and 1 for one beam.
         vocabulary_size: ids from here on are padding, ``len(tokenizer)``; needed where the draft has fewer ids.
@@ -81,7 +81,7 @@ def generate(
         over length ** length_penalty).
 
     Raises:
-        SettingsError: something was asked that cannot be honoured, or no draft model was named; the message names it.
+        SettingsError: an option cannot be honoured, or no draft model was given; the message names it.
         SettingsError: the law leaves fewer texts than ``num_return_sequences``.
         PairError: the draft has fewer ids than the target, or a model is no causal language model or spread over
             processes.
@@ -90,8 +90,8 @@ def generate(
     refuse_unknown(config, inputs)
     if draft_model is ...:
         raise SettingsError(
-            "draft_model is not given; give draft_model=draft, as transformers hands assistant_model to no function of "
-            "this kind, or draft_model=None to draft nothing"
+            "draft_model is not given; give draft_model=draft, as transformers does not pass on assistant_model, or "
+            " draft_model=None to draft nothing"
         )
     if streamer is not None and len(input_ids) > 1:
         raise SettingsError(
@@ -141,12 +141,12 @@ def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
 
 
 class _Text:
-    """The new ids that every possible result begins with, to the first place where a criterion holds.
+    """The new ids that every possible result begins with, up to the first place where a criterion holds.
 
     Args:
         given: ids [n] of the prompt as ``generate`` was given them.
         stops: asked about every new token once.
-        streamer: is given every new token once; None: nobody is.
+        streamer: gets every new token once; None: no streamer.
     """
 
     def __init__(self, given: torch.Tensor, stops: Stops, streamer: Any) -> None:
@@ -155,7 +155,7 @@ class _Text:
         self._ended = False
 
     def take(self, ids: list[int]) -> None:
-        """Go on to ``ids``, which begin with those that were taken before."""
+        """Take ``ids``, which begin with those that were taken before."""
         for token in ids[len(self.ids) :]:
             if self._ended:
                 break
@@ -168,7 +168,7 @@ class _Text:
 
     def enough(self, snapshot: Snapshot) -> bool:
         """Take what is settled; return True if the decode may end there."""
-        self.take(common_prefix(hypothesis.node for hypothesis in snapshot.candidates).token_ids())
+        self.take(snapshot.settled_ids)
         return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
 
 
@@ -197,10 +197,10 @@ def _output(
 
 
 def _handing_over(own: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return how ``generate`` of transformers reads its arguments, with two that functions like ours go without.
+    """Return a method that also hands ``streamer`` and ``tokenizer`` to :func:`generate`.
 
-    These are ``streamer`` and ``tokenizer``, with which it reads ``stop_strings``. Its own methods are given them, and
-    now :func:`generate` is, too. Any other function is given what it was given before.
+    transformers gives them to its own decoding methods only; ``stop_strings`` need the tokenizer. Any other function
+    gets what it got before.
     """
 
     @wraps(own)

@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
+from dsbd.assembly import drafter_of, row_of
 from dsbd.clock import PhaseClock
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
 from dsbd.law.verify import VerifiedLayer, verify
-from dsbd.observer import Observer, ObserverSet, RunStart
+from dsbd.observer import Observer, RunStart
 from dsbd.score import Scored, score
-from dsbd.session import Session, Snapshot
+from dsbd.session import Session
 from dsbd.settings import ResolvedSettings
-from dsbd.stopping import Check, Enough, never_enough, never_stop
+from dsbd.snapshot import Enough, Snapshot, never_enough
+from dsbd.stopping import Check, never_stop
 
 
 def iterations(
@@ -32,25 +34,28 @@ def iterations(
         check: called before each forward of a model; what it raises ends the decode.
         enough: asked after each iteration; once it returns True the decode ends with the hypotheses as they are.
     """
-    pair, settings, watching = start.pair, start.settings, ObserverSet(observers)
-    watching.on_start(start)
+    pair, settings = start.pair, start.settings
+    for observer in observers:
+        observer.on_start(start)
     generator = torch.Generator(pair.device).manual_seed(settings.seed)
-    clock = PhaseClock(pair.device, exact=watching.reads_seconds)
-    session = Session(start, clock, generator, check)
+    clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
+    target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
+    session = Session(start, target_row, drafter, clock)
     with clock.phase("prefill"):
         session.prefill()
     while not session.done:
         clock.start_iteration()
-        depth = min(session.depth.choose(), session.draft_room)
+        depth = session.next_depth()
         with clock.phase("draft"):
-            drafted = session.drafter.draft(session.beams, depth) if session.drafter and depth else []
+            drafted = drafter.draft(session.beams, depth) if drafter and depth else []
         with clock.phase("score"):
-            scored = score(session.target_row, session.beams, drafted, settings, generator)
+            scored = score(target_row, session.beams, drafted, settings, generator)
         with clock.phase("verify"):
             layers = _decide(scored, settings, pair.eos)
         with clock.phase("commit"):
             iteration = session.commit(scored, layers)
-        watching.on_iteration(iteration)
+        for observer in observers:
+            observer.on_iteration(iteration)
         if session.done:
             break
         snapshot = session.snapshot()
@@ -58,7 +63,8 @@ def iterations(
             break
         yield snapshot
     result = session.result()
-    watching.on_finish(result)
+    for observer in observers:
+        observer.on_finish(result)
     yield session.snapshot(result)
 
 

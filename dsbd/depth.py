@@ -38,7 +38,7 @@ class DepthPolicy:
         self._idle = 0
 
     def choose(self) -> int:
-        """Return the depth of the next iteration; near the limit the decoder drafts less deep."""
+        """Return the depth of the next iteration; near the limit the session drafts fewer layers."""
         if self._costs is None or self._depth == 0:
             return self._depth
         best = max(range(1, self._depth + 1), key=lambda depth: (self._layers_per_cost(depth), -depth))
@@ -47,7 +47,7 @@ class DepthPolicy:
         return 0
 
     def observe(self, depth: int, passed: int, stopped: bool) -> None:
-        """Take in an iteration: its depth, how many draft layers let verification go on, and whether one fell short."""
+        """Note an iteration: its depth, how many draft layers let verification go on, and whether one fell short."""
         if depth == 0:
             self._idle += 1
             return

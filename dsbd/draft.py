@@ -1,11 +1,11 @@
-"""Drafting: the draft model grows the forest. The only caller of the draft model.
+"""Drafting: the draft model grows the forest.
 
 Everything stays on the model's device in tensors of fixed shape; nothing is copied to the host until
-the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, the likeliest
-pairs of a likely one. Where the forest is drawn per parent, every slot above has as many slots as ``branching`` says.
+the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, or the likeliest
+pairs of a likely one. In a forest drawn per parent every slot has ``branching`` slots below it.
 Slots with equal content are one node: the first carries the multiplicity, and the
-others are inert: nothing is drafted below them. Slots that hold nothing, or a token that ends, are inert too.
-Where Q only chooses a width, a layer has no slots.
+others are inert: nothing is drafted below them. Empty slots and tokens that end a beam are inert too.
+A layer has no slots if Q only chooses its width.
 """
 
 import math
@@ -26,9 +26,9 @@ SHARPEST = 1e30
 
 
 class DeviceLaw(NamedTuple):
-    """A joint law on the device, best pair first where it is ranked. n = min(top_k, all pairs), B beams.
+    """A joint law on the device, best pair first if it is ranked. n = min(top_k, all pairs), B beams.
 
-    Where the forest is drawn per parent: the laws of all parents one after the other, each of sum 1.
+    In a forest drawn per parent: the laws of all parents one after the other, each of sum 1.
     """
 
     pairs: torch.Tensor  # [n] beam * vocabulary + token
@@ -39,7 +39,16 @@ class DeviceLaw(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftedLayer:
-    """One layer of the forest, on the device. W slots for drafts, C cover nodes."""
+    """One layer of the forest, on the device. W slots for drafts, C cover nodes.
+
+    Two layers below one input beam "a", with W = 3 and C = 0; the second "aa" is inert::
+
+                    first layer              second layer
+        slot      0     1     2            0      1      2
+        parents   0     0     0            0      1      0     place of the input beam; slot of the layer above
+        tokens    a     b     a            b      .      a
+        node      aa    ab    -            aab    ab.    aaa
+    """
 
     law: DeviceLaw
     chosen: torch.Tensor  # [W + C] index into the law's pairs: the slots, then the covers
@@ -57,10 +66,10 @@ class DraftedLayer:
 
 @dataclass(frozen=True)
 class _Frontier:
-    """What the next layer extends: B input beams or the W slots of the layer above."""
+    """What the next layer extends: B input beams, or the W slots of the layer above."""
 
     logits: torch.Tensor  # [B, vocabulary]
-    log_weights: torch.Tensor  # [B] float64; minus infinity where there is nothing to extend
+    log_weights: torch.Tensor  # [B] float64; minus infinity if inert
     log_multiplicities: torch.Tensor  # [B] float64
 
 
@@ -113,7 +122,7 @@ class Drafter:
             best = law.scores.topk(min(settings.draft_width, law.scores.numel())).indices
             chosen = first_slots(best, settings.draft_width)
         else:
-            chosen = race(law, settings.draft_width, settings, self._generator)
+            chosen = exponential_race(law, settings.draft_width, settings, self._generator)
         if settings.cover_width:
             left = law.scores.masked_fill(self._ends[law.pairs % vocabulary], -torch.inf)
             chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
@@ -122,19 +131,19 @@ class Drafter:
         return DraftedLayer(law, chosen, parents, pairs % vocabulary)
 
     def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
-        """Draw the children of every parent from the parent's own law; none below parents that extend nothing."""
+        """Draw the children of every parent from the law of this parent alone; inert parents get none."""
         laws = parent_draft_laws(frontier.logits, frontier.log_weights, self._settings)
-        drawn = race(laws, children, self._settings, self._generator)  # [B, children]
+        drawn = exponential_race(laws, children, self._settings, self._generator)  # [B, children]
         parents = torch.arange(drawn.shape[0], device=drawn.device)[:, None].expand_as(drawn).flatten()
         chosen = drawn.flatten() + parents * laws.pairs.shape[1]
         law = DeviceLaw(*(part.flatten() for part in laws))
         return DraftedLayer(law, chosen, parents, law.pairs[chosen] - parents * frontier.logits.shape[1])
 
     def _frontier(self, drafts: DraftedLayer, above: _Frontier, logits: torch.Tensor) -> _Frontier:
-        """The slots of a layer as parents; duplicates of an earlier slot, and what ends, extend nothing.
+        """Return the slots of a layer as parents. Duplicates of an earlier slot are inert, and so is what ends a beam.
 
-        Of independent draws a pair's first slot stands for all of them; every other node stands for itself.
-        Such a draw has probability 0 only below parents that extend nothing, and then its log-weight says so.
+        Of independent draws, the first slot of a pair carries the multiplicity of all its draws. Such a draw has
+        probability 0 only below an inert parent; its log-weight is then minus infinity.
         """
         law, chosen = drafts.law, drafts.chosen
         log_weights = above.log_weights[drafts.parents] + law.log_probs[chosen]
@@ -162,7 +171,7 @@ def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[Drafte
         ends: [vocabulary] bool, True for ids that end a beam.
     """
     last = len(layers) - 1
-    above = layers[0].law.log_probs.new_zeros(1)  # [slots above] sums; minus infinity where nothing stands below
+    above = layers[0].law.log_probs.new_zeros(1)  # [slots above] sums; minus infinity if inert
     finals = []
     for number, layer in enumerate(layers):
         exists = layer.law.probs[layer.chosen] > 0
@@ -186,10 +195,18 @@ def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[Drafte
 def joint_draft_law(
     logits: torch.Tensor, log_weights: torch.Tensor, log_multiplicities: torch.Tensor, settings: ResolvedSettings
 ) -> DeviceLaw:
-    """The joint law over (beam, token), warped as the target's is (``dsbd.law.laws.joint_law`` is its host twin).
+    """Return the joint law over (beam, token), warped as the target's is; ``dsbd.law.laws.joint_law`` is its host twin.
 
     A greedy law has all mass on the best pair; without replacement each pair has 1, being certain in
-    its turn. Where no beam is left to extend, all probabilities are 0.
+    its turn. If no beam can be extended, all probabilities are 0.
+
+    The toy's first layer, two beams and three tokens, with the target's 3/4 for "a" and 1/4 for "b"::
+
+        softmax of logits [2, 3]             law.pairs    law.probs
+                   a     b     .             0  "aa"         1/4
+        "a" 3/4   1/3   1/3   1/3     ->     1  "ab"         1/4      pair = beam * 3 + token
+        "b" 1/4    1     0     0             2  "a."         1/4
+                                             3  "ba"         1/4      "bb" and "b." have 0
 
     Args:
         logits: [beams, vocabulary].
@@ -211,14 +228,14 @@ def joint_draft_law(
 
 
 def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings: ResolvedSettings) -> DeviceLaw:
-    """The law of each parent's next token, warped on its own: the joint law of that parent alone.
+    """Return the law of each parent's next token, warped alone: the joint law of that parent.
 
     Args:
         logits: [parents, vocabulary].
-        log_weights: [parents] float64; minus infinity where there is nothing to extend.
+        log_weights: [parents] float64; minus infinity for an inert one.
 
     Returns:
-        a law whose tensors have a row for each parent [parents, n]; a row of zeros where there is nothing to extend.
+        a law whose tensors have a row for each parent [parents, n]; a row of zeros for an inert parent.
 
     *Source:* SpecInfer (arXiv 2305.09781), section 3; docs/algorithm.md, *SpecInfer's tree*.
     """
@@ -245,12 +262,12 @@ def _sharpness(settings: ResolvedSettings) -> float:
 
 
 def _cuts(settings: ResolvedSettings) -> bool:
-    """Whether the pairs are wanted best first: to keep some of them, or to draw them in this order."""
+    """Return True if the pairs are needed best first: to keep some of them, or to draw them in this order."""
     return settings.top_k > 0 or settings.temperature == 0 or settings.top_p < 1
 
 
 def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Tensor:
-    """The law of each row of scores [..., n], best first where there is a top-p; zeros for a law without pairs."""
+    """Return the law of each row of scores [..., n], which are best first if there is a top-p; zeros without pairs."""
     if settings.temperature == 0:
         probs = scores.isfinite().double()
         if settings.replacement:
@@ -264,11 +281,13 @@ def _probabilities(scores: torch.Tensor, settings: ResolvedSettings) -> torch.Te
     return probs
 
 
-def race(law: DeviceLaw, draws: int, settings: ResolvedSettings, generator: torch.Generator) -> torch.Tensor:
-    """Draws from a law [n], or from the law of each row [rows, n], by the exponential race: largest prob / noise wins.
+def exponential_race(
+    law: DeviceLaw, draws: int, settings: ResolvedSettings, generator: torch.Generator
+) -> torch.Tensor:
+    """Draw from a law [n], or from the law of each row [rows, n]: the largest prob / exponential noise wins.
 
-    One race per draw is independent draws; the best of a single race are draws without replacement,
-    in the order they would be drawn. A draw of probability 0 is none: nothing was left.
+    One race per draw makes independent draws; the best of a single race are draws without replacement,
+    in the order they would be drawn. Ignore draws of probability 0: nothing was left.
 
     Returns: indices into the law [..., draws].
     """
@@ -282,7 +301,7 @@ def race(law: DeviceLaw, draws: int, settings: ResolvedSettings, generator: torc
 
 
 def first_slots(order: torch.Tensor, slots: int) -> torch.Tensor:
-    """Distinct pairs [..., at most slots] as slots; a law of fewer pairs leaves slots that repeat the first."""
+    """Return distinct pairs [..., at most slots] as slots; if there are fewer, the other slots hold pair 0."""
     return torch.nn.functional.pad(order, (0, slots - order.shape[-1]), value=0)
 
 
@@ -291,6 +310,6 @@ def _noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch
 
 
 def likeliest_left(scores: torch.Tensor, chosen: torch.Tensor, count: int) -> torch.Tensor:
-    """The best pairs that were not chosen [C], C = min(count, all); past the last possible one the first chosen."""
+    """Return the best pairs that were not chosen [C], C = min(count, all); impossible ones become the first chosen."""
     best = scores.index_fill(0, chosen, -torch.inf).topk(min(count, scores.numel()))
     return torch.where(best.values.isfinite(), best.indices, chosen[0])

@@ -1,19 +1,6 @@
-"""Every error this package raises on purpose.
+"""Every error that this package raises on purpose.
 
-    DsbdError
-    ├── SettingsError (also a ValueError)   a setting is out of range or contradicts another
-    ├── PromptError   (also a ValueError)   the prompt does not fit the models
-    ├── PlanError     (also a ValueError)   a plan is asked for a device or with figures that cannot be
-    ├── PairError                           models cannot be loaded, or cannot work together
-    ├── ModelError                          a model fails while it decodes: NaN logits, or no memory left
-    ├── StoppedError                        the host stopped the decode before its end
-    ├── TraceError                          a trace file is unreadable, damaged or of another format
-    ├── PageError                           the page cannot be served
-    ├── TaskError                           a task's data is missing, damaged, or not as its format says
-    ├── QueryError                          a query is refused, fails, or goes past a limit
-    └── LessonError                         a lesson is not written as one, or names what its trace does not have
-
-Messages name the value received, the values allowed and the remedy, on one line.
+A message is one line: the value received, the values allowed and the remedy.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +20,7 @@ class PromptError(DsbdError, ValueError):
 
 
 class PlanError(DsbdError, ValueError):
-    """A plan is asked for a device that is unknown, or with figures that cannot be."""
+    """A plan is for an unknown device, or its figures are impossible."""
 
 
 class PairError(DsbdError):
@@ -45,7 +32,7 @@ class ModelError(DsbdError):
 
 
 class StoppedError(DsbdError):
-    """The host stopped the decode before its end."""
+    """The decode was stopped before its end."""
 
 
 class TraceError(DsbdError):
@@ -57,7 +44,7 @@ class PageError(DsbdError):
 
 
 class TaskError(DsbdError):
-    """A task's data is missing, damaged, or not as its format says."""
+    """A task's data is missing, damaged, or of another format."""
 
 
 class QueryError(DsbdError):
@@ -65,13 +52,13 @@ class QueryError(DsbdError):
 
 
 class LessonError(DsbdError):
-    """A lesson is not written as one, or names what its trace does not have."""
+    """A lesson has a mistake in its form, or refers to something that its trace does not have."""
 
 
 def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message, cut short, with the next one where it ends in a colon.
+    """Return the first line of an error's message, cut short; if it ends in a colon, with the next line.
 
-    An error that says nothing is named by its class.
+    Of an error without a message, return the name of its class.
     """
     first, *others = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return " ".join([first, *others[: first.endswith(":")]])[:200]
@@ -79,9 +66,9 @@ def first_line(error: BaseException) -> str:
 
 @contextmanager
 def told_as(error_of: Callable[[BaseException], DsbdError]) -> Iterator[None]:
-    """Turn whatever a library raises in the block into an error of this package, whose own errors pass.
+    """Turn whatever a library raises in the block into an error of this package; errors of this package pass.
 
-    For libraries that read what strangers wrote: they promise no list of what they raise, and a panic of Rust is no
+    For libraries that read what strangers wrote: they do not list what they raise, and a panic of Rust is not an
     Exception.
     """
     try:

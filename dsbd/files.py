@@ -8,16 +8,16 @@ from secrets import token_hex
 
 
 def write_file(path: str | Path, content: str | bytes) -> None:
-    """Put a file in its place once it is whole on the disk; until then what was there before stays.
+    """Write a file whole: the earlier file stays until the new one is completely on disk.
 
-    A link in its place is replaced and not followed. What is no file, such as a pipe, is written to as it is.
+    A link is replaced, not followed. Pipes and devices are written to directly.
 
     Args:
         path: of the file; its folder exists.
         content: bytes, or text to be written as UTF-8.
 
     Raises:
-        OSError: it cannot be written; the earlier file is as it was.
+        OSError: it cannot be written; the earlier file is unchanged.
     """
     place, raw = Path(path), content.encode() if isinstance(content, str) else content
     if _is_device(place):
@@ -40,7 +40,7 @@ def write_file(path: str | Path, content: str | bytes) -> None:
 
 
 def _is_device(place: Path) -> bool:
-    """Return True for devices, pipes, and the system's own names for what is open, such as ``/dev/stdout``."""
+    """Return True for devices, pipes, and names of open files such as ``/dev/stdout``."""
     folder = place.parent.resolve()
     if folder == Path("/dev") or Path("/proc") in folder.parents:
         return True

@@ -1,4 +1,4 @@
-"""What was asked of ``generate`` of transformers, as settings, processors, stops and prompts of this package."""
+"""Translates the arguments of ``generate`` of transformers to settings, processors, stops and prompts."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -24,7 +24,7 @@ from dsbd.models.rows.processed import Processor
 from dsbd.settings import DecodingSettings
 
 IN_SETTINGS = (TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper, LogitNormalization)
-"""Processors that are left out: the joint law is warped once over all beams, as the settings say."""
+"""Processors that are left out: the settings warp the joint law of all beams once instead."""
 NOT_OF_ONE_SEQUENCE = frozenset(
     {
         "EncoderNoRepeatNGramLogitsProcessor",
@@ -39,7 +39,7 @@ NOT_OF_ONE_SEQUENCE = frozenset(
         "WatermarkLogitsProcessor",
     }
 )
-"""Processors that are refused: they follow the temperature, keep a state or other prompts, or call the model."""
+"""Processors that are refused: they come after the temperature, read a state or other prompts, or call the model."""
 
 
 def settings_of(
@@ -75,10 +75,10 @@ def settings_of(
 
 
 def returned_of(config: GenerationConfig) -> tuple[int, int]:
-    """Return how many sequences are asked for each prompt, and in how many decodes: one for each sample of one beam.
+    """Return how many sequences each prompt gets, and from how many decodes: each sample of one beam takes one.
 
     Raises:
-        SettingsError: there are fewer beams.
+        SettingsError: more sequences are asked for than there are beams.
     """
     beams = config.num_beams or 1
     returned = 1 if config.num_return_sequences is None else config.num_return_sequences
@@ -96,21 +96,21 @@ def eos_ids(config: GenerationConfig) -> frozenset[int]:
 
 
 def processors_of(given: Sequence[Processor], padding: torch.Tensor, number: int) -> tuple[Processor, ...]:
-    """Return the processors that the joint law of one prompt is made behind.
+    """Return the processors of one prompt.
 
     Args:
         given: those of the whole batch.
-        padding: ids [n] before the prompt; processors see them, as in ``generate``, where they count as length.
-        number: what ``generate`` calls ``batch_id``.
+        padding: ids [n] before the prompt; processors see them, as in ``generate``.
+        number: the ``batch_id`` of ``generate``.
 
     Raises:
-        SettingsError: a processor is no function of one sequence.
+        SettingsError: a processor is not a function of one sequence.
     """
     kept = list[Processor]()
     for one in given:
         name = type(one).__name__
         if name in NOT_OF_ONE_SEQUENCE:
-            raise SettingsError(f"{name} cannot be honoured: it is no function of one sequence; leave it out")
+            raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
             kept.append(_one_by_one(one, number))
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
@@ -127,7 +127,7 @@ def _one_by_one(constraint: PrefixConstrainedLogitsProcessor, number: int) -> Pr
 
 
 def _behind_ignored(penalty: RepetitionPenaltyLogitsProcessor, ignored: int) -> Processor:
-    """Return the penalty that ignores so many ids, instead of a number for each prompt of the batch."""
+    """Return the penalty with one number of ignored ids, instead of one for each prompt of the batch."""
     alone = copy(penalty)
     alone.prompt_ignore_length = ignored
     return alone
@@ -144,15 +144,15 @@ class Stops:
     deadline: float | None
     """Seconds since the epoch."""
     criteria: tuple[Any, ...]
-    """Asked about every beginning of the one sequence."""
+    """They read every beginning of the one sequence."""
 
     def end(self, sequence: torch.Tensor) -> bool:
-        """Return whether a criterion holds for ids [n], the prompt as ``generate`` was given it and new ones."""
+        """Return True if a criterion holds for ids [n]: the prompt as ``generate`` got it, and the new ids."""
         return any(bool(torch.as_tensor(criterion(sequence[None], None)).all()) for criterion in self.criteria)
 
 
 def stops_of(given: Sequence[Any], num_beams: int) -> Stops:
-    """Return when to end. Raises: SettingsError: a criterion of one sequence is given with several beams."""
+    """Return when to stop. Raises: SettingsError: a criterion of one sequence is given with several beams."""
     deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
     others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))
     if others and num_beams > 1:

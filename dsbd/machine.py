@@ -1,4 +1,4 @@
-"""What a measurement depends on: machine, versions, models. Runs can be compared only if all of it is equal."""
+"""What a measurement depends on: machine, versions, models. Only runs with equal conditions can be compared."""
 
 import hashlib
 import os
@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from dsbd.models.choices import computes_bfloat16
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.load_options import computes_bfloat16
 from dsbd.models.pair import Pair
 from dsbd.version import __version__
 
@@ -32,7 +32,7 @@ BESIDE_THE_DECODER = (
 
 
 def conditions(pair: Pair) -> dict[str, Any]:
-    """Return plain data; a bench may continue a results file only where this data is equal."""
+    """Return plain data; a bench continues a results file only if this data is equal."""
     models = {"target": pair.target, "draft": pair.draft}
     return {
         "machine": machine(pair.device),
@@ -95,7 +95,7 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
 
 
 def _sample(weight: torch.Tensor) -> bytes:
-    """Return the first numbers of a weight; nothing where they cannot be read: on disk, or packed by a quantisation."""
+    """Return the first numbers of a weight; nothing if they cannot be read: on disk, or packed by a quantisation."""
     try:
         return weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes()
     except (RuntimeError, TypeError):
@@ -103,7 +103,7 @@ def _sample(weight: torch.Tensor) -> bytes:
 
 
 def _processor() -> str:
-    """Return the name of the processor, as far as the system gives it."""
+    """Return the name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

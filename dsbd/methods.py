@@ -5,12 +5,12 @@ cache. Width one everywhere is speculative sampling of a chain, and with a fores
 SpecInfer's token tree. Temperature 0 without replacement keeps the best ``num_beams`` pairs of the joint law:
 beam search; a likely forest makes it speculative. The joint test of ``mjsd`` keeps no law
 (docs/algorithm.md, *Joint tests*); ``mjgd`` is the same with the target as its own draft model.
-Where nothing is drafted, the width of a layer may still be chosen by the rule, or by chance: the two ablations.
+Two ablations draft nothing and still choose the width of each layer: by the rule, or by chance.
 """
 
 from typing import Any
 
-from dsbd.settings import LATER_FIELDS, DecodingSettings, ResolvedSettings
+from dsbd.settings import DecodingSettings, ResolvedSettings
 
 DRAFTING_METHODS = frozenset(
     {"dsbd", "speculative_beam_search", "specinfer", "speculative", "mjsd", "width_rule_sampling"}
@@ -21,21 +21,8 @@ WITHOUT_AUTO = frozenset({"mjsd", "width_rule_sampling"})
 
 READS = {
     "dsbd": [
-        "draft_depth",
-        "draft_width",
-        "min_width",
-        "max_width",
-        "width_threshold",
-        "replacement",
-        "input_beams",
-        "landing",
-        "cover_width",
-        "forest",
-        "depth_costs",
-        "continuation",
-        "num_beams",
-        "temperature",
-        "top_k",
+        "draft_depth", "draft_width", "min_width", "max_width", "width_threshold", "replacement", "input_beams",
+        "landing", "cover_width", "forest", "depth_costs", "continuation", "num_beams", "temperature", "top_k",
         "top_p",
     ],
     "beam_sampling": ["num_beams", "replacement", "temperature", "top_k", "top_p"],
@@ -48,29 +35,24 @@ READS = {
     "mjsd": ["joint_threshold", "draft_depth", "draft_width", "temperature", "top_k", "top_p"],
     "mjgd": ["block"],
     "width_rule_sampling": [
-        "draft_width",
-        "min_width",
-        "max_width",
-        "width_threshold",
-        "replacement",
-        "temperature",
-        "top_k",
-        "top_p",
+        "draft_width", "min_width", "max_width", "width_threshold", "replacement", "temperature", "top_k", "top_p",
     ],
     "random_width": [
-        "num_beams",
-        "min_width",
-        "max_width",
-        "width_weights",
-        "replacement",
-        "temperature",
-        "top_k",
-        "top_p",
+        "num_beams", "min_width", "max_width", "width_weights", "replacement", "temperature", "top_k", "top_p",
     ],
-}
+}  # fmt: skip
 """The fields each method reads, besides max_new_tokens, length_penalty and seed."""
 
 
+_UNREAD: dict[str, Any] = {
+    "joint_threshold": 0.5,
+    "block": 2,
+    "lossless": True,
+    "width_weights": None,
+    "branching": None,
+    "verification": "token",
+}
+"""Fields that a single method reads, with the values that they have for all others."""
 _BEST_PAIRS = {"replacement": False, "temperature": 0.0, "top_p": 1.0}
 
 
@@ -131,11 +113,11 @@ def has_auto(settings: DecodingSettings) -> bool:
 
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
-    return ResolvedSettings(**vars(settings) | LATER_FIELDS | implied)
+    return ResolvedSettings(**vars(settings) | _UNREAD | implied)
 
 
 def _tree(settings: DecodingSettings) -> dict[str, Any]:
-    """A forest drawn per parent. At temperature 0 equal draws would all be the likeliest child, so none repeats."""
+    """Draw the forest per parent. At temperature 0 all draws would be the likeliest child, so they are distinct."""
     assert settings.branching is not None, "checked by the settings"
     return {
         "branching": settings.branching,

@@ -1,13 +1,12 @@
-"""The target's laws of the next token, at the nodes that verification asks about.
+"""The target's laws of the next token, at the nodes that verification reads.
 
-On a GPU the one copy of the iteration contains the rows of all nodes, needed or not. On a CPU the host can read the
-logits directly, so it makes only the rows of the alive beams, layer by layer.
+On a GPU the one copy of the iteration contains the rows of all nodes, needed or not. On a CPU the host reads the logits
+directly, so it makes rows of the alive beams only, layer by layer.
 """
 
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,26 +17,11 @@ from dsbd.law.laws import TopTokens
 from dsbd.topk import distinct_top
 
 
-class NextTokens(Protocol):
-    """The target's next-token rows of one iteration."""
-
-    def name(self, nodes: Sequence[Node | None]) -> None:
-        """Set the node of each row: the input beams, then the slots as they were fed; None = no node."""
-        ...
-
-    def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
-        """Return the row after each of these nodes."""
-        ...
-
-    def log_prob(self, node: Node) -> float:
-        """Return the raw log p_target(token | parent) of a forest node, nats."""
-        ...
-
-
 class _Named:
     """Knows which row belongs to which node."""
 
     def name(self, nodes: Sequence[Node | None]) -> None:
+        """Set the node of each row: the input beams, then the slots as they were fed; None = no node."""
         self._place = {node: place for place, node in enumerate(nodes) if node is not None}
         self._first = len(nodes)
 
@@ -47,7 +31,7 @@ class _Named:
 
 
 class NextTokensOnDemand(_Named):
-    """Makes a row when it is asked for, from logits on the host.
+    """Makes rows lazily from logits on the host.
 
     Args:
         logits: [rows, vocabulary].
@@ -61,6 +45,7 @@ class NextTokensOnDemand(_Named):
         self._rows: dict[Node, TopTokens] = {}
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
+        """Return the row after each of these nodes."""
         missing = [node for node in nodes if node not in self._rows]
         if missing:
             self._rows.update(zip(missing, self._make([self._place[node] for node in missing]), strict=True))
@@ -77,6 +62,7 @@ class NextTokensOnDemand(_Named):
         return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
 
     def log_prob(self, node: Node) -> float:
+        """Return the raw log p_target(token | parent) of a forest node, nats."""
         return self._log_probs[self._slot(node, len(self._log_probs))]
 
     @cached_property
@@ -102,12 +88,18 @@ class NextTokensCopied(_Named):
         self._tokens, self._log_probs, self._own = tokens, log_probs, own
 
     def __call__(self, nodes: Sequence[Node]) -> list[TopTokens]:
+        """Return the row after each of these nodes."""
         return [
             TopTokens(self._tokens[place], self._log_probs[place]) for place in (self._place[node] for node in nodes)
         ]
 
     def log_prob(self, node: Node) -> float:
+        """Return the raw log p_target(token | parent) of a forest node, nats."""
         return float(self._own[self._slot(node, self._own.size)])
+
+
+NextTokens = NextTokensOnDemand | NextTokensCopied
+"""The target's next-token rows of one iteration."""
 
 
 def require_numbers(log_probs: np.ndarray, role: str) -> None:

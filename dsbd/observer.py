@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from dsbd.results import brief
-
-if TYPE_CHECKING:
-    from dsbd.law.beams import Beam, Node
-    from dsbd.law.verified import VerifiedLayer
-    from dsbd.models.pair import Pair
-    from dsbd.models.rows.processed import Processor
-    from dsbd.results import DecodingResult
-    from dsbd.score import Scored
-    from dsbd.settings import ResolvedSettings
+from dsbd.law.beams import Beam, Node
+from dsbd.law.verified import VerifiedLayer
+from dsbd.models.pair import Pair
+from dsbd.models.ranks import Ranks
+from dsbd.models.rows.processed import Processor
+from dsbd.results import PlainResult, brief
+from dsbd.score import Scored
+from dsbd.settings import ResolvedSettings
 
 
 @dataclass(frozen=True)
@@ -22,13 +19,13 @@ class RunStart:
 
     __repr__ = brief
 
-    pair: "Pair"
+    pair: Pair
     prompt: str
     prompt_ids: Sequence[int]
-    settings: "ResolvedSettings"
+    settings: ResolvedSettings
     """The settings as resolved for the method."""
-    root: "Node"
-    processors: Sequence["Processor"] = ()
+    root: Node
+    processors: Sequence[Processor] = ()
     """What changes the logits of both models."""
 
 
@@ -39,11 +36,11 @@ class IterationEnd:
     __repr__ = brief
 
     index: int
-    input_beams: Sequence["Beam"]
-    scored: "Scored"
-    layers: Sequence["VerifiedLayer"]
-    output_beams: Sequence["Beam"]
-    kept: Sequence["Node"]
+    input_beams: Sequence[Beam]
+    scored: Scored
+    layers: Sequence[VerifiedLayer]
+    output_beams: Sequence[Beam]
+    kept: Sequence[Node]
     prompt_slots: int
     slots_scored: int
     slots_kept: int
@@ -55,7 +52,7 @@ class Observer:
     """The base class of observers; every call does nothing."""
 
     reads_seconds = True
-    """Whether it reads the seconds of the phases. Then a GPU is synchronised after each phase, which takes time."""
+    """Whether it reads the seconds of the phases. If so, a GPU is synchronised after each phase, which takes time."""
 
     def on_start(self, start: RunStart) -> None:
         """Take the start; the prompt is encoded and the settings are resolved."""
@@ -63,29 +60,24 @@ class Observer:
     def on_iteration(self, iteration: IterationEnd) -> None:
         """Take an iteration that was committed."""
 
-    def on_finish(self, result: "DecodingResult") -> None:
+    def on_finish(self, result: PlainResult) -> None:
         """Take the final result. Not called for a decode that was cancelled or stopped."""
 
 
-class ObserverSet(Observer):
-    """Passes every call on to several observers."""
+class InStep(Observer):
+    """Compares what the ranks start from, their beams after each iteration, and their results."""
 
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = tuple(observers)
+    reads_seconds = False
 
-    @property
-    def reads_seconds(self) -> bool:  # type: ignore[override]
-        """Whether any of them reads the seconds of the phases."""
-        return any(observer.reads_seconds for observer in self._observers)
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
 
     def on_start(self, start: RunStart) -> None:
-        for observer in self._observers:
-            observer.on_start(start)
+        self._ranks.require_equal("prompt or settings", (list(start.prompt_ids), start.settings))
 
     def on_iteration(self, iteration: IterationEnd) -> None:
-        for observer in self._observers:
-            observer.on_iteration(iteration)
+        beams = [(beam.node.token_ids(), beam.multiplicity) for beam in iteration.output_beams]
+        self._ranks.require_equal(f"the beams of iteration {iteration.index + 1}", (len(iteration.layers), beams))
 
-    def on_finish(self, result: "DecodingResult") -> None:
-        for observer in self._observers:
-            observer.on_finish(result)
+    def on_finish(self, result: PlainResult) -> None:
+        self._ranks.require_equal("the result", result.token_ids)

@@ -1,4 +1,4 @@
-"""How far a long command is, on stderr: a bar on a terminal, and where there is none a plain line every few seconds."""
+"""Shows how far a long command is, on stderr: a bar on a terminal, else a plain line every few seconds."""
 
 import sys
 import time
@@ -14,12 +14,12 @@ SECONDS = 10.0
 
 
 class Progress:
-    """Says how far something is, for as long as a ``with`` statement lasts.
+    """Shows how far something is, during a ``with`` statement.
 
     Args:
         doing: what is done first.
-        unit: what is counted; empty where nothing is.
-        shown: False says nothing.
+        unit: what is counted; empty if nothing is counted.
+        shown: False shows nothing.
     """
 
     def __init__(self, doing: str, unit: str = "", shown: bool = True) -> None:
@@ -43,7 +43,7 @@ class Progress:
         self._bar.close()
 
     def show(self, doing: str | None = None, done: int | None = None, total: int | None = None) -> None:
-        """Say what is done now, how much is done, and of how much; what is left out stays."""
+        """Show what is done now, how much is done, and of how much; what is left out stays as it was."""
         self._doing = self._doing if doing is None else doing
         self._done = self._done if done is None else done
         self._total = self._total if total is None else total

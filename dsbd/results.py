@@ -1,13 +1,12 @@
 """What a decode returns. All figures are explained in docs/algorithm.md, *What the numbers mean*."""
 
 import reprlib
-from collections.abc import Sized
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Iterable, Sequence, Sized
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from dsbd.settings import ResolvedSettings
-    from dsbd.tracing.trace import Trace
+from dsbd.settings import ResolvedSettings
 
 ITERATION_PHASES = ("draft", "score", "verify", "commit")
 """The phases of an iteration, in order."""
@@ -16,11 +15,10 @@ PHASES = ("prefill", *ITERATION_PHASES)
 
 
 def brief(record: Any) -> str:
-    """Return a dataclass in one short line, as its ``repr``: numbers and the beginnings of texts; of the rest the size.
+    """Return a dataclass as one short line, for its ``repr``: numbers, beginnings of texts, and sizes of the rest.
 
-    >>> brief(DecodedBeam("Once upon a time there was a hen", [1, 2], -0.5, -0.25, True, 1))
-    "DecodedBeam(text='Once upon a ...re was a hen', token_ids=<list of 2>, log_weight=-0.5, score=-0.25, \
-finished=True, multiplicity=1)"
+    >>> brief(DecodedBeam("Once", [1, 2], -0.5, -0.25, True, 1))
+    "DecodedBeam(text='Once', token_ids=<list of 2>, log_weight=-0.5, score=-0.25, finished=True, multiplicity=1)"
     """
     shown = (f"{field.name}={_brief(getattr(record, field.name))}" for field in fields(record) if field.repr)
     return f"{type(record).__name__}({', '.join(shown)})"
@@ -90,8 +88,60 @@ class Stats:
     """Bytes of keys and values in use at the fullest moment, target and draft together."""
 
 
+class Tried(Protocol):
+    """A draft that was decided."""
+
+    @property
+    def verdict(self) -> str: ...
+
+
+class Drawn(Protocol):
+    """A beam that was drawn."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def landed(self) -> bool: ...
+
+
 @dataclass(frozen=True)
-class DecodingResult:
+class VerdictCounts:
+    """How many drafts got each verdict, and how many beams were drawn of each kind; as in :class:`Stats`."""
+
+    accepted: int = 0
+    rejected: int = 0
+    orphaned: int = 0
+    unneeded: int = 0
+    recovered: int = 0
+    fresh: int = 0
+    bonus: int = 0
+    landed: int = 0
+
+    def __add__(self, other: "VerdictCounts") -> "VerdictCounts":
+        return VerdictCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+
+    @property
+    def acceptance_rate(self) -> float | None:
+        """accepted / (accepted + rejected); None if no draft was tried."""
+        tried = self.accepted + self.rejected
+        return self.accepted / tried if tried else None
+
+
+def count_verdicts(trials: Iterable[Tried], draws: Sequence[Drawn] = ()) -> VerdictCounts:
+    """Count verdicts and draws, of a decode or of its trace. A draft that is carried is accepted.
+
+    >>> from types import SimpleNamespace as One
+    >>> counts = count_verdicts([One(verdict="accepted"), One(verdict="rejected")], [One(kind="fresh", landed=True)])
+    >>> counts.rejected, counts.fresh, counts.landed, counts.acceptance_rate
+    (1, 1, 1, 0.5)
+    """
+    names = Counter("accepted" if trial.verdict == "carried" else trial.verdict for trial in trials)
+    names.update(draw.kind for draw in draws)
+    return VerdictCounts(**names, landed=sum(draw.landed for draw in draws))
+
+
+@dataclass(frozen=True)
+class PlainResult:
     """The returned hypothesis, all hypotheses, and the counts and times."""
 
     __repr__ = brief
@@ -103,7 +153,5 @@ class DecodingResult:
     beams: list[DecodedBeam]
     """All hypotheses, best score first."""
     stats: Stats
-    settings: "ResolvedSettings"
+    settings: ResolvedSettings
     """The settings as resolved for the method."""
-    trace: "Trace | None"
-    """The trace; None unless recorded."""

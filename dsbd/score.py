@@ -1,4 +1,4 @@
-"""Scores the whole forest in one target forward. The only caller of the target model.
+"""Scores the whole forest in one target forward, the only one of an iteration.
 
 What verification needs comes to the host in one copy: the laws and draws of the draft stage, the
 uniforms of the iteration and, from a GPU, the target's next-token rows of every node.
@@ -71,7 +71,7 @@ def score(
 
 
 def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
-    """Return one for each trial and each draw that there can be, and one for a width that is drawn."""
+    """Return how many uniforms verification takes at most: one for each trial and draw, and one for a drawn width."""
     if not settings.lossless:
         return 1
     tried = (settings.branching or settings.layer_slots)[:depth]
@@ -87,7 +87,17 @@ def is_at_hand(logits: torch.Tensor) -> bool:
 def _feed_of(
     layers: Sequence[DraftedLayer], widths: Sequence[int], beams: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
-    """Return tokens [N] and parents [N] of all slots, drafts before cover nodes, and the sizes of their groups."""
+    """Return tokens [N] and parents [N] of all slots, drafts before cover nodes, and the sizes of their groups.
+
+    A parent is a row of the forward; the rows are the input beams, then the slots. One input beam "a", two layers with
+    two drafts and one cover node each::
+
+        row        0     1     2     3      4      5     6
+        holds      a     aa    ab    aab    aba    ac    abb
+        tokens           a     b     b      a      c     b
+        parents          0     0     1      2      0     2
+        sizes            2           2             1     1
+    """
     if not layers:
         none = torch.empty(0, dtype=torch.int64, device=device)
         return none, none, []
@@ -116,7 +126,7 @@ def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
 
 
 class _Host:
-    """Copies several tensors [n] to the host at once, and returns them one after the other as float64 arrays."""
+    """Copies several tensors [n] to the host at once; returns them one after the other as float64 arrays."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         tensors = list(tensors)
@@ -159,7 +169,7 @@ class _HostLayer(NamedTuple):
         return layer
 
     def family(self, place: int, parents: int) -> "_HostLayer":
-        """The part of one of ``parents`` parents, of a layer drawn per parent: its law, and its draws from it."""
+        """Return the part of one of ``parents`` parents in a layer drawn per parent: its law, and the draws from it."""
         size, children = self.probs.size // parents, len(self.chosen) // parents
         part = slice(place * size, (place + 1) * size)
         chosen = [index - part.start for index in self.chosen[place * children : (place + 1) * children]]
@@ -168,7 +178,7 @@ class _HostLayer(NamedTuple):
 
 
 class _ForestBuilder:
-    """Turns slots into nodes: one node per content, without duplicates and inert slots."""
+    """Turns slots into nodes: one node per content; duplicates and inert slots become None."""
 
     def __init__(
         self,
@@ -215,9 +225,9 @@ class _ForestBuilder:
         return BestBeam(nodes, target, [self.log_probs[node] for node in nodes])
 
     def _slots(self, above: Sequence[Node | None], drafted: _HostLayer, width: int) -> list[Node | None]:
-        """Return the node of each slot; None if an earlier slot is that node, or if there is no node.
+        """Return the node of each slot; None if an earlier slot holds it already, or if there is no node.
 
-        A draft is a node if Q > 0; a cover node if its probability is not 0.
+        A draft is a node if Q > 0, a cover node if its raw probability is above 0.
         """
         seen, slots = set[int](), list[Node | None]()
         chosen = drafted.chosen

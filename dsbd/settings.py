@@ -32,16 +32,6 @@ WIDEST = 64
 """Beams that a layer yields at most."""
 MOST_CHILDREN, MOST_BRANCHINGS, MOST_BRANCHED = 16, 8, 256
 """Of ``branching``: its largest entry, its most entries, and the most nodes of its tree."""
-LATER_FIELDS: dict[str, Any] = {
-    "joint_threshold": 0.5,
-    "block": 2,
-    "lossless": True,
-    "width_weights": None,
-    "branching": None,
-    "verification": "token",
-}
-"""Settings that came after version 0.2, each with the value that says nothing new. Where they have it, files leave them
-out, so that what a decode without them writes stays as it was."""
 
 
 def branching_of(text: str) -> tuple[int, ...]:
@@ -57,7 +47,7 @@ def branching_of(text: str) -> tuple[int, ...]:
 
 
 FOLLOWS_FROM_METHOD = "lossless"
-"""A field of resolved settings that nobody chooses."""
+"""A field of resolved settings; users do not choose it."""
 
 
 @dataclass(frozen=True)
@@ -261,13 +251,6 @@ class DecodingSettings:
                 f"at most {MOST_BRANCHED} nodes in all"
             )
         object.__setattr__(self, "branching", tuple(value))
-
-
-def plain_settings(settings: DecodingSettings) -> dict[str, Any]:
-    """Return settings as plain data for a file; those of :data:`LATER_FIELDS` only where they are not the default."""
-    default = type(settings)
-    silent = {name for name in LATER_FIELDS if getattr(settings, name, None) == getattr(default, name, None)}
-    return {name: value for name, value in vars(settings).items() if name not in silent}
 
 
 def _are_numbers(values: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Work in steps: generators that say how far they are, and return a value at their end."""
+"""Work in steps: generators that yield their progress and return a value at the end."""
 
 from collections.abc import Callable, Generator
 from typing import TypeVar
@@ -8,7 +8,7 @@ Value = TypeVar("Value")
 
 
 def value_of(steps: Generator[Step, None, Value], show: Callable[[Step], object] = lambda _: None) -> Value:
-    """Go through all steps; return the value at their end. What they say on the way is shown, or not looked at."""
+    """Run all steps and return the value at their end; ``show`` gets each step."""
     while True:
         try:
             show(next(steps))

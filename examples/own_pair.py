@@ -1,4 +1,4 @@
-"""Decode with a target and a draft model of your own, while the text grows.
+"""Decode with your own target and draft model, while the text grows.
 
 python -m examples.own_pair TARGET DRAFT "Once upon a time"
 

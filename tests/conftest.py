@@ -41,7 +41,7 @@ def pytest_collection_finish() -> None:
 def caches(tmp_path_factory):
     """Return the names of cache folders, one after the other: no test writes where its user keeps plans of ``auto``.
 
-    What fixtures for several tests keep goes into a folder of their own.
+    Fixtures for several tests have a separate folder.
     """
     folder = tmp_path_factory.mktemp("caches")
     with pytest.MonkeyPatch.context() as patch:

@@ -12,8 +12,8 @@ from transformers import StoppingCriteria, StopStringCriteria, set_seed
 from transformers.generation import BaseStreamer
 
 import dsbd
-from dsbd.models import kept
-from tests.models.families import PROMPT, tiny_model
+from benchmarks.families import PROMPT, tiny_model
+from dsbd.models import pair_cache
 from tests.toy_pair import EOS, VOCABULARY, toy_model, toy_pair, toy_tokenizer
 
 IDS = torch.tensor([[10, 20, 30], [0, 40, 50]])
@@ -64,7 +64,7 @@ def test_the_settings_reach_the_law():
 def test_a_pair_is_made_once_and_freed_with_its_target(monkeypatch):
     """Catches a check of the models at every call, and a list of pairs that keeps every target in memory."""
     made = []
-    monkeypatch.setattr(kept, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
+    monkeypatch.setattr(pair_cache, "make_pair", lambda *given: made.append(1) or dsbd.make_pair(*given))
     model, draft = toy_model(1, 2), toy_model(2, 1)
     for _ in range(2):
         model.generate(IDS[:1], custom_generate=dsbd.generate, draft_model=draft, max_new_tokens=2, pad_token_id=0)
@@ -101,33 +101,33 @@ def test_changed_weights_are_seen():
 def test_a_changed_norm_of_a_fused_model_is_seen(dtype):
     """Catches the norms that the fused engine copies."""
     model = toy_model(1, 2).to(dtype)
-    first = kept.kept_pair(model, None)
-    assert kept.kept_pair(model, None) is first
+    first = pair_cache.kept_pair(model, None)
+    assert pair_cache.kept_pair(model, None) is first
     with torch.no_grad():
         model.model.norm.weight.mul_(-1)
-    assert kept.kept_pair(model, None) is not first
+    assert pair_cache.kept_pair(model, None) is not first
 
 
 def test_weights_without_a_version_are_kept():
     """Catches a read of the version of inference tensors, which have none."""
     with torch.inference_mode():
         model = toy_model(1, 1)
-    assert kept.kept_pair(model, None) is kept.kept_pair(model, None)
+    assert pair_cache.kept_pair(model, None) is pair_cache.kept_pair(model, None)
 
 
 def test_a_model_can_be_saved_and_copied_after_a_call():
     """Catches a kept pair that is saved with its target, and one that a saved target loses for good."""
     model = toy_model(1, 1)
-    first = kept.kept_pair(model, None)
+    first = pair_cache.kept_pair(model, None)
     file = io.BytesIO()
     torch.save(model, file)
     file.seek(0)
     for other in (torch.load(file, weights_only=False), deepcopy(model)):
-        pair = kept.kept_pair(other, None)
+        pair = pair_cache.kept_pair(other, None)
         assert pair.target.model is other
-        assert kept.kept_pair(other, None) is pair
+        assert pair_cache.kept_pair(other, None) is pair
         torch.save(other, io.BytesIO())
-    assert kept.kept_pair(model, None) is first
+    assert pair_cache.kept_pair(model, None) is first
 
 
 def test_a_draft_with_fewer_ids_is_refused():

@@ -3,47 +3,27 @@
 import fnmatch
 import json
 import re
-import shutil
-import subprocess
-import time
-import urllib.request
 from pathlib import Path
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 COLORS = {"red", "yellow", "green", "blue", "indigo", "purple", "pink", "gray"}
-LISTS = ("models", "datasets", "tags", "preload_from_hub")
 FIELDS = {
     "title": lambda value: isinstance(value, str) and 0 < len(value) <= 100,
     "emoji": lambda value: isinstance(value, str) and not value.isascii() and len(value) <= 4,
     "colorFrom": COLORS.__contains__,
     "colorTo": COLORS.__contains__,
-    "sdk": {"gradio", "docker", "static"}.__contains__,
+    "sdk": {"gradio"}.__contains__,
     "sdk_version": lambda value: isinstance(value, str) and re.fullmatch(r"\d+\.\d+\.\d+", value),
     "python_version": lambda value: isinstance(value, str) and re.fullmatch(r"3\.\d+(\.\d+)?", value),
     "app_file": lambda value: (ROOT / value).is_file(),
-    "app_build_command": lambda value: isinstance(value, str),
-    "app_port": lambda value: isinstance(value, int),
-    "base_path": lambda value: value.startswith("/"),
-    "fullWidth": lambda value: isinstance(value, bool),
-    "header": {"mini", "default"}.__contains__,
     "short_description": lambda value: isinstance(value, str) and 0 < len(value) <= 60,
     "license": {"apache-2.0"}.__contains__,
-    "thumbnail": lambda value: isinstance(value, str),
-    "pinned": lambda value: isinstance(value, bool),
-    "disable_embedding": lambda value: isinstance(value, bool),
-    "suggested_hardware": lambda value: isinstance(value, str),
-    "suggested_storage": {"small", "medium", "large"}.__contains__,
-    "startup_duration_timeout": lambda value: isinstance(value, str),
-    "hf_oauth": lambda value: isinstance(value, bool),
-    "custom_headers": lambda value: isinstance(value, dict),
-    **dict.fromkeys(LISTS, lambda value: isinstance(value, list)),
 }
-"""The fields of https://huggingface.co/docs/hub/spaces-config-reference and their values."""
+"""Fields of https://huggingface.co/docs/hub/spaces-config-reference and their values; add one before it is used."""
 ZEROGPU_TORCH = ("2.8.0", "2.11.0", "2.12.1", "2.13.0")
 """Versions of torch that https://huggingface.co/docs/hub/spaces-zerogpu lists; not all that it lists."""
 ZEROGPU_PYTHON = ("3.10", "3.12")
@@ -66,14 +46,6 @@ def test_the_front_matter_has_documented_fields_and_values():
     assert {"title", "sdk", "sdk_version", "app_file", "python_version"} <= set(given)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [("colorFrom", "orange"), ("sdk_version", "6.31"), ("python_version", 3.12), ("short_description", "x" * 61)],
-)
-def test_the_rules_refuse_wrong_values(field, value):
-    assert not FIELDS[field](value)
-
-
 def test_a_space_installs_what_the_project_accepts():
     """Catches a version of Gradio or Python in the front matter that requirements.txt or pyproject.toml refuses."""
     given, wanted = front_matter(), requirements("requirements.txt")
@@ -84,19 +56,15 @@ def test_a_space_installs_what_the_project_accepts():
 
 
 def test_a_space_gets_a_torch_that_zerogpu_runs():
-    """Catches a pin that requirements.txt would replace, and one that ZeroGPU does not have."""
+    """Catches a pin that requirements.txt would replace, one that ZeroGPU does not have, and a bound that was raised
+    before anybody looked at the list."""
     first, after = requirements("pre-requirements.txt"), requirements("requirements.txt")
     assert set(first) == {"torch"}
     (pin,) = first["torch"].specifier
     assert pin.operator == "=="
     assert pin.version in ZEROGPU_TORCH
     assert after["torch"].specifier.contains(pin.version)
-
-
-def test_the_plain_install_ends_at_a_torch_that_zerogpu_lists():
-    """Catches a bound that was raised before anybody looked at the list."""
-    most = max(Version(one.version) for one in requirements("requirements.txt")["torch"].specifier)
-    assert str(most) in ZEROGPU_TORCH
+    assert str(max(Version(one.version) for one in after["torch"].specifier)) in ZEROGPU_TORCH
 
 
 def docker_lines() -> list[list[str]]:
@@ -169,33 +137,3 @@ def test_the_page_needs_no_file_that_the_image_leaves_out():
     for file in (path for name in packages for path in (ROOT / name).rglob("*") if path.is_file()):
         if "__pycache__" not in file.parts:
             assert is_in_context(file), file
-
-
-def has_docker() -> bool:
-    docker = shutil.which("docker")
-    return docker is not None and subprocess.run([docker, "info"], capture_output=True).returncode == 0
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not has_docker(), reason="runs wherever Docker runs")
-def test_the_image_serves_the_page():
-    """Catches an image that does not build, runs as root, or never becomes healthy."""
-    subprocess.run(["docker", "build", "-q", "-t", "dsbd-test", ROOT], check=True, timeout=1800)
-    run = ["docker", "run", "--rm", "-d", "-p", "127.0.0.1::7860", "dsbd-test"]
-    container = subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
-    try:
-        port = subprocess.run(["docker", "port", container, "7860"], check=True, capture_output=True, text=True).stdout
-        health = f"http://{port.split()[-1]}/health"
-        end = time.monotonic() + 180
-        while True:
-            try:
-                with urllib.request.urlopen(health, timeout=5) as answer:
-                    assert json.load(answer)["status"] == "ok"
-                break
-            except OSError:
-                assert time.monotonic() < end, "the page never became healthy"
-                time.sleep(1)
-        who = subprocess.run(["docker", "exec", container, "id", "-u"], check=True, capture_output=True, text=True)
-        assert who.stdout.strip() != "0"
-    finally:
-        subprocess.run(["docker", "stop", container], capture_output=True, timeout=60)

@@ -66,8 +66,8 @@ def test_not_drafting_is_preferred_by_what_it_costs_itself():
 
 
 def test_of_equal_depths_the_shallower_is_taken():
-    """Catches a deeper forest that promises nothing more."""
-    assert DepthPolicy(2, (1.0, 1.2, 1.2 * 1.75 / 1.5), 0.5).choose() == 1
+    """Catches a deeper forest that promises nothing more, and drafts that cost memory."""
+    assert DepthPolicy(3, (2.0, 1.0, 1.0, 1.0), 0.0).choose() == 1
 
 
 def test_expectation_counts_until_there_is_evidence():
@@ -78,8 +78,3 @@ def test_expectation_counts_until_there_is_evidence():
     policy.observe(policy.choose(), 0, True)
     assert first > 2
     assert policy.choose() > 0
-
-
-def test_of_equally_good_depths_the_smallest_is_drafted() -> None:
-    """Catches drafts that cost memory and bring nothing."""
-    assert DepthPolicy(3, [2.0, 1.0, 1.0, 1.0], continuation=0.0).choose() == 1

@@ -24,8 +24,9 @@ PICTURE_BYTES = {
     "verification.svg": 1_500_000,
     "forest.svg": 100_000,
     "decode.svg": 100_000,
-    "page-memory.svg": 20_000,
     "mark.svg": 5_000,
+    "race.svg": 50_000,
+    **{f"{name}.webp": 50_000 for name in visualize.__all__ if name.endswith("_figure")},
 }
 
 

@@ -2,7 +2,6 @@
 
 import math
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -13,22 +12,10 @@ import dsbd.draft
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from tests.toy_pair import toy_pair
+from tests.toy_pair import Digits, toy_pair
 
 VOCABULARY, EOS, SIZE = 4, 1, 8
 START = 3
-
-
-class Digits:
-    """Ids from the digits of a prompt."""
-
-    bos_token_id, eos_token_id, chat_template = START, EOS, None
-
-    def __call__(self, prompt: str) -> SimpleNamespace:
-        return SimpleNamespace(input_ids=[int(digit) for digit in prompt])
-
-    def decode(self, ids, **_: object) -> str:
-        return "".join(str(token) for token in ids if token != EOS)
 
 
 def table_model() -> LlamaForCausalLM:
@@ -49,7 +36,7 @@ def table_model() -> LlamaForCausalLM:
 
 @pytest.fixture(scope="module")
 def pair() -> Pair:
-    return make_pair(LanguageModel(table_model(), "target"), LanguageModel(table_model(), "draft"), Digits())
+    return make_pair(LanguageModel(table_model(), "target"), LanguageModel(table_model(), "draft"), Digits(START, EOS))
 
 
 def fill(pair: Pair, seed: int, likeness: float = 0.5) -> dict[str, torch.Tensor]:
@@ -132,17 +119,6 @@ def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, seed):
     assert ids(pair, method="mjgd", block=2, max_new_tokens=5) == text[1:]
 
 
-@pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_above_one_mjsd_is_sampling_token_for_token(pair, temperature, monkeypatch):
-    """Catches a last token that is not the target's own. The drafts are made to use no random numbers of the seed."""
-    monkeypatch.setattr(dsbd.draft, "_noise", lambda races, probs, generator: probs.new_ones(races, probs.numel()))
-    for seed in range(4):
-        fill(pair, seed)
-        shared = {"temperature": temperature, "seed": seed, "max_new_tokens": 12}
-        drafted = ids(pair, method="mjsd", joint_threshold=1.01, draft_depth=2, draft_width=3, **shared)
-        assert drafted == ids(pair, method="sampling", **shared)
-
-
 def test_equal_draws_are_one_beam_and_the_likeliest_is_tested():
     """Catches a tie or a duplicate that moves the beam: every trace is decided again, with its best beam."""
     for seed in range(3):
@@ -158,18 +134,6 @@ def test_equal_draws_are_one_beam_and_the_likeliest_is_tested():
             assert len({(node.parent, node.token_id) for node in iteration.nodes}) == len(iteration.nodes)
 
 
-@pytest.mark.parametrize("tokens", [1, 2, 3])
-@pytest.mark.parametrize("method", ["mjsd", "mjgd"])
-def test_the_limit_is_kept(pair, method, tokens):
-    fill(pair, 1)
-    assert 1 <= len(ids(pair, method=method, joint_threshold=0.0, draft_depth=4, max_new_tokens=tokens)) <= tokens
-
-
 def test_too_many_blocks_are_refused_with_their_numbers():
     with pytest.raises(dsbd.SettingsError, match="260 tokens make 17,576,000 blocks"):
         dsbd.decode(toy_pair(), "Once", dsbd.DecodingSettings(method="mjgd", block=3))
-
-
-def test_auto_is_refused():
-    with pytest.raises(dsbd.SettingsError, match="mjsd takes whole numbers"):
-        dsbd.DecodingSettings(method="mjsd", draft_depth="auto")

@@ -51,13 +51,10 @@ def operations(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "most"),
     [
-        ({"draft_depth": 2}, 178),
         ({"draft_depth": 4}, 296),
         ({"draft_depth": 4, "replacement": False}, 266),
         ({"draft_depth": 4, "cover_width": 4}, 376),
         ({"draft_depth": 4, "forest": "likely"}, 267),
-        ({"draft_depth": 4, "temperature": 0.0}, 269),
-        ({"draft_depth": 4, "top_k": 0}, 282),
         ({"method": "specinfer"}, 242),
         ({"method": "beam_sampling"}, 45),
     ],

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -133,23 +132,6 @@ def test_drafts_are_fed_before_cover_nodes_and_parents_are_counted_behind_the_be
     assert result.slots[-2:] == [layer.covers[0] for layer in result.forest.layers]
 
 
-def test_every_node_has_the_log_probabilities_of_its_own_slot():
-    """Catches rows of the target that are off by the beams, or by the slots that are no node."""
-    row, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 2])])
-    log_probs = row.logits.log_softmax(1).numpy()
-    for slot, node in enumerate(result.slots):
-        if node is None:
-            continue
-        own = log_probs[row.parents[slot], node.token]
-        assert result.next_tokens.log_prob(node) == pytest.approx(own, abs=1e-9)
-        (after,) = result.next_tokens([node])
-        best = np.argsort(-log_probs[len(BEAMS) + slot], kind="stable")[:2]
-        assert sorted(after.tokens.tolist()) == sorted(best.tolist())
-        assert after.log_probs == pytest.approx(log_probs[len(BEAMS) + slot][after.tokens], abs=1e-9)
-    (node,) = result.forest.layers[0].drafts[1:2]
-    assert result.draft_log_probs[node] == pytest.approx(-math.log(2 + 2))
-
-
 @pytest.mark.parametrize(
     ("layers", "changes", "count"),
     [
@@ -166,20 +148,6 @@ def test_there_is_a_uniform_for_everything_that_can_be_decided(layers, changes, 
     assert len(result.uniforms) == len(set(result.uniforms)) == count
     assert all(0 <= uniform < 1 for uniform in result.uniforms)
     assert len(result.forest.layers) == layers
-
-
-def test_everything_comes_over_in_one_copy(monkeypatch):
-    """Catches a second wait for the device."""
-    copies, shipped = [], torch.Tensor.cpu
-
-    def counted(self):
-        copies.append(self.shape)
-        return shipped(self)
-
-    monkeypatch.setattr(torch.Tensor, "cpu", counted)
-    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 2])])
-    result.next_tokens([beam.node for beam in BEAMS])
-    assert len(copies) == 1
 
 
 def test_a_likely_forest_is_made_of_cover_nodes():

@@ -1,9 +1,7 @@
 """Speculative beam search against beam search: the same hypotheses, id for id, whatever is drafted."""
 
-from dataclasses import replace
 from functools import lru_cache
 from itertools import product
-from types import SimpleNamespace
 
 import pytest
 import torch
@@ -11,30 +9,16 @@ from transformers import LlamaForCausalLM
 
 import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
-from dsbd.law.laws import Law
-from dsbd.methods import READS, resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from tests.toy_pair import toy_pair
+from tests.toy_pair import Digits
 
 VOCABULARY, EOS = 8, 1
 PROMPTS = ("352", "5", "0634")
 FEW = [(2, 2, 4, 50), (4, 3, 6, 0)]
 MANY = list(product((1, 2, 4), (1, 4), (3, 6), (0, 50)))
 """Beams; depth and width of the forest; top_k."""
-
-
-class Digits:
-    """Ids from the digits of a prompt."""
-
-    bos_token_id, eos_token_id, chat_template = 0, EOS, None
-
-    def __call__(self, prompt: str) -> SimpleNamespace:
-        return SimpleNamespace(input_ids=[int(digit) for digit in prompt])
-
-    def decode(self, ids, **_: object) -> str:
-        return "".join(str(token) for token in ids if token != EOS)
 
 
 def _model(wobble: float) -> LlamaForCausalLM:
@@ -51,7 +35,7 @@ def pair_of(kind: str) -> Pair:
         with torch.no_grad():
             for model in (target, draft):
                 model.lm_head.weight[3::2] = model.lm_head.weight[2::2]
-    return make_pair(LanguageModel(target, "tiny target"), LanguageModel(draft, "tiny draft"), Digits())
+    return make_pair(LanguageModel(target, "tiny target"), LanguageModel(draft, "tiny draft"), Digits(0, EOS))
 
 
 def decoded(pair: Pair, prompt: str, method: str, **values) -> dsbd.DecodingResult:
@@ -87,49 +71,6 @@ def test_a_forest_of_the_same_model_always_lands():
     """Catches a layer that falls short although every best pair was drafted."""
     stats = decoded(pair_of("equal"), "352", "speculative_beam_search", num_beams=3, draft_depth=4, draft_width=8).stats
     assert stats.layers_per_iteration > 4
-
-
-def test_it_is_a_point_of_dsbd():
-    """Catches a rule of its own where the settings of ``dsbd`` would do."""
-    named = resolve(dsbd.DecodingSettings(method="speculative_beam_search", num_beams=3, draft_width=5))
-    point = resolve(
-        dsbd.DecodingSettings(
-            temperature=0,
-            replacement=False,
-            min_width=3,
-            max_width=3,
-            num_beams=3,
-            draft_width=5,
-            forest="likely",
-            width_threshold=1.0,
-        )
-    )
-    assert vars(named) == vars(point) | {"method": "speculative_beam_search"}
-    assert set(READS["speculative_beam_search"]) < set(READS["dsbd"])
-
-
-def test_the_second_best_pair_is_seen(monkeypatch):
-    """Catches a comparison of hypotheses that would not see one wrong pair."""
-    ranks = Law.masses
-
-    def second_best(self, removed=()):
-        masses = ranks(self, removed)
-        return ranks(self, [*removed, int(masses.argmax())]) if not len(removed) and self.support > 1 else masses
-
-    plain = decoded(pair_of("near"), "352", "beam_search", num_beams=1)
-    monkeypatch.setattr(Law, "masses", second_best)
-    wrong = decoded(pair_of("near"), "352", "speculative_beam_search", num_beams=1)
-    assert [beam.token_ids for beam in wrong.beams] != [beam.token_ids for beam in plain.beams]
-
-
-@pytest.mark.parametrize("top_k", [0, 50])
-def test_its_traces_follow(top_k):
-    """Catches an audit that takes the method for another."""
-    settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=3, top_k=top_k, max_new_tokens=12)
-    trace = dsbd.decode(toy_pair(), "Once upon", settings, record=True).trace
-    assert dsbd.verify_trace(trace).failure is None
-    forged = replace(trace, settings=replace(trace.settings, method="beam_search"))
-    assert "method beam_search" in dsbd.verify_trace(forged).failure
 
 
 @pytest.mark.slow

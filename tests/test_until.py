@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import dsbd
-from dsbd.stopping import Until, cut
+from dsbd.snapshot import Until
+from dsbd.stopping import cut
 from tests.toy_pair import toy_pair
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=16, draft_depth=3, draft_width=4, num_beams=3)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from functools import lru_cache
+from types import SimpleNamespace
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -28,6 +29,21 @@ def toy_tokenizer() -> PreTrainedTokenizerFast:
     fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, clean_up_tokenization_spaces=False)
     fast.add_special_tokens({"eos_token": "<end>", "bos_token": "<end>"})
     return fast
+
+
+class Digits:
+    """A tokenizer that reads ids from the digits of a prompt."""
+
+    chat_template = None
+
+    def __init__(self, bos: int, eos: int) -> None:
+        self.bos_token_id, self.eos_token_id = bos, eos
+
+    def __call__(self, prompt: str) -> SimpleNamespace:
+        return SimpleNamespace(input_ids=[int(digit) for digit in prompt])
+
+    def decode(self, ids, **_: object) -> str:
+        return "".join(str(token) for token in ids if token != self.eos_token_id)
 
 
 def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:

@@ -11,23 +11,6 @@ from training import stages
 from training.recipes import RECIPES
 
 
-def parse_mix(text: str) -> dict[str, float]:
-    """Read `stories=0.88,tales=0.04,books=0.08` into positive weights."""
-    mix = {}
-    for item in text.split(","):
-        name, _, value = item.partition("=")
-        try:
-            weight = float(value)
-        except ValueError:
-            weight = math.nan
-        if not name or not 0 <= weight < math.inf:
-            raise argparse.ArgumentTypeError(f"{item!r} is not PART=WEIGHT with a weight of at least 0")
-        mix[name] = weight
-    if not sum(mix.values()) > 0:
-        raise argparse.ArgumentTypeError(f"{text!r} gives every part the weight 0")
-    return mix
-
-
 def positive(text: str) -> float:
     """Read a positive number."""
     try:
@@ -53,10 +36,6 @@ def build_parser() -> argparse.ArgumentParser:
         if name in ("target", "draft"):
             command.add_argument("--tokens", type=positive, default=60e6, help="token budget")
             command.add_argument("--seconds", type=positive, default=math.inf, help="wall-clock budget")
-            command.add_argument("--mix", type=parse_mix, help="share of the rows by part (the recipe's)")
-            command.add_argument("--rate", type=positive, default=1.0, help="factor of the peak learning rates (1)")
-        if name in ("tokenizer", "target", "draft"):
-            command.add_argument("--start", type=Path, help="exported pair to train on, instead of a new one")
         if name == "draft":
             command.add_argument("--pool-tokens", type=positive, default=4e6)
             command.add_argument("--sample-tokens", type=positive, default=5e5)

@@ -111,19 +111,15 @@ def encode_documents(tokenizer: PreTrainedTokenizerBase, documents: list[str]) -
 
 
 def load_encoded(
-    data: Path, work: Path, parts: dict[str, Part], tokenizer: PreTrainedTokenizerBase | None
+    data: Path, work: Path, parts: dict[str, Part], tokenizer: PreTrainedTokenizerBase
 ) -> dict[str, tuple[EncodedDocuments, ...]]:
-    """Return {part: (training, held-out)}, encoded once and kept under `work/tokens`.
-
-    `tokenizer` may be None if everything is already encoded.
-    """
+    """Return {part: (training, held-out)}, encoded once and kept under `work/tokens`."""
     folder = work / "tokens"
     folder.mkdir(parents=True, exist_ok=True)
     found = {}
     for name, part in parts.items():
         file = folder / f"{name}.npz"
         if not file.exists():
-            assert tokenizer is not None
             _encode_part(file, read_part(data, part), tokenizer)
         with np.load(file) as arrays:
             found[name] = tuple(

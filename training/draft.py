@@ -115,18 +115,9 @@ class PoolBatches:
         return self.pool.ids[chosen], self.pool.hidden[chosen]
 
 
-@dataclass(frozen=True)
-class VariationSchedule:
-    """Share of the total-variation term in the loss: 0, then a ramp, then `final`."""
-
-    begin: float = 0.4
-    end: float = 0.7
-    final: float = 0.9
-
-    def share(self, progress: float) -> float:
-        """Return the share at `progress` in [0, 1]."""
-        ramp = (progress - self.begin) / (self.end - self.begin)
-        return self.final * min(1.0, max(0.0, ramp))
+def variation_share(progress: float) -> float:
+    """Return the share of the total-variation term in the loss, at ``progress`` in [0, 1]: 0, then a ramp, then 0.9."""
+    return 0.9 * min(1.0, max(0.0, (progress - 0.4) / (0.7 - 0.4)))
 
 
 class DraftTrainer(Trainer):
@@ -140,14 +131,13 @@ class DraftTrainer(Trainer):
         *arguments: Any,
         head: torch.Tensor,
         held_out: dict[str, Pool],
-        variation: VariationSchedule,
         answer: int | None = None,
         compiled: bool = False,
         **named: Any,
     ) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
         self._answer = answer
-        self.held_out, self._target_head, self._variation = held_out, head, variation
+        self.held_out, self._target_head = held_out, head
         self._loss, self._target_law = distillation_chunk, log_probs_chunk
         if compiled:
             self._loss = torch.compile(distillation_chunk, dynamic=False)
@@ -156,7 +146,7 @@ class DraftTrainer(Trainer):
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch
         hidden = self.forward(ids)
-        share = self._variation.share(progress)
+        share = variation_share(progress)
         weights = answer_weights(ids, self._answer)
         divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, weights, share)
         self._propagate(hidden, slopes, head_slope)

@@ -17,7 +17,6 @@ from training.draft import (
     DraftTrainer,
     Pool,
     PoolBatches,
-    VariationSchedule,
     build_pool,
     new_draft,
     windows,
@@ -39,14 +38,6 @@ HELD_OUT_DRAFT_TOKENS = 40_000
 def check(options: argparse.Namespace) -> None:
     """Raise ValueError, with the remedy, if the files that a stage reads are missing."""
     recipe = recipe_of(options)
-    for name in getattr(options, "mix", None) or ():
-        if name not in recipe.parts:
-            raise ValueError(
-                f"--mix names {name!r}; the parts of --recipe {options.recipe} are {', '.join(recipe.parts)}"
-            )
-    start = getattr(options, "start", None)
-    if start is not None and not (start / "target" / "config.json").is_file():
-        raise ValueError(f"--start {start} holds no target/config.json; give the folder of an exported pair")
     for part in recipe.parts.values():
         if not (options.data / part.file).is_file():
             raise ValueError(f"--data {options.data} holds no {part.file}")
@@ -90,10 +81,10 @@ def encoded_parts(options: argparse.Namespace) -> dict[str, tuple[EncodedDocumen
 
 
 def training_batches(options: argparse.Namespace, parts: dict[str, tuple[EncodedDocuments, ...]]) -> MixedBatches:
-    """Return the training side of the parts, mixed as ``--mix`` or the recipe says."""
+    """Return the training side of the parts, mixed as the recipe says."""
     recipe = recipe_of(options)
     sides = {name: sides[0] for name, sides in parts.items()}
-    return MixedBatches(sides, options.mix or recipe.mix, options.seed, whole_documents=recipe.whole_documents)
+    return MixedBatches(sides, recipe.mix, options.seed, whole_documents=recipe.whole_documents)
 
 
 def answer_token(options: argparse.Namespace) -> int | None:
@@ -113,26 +104,6 @@ def new_target(options: argparse.Namespace) -> LlamaForCausalLM:
     return new_model(config, options.seed).bfloat16()
 
 
-def optimizer_settings(options: argparse.Namespace) -> OptimizerSettings:
-    """Return the optimizer's settings, peak rates times ``--rate``."""
-    usual = OptimizerSettings()
-    return OptimizerSettings(muon_rate=usual.muon_rate * options.rate, adam_rate=usual.adam_rate * options.rate)
-
-
-def first_target(options: argparse.Namespace) -> LlamaForCausalLM:
-    """Return the target as its training begins, bfloat16: new, or that of ``--start``."""
-    if options.start is not None:
-        return LlamaForCausalLM.from_pretrained(options.start / "target", dtype=torch.bfloat16)
-    return new_target(options)
-
-
-def first_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> LlamaForCausalLM:
-    """Return the draft as its training begins: new, from parts of the target, or that of ``--start``."""
-    if options.start is not None:
-        return LlamaForCausalLM.from_pretrained(options.start / "draft", dtype=torch.bfloat16)
-    return new_draft(target, recipe_of(options).draft_intermediate_size, options.seed)
-
-
 def trained_target(options: argparse.Namespace) -> LlamaForCausalLM:
     """Return the target of the last checkpoint, bfloat16, for inference."""
     model = new_target(options).eval()
@@ -148,13 +119,7 @@ def trained_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> Llam
 
 
 def tokenizer(options: argparse.Namespace) -> None:
-    """Train the byte-level BPE on the training side of the split, or take that of ``--start``."""
-    if options.start is not None:
-        AutoTokenizer.from_pretrained(options.start / "target", trust_remote_code=False).save_pretrained(
-            result_path(options.work, "tokenizer")
-        )
-        say(f"the tokenizer of {options.start}")
-        return
+    """Train the byte-level BPE on the training side of the split."""
     recipe = recipe_of(options)
     trained = train_tokenizer(recipe.tokenizer_texts(options.data), recipe.vocabulary_size)
     trained.save_pretrained(result_path(options.work, "tokenizer"))
@@ -165,11 +130,11 @@ def target(options: argparse.Namespace) -> None:
     """Train the target (resumes from its checkpoint)."""
     parts, recipe = encoded_parts(options), recipe_of(options)
     trainer = TargetTrainer(
-        first_target(options),
+        new_target(options),
         training_batches(options, parts),
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
-        optimizer_settings(options),
+        OptimizerSettings(),
         held_out=DocumentStream(parts[recipe.checked][1], options.seed, whole_documents=recipe.whole_documents),
         answer=answer_token(options),
         compiled=True,
@@ -194,14 +159,13 @@ def draft(options: argparse.Namespace) -> None:
         held_out["target's own samples"] = build_pool(teacher, sampled[:HELD_OUT_POOL_WINDOWS], rows)
     pool = _pool(options, teacher, ids, rows)
     trainer = DraftTrainer(
-        first_draft(options, teacher),
+        new_draft(teacher, recipe.draft_intermediate_size, options.seed),
         PoolBatches(pool, options.seed),
         Budget(options.tokens, options.seconds),
         schedule,
-        optimizer_settings(options),
+        OptimizerSettings(),
         head=pool.head,
         held_out=held_out,
-        variation=VariationSchedule(),
         answer=answer_token(options),
         compiled=True,
     )

@@ -4,7 +4,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from transformers import LlamaForCausalLM
@@ -16,20 +16,6 @@ from training.schedule import Budget, Schedule
 
 CHUNK_POSITIONS = 1024
 SMOOTHING = 0.95
-
-
-class Batches(Protocol):
-    """A source of training data; `state` decides all later batches."""
-
-    def batch(self, rows: int, length: int) -> Any:
-        """Return the next batch."""
-
-    @property
-    def state(self) -> dict:
-        """Return what `restore` takes."""
-
-    def restore(self, state: dict) -> None:
-        """Go to a place that `state` returned."""
 
 
 class Forward:
@@ -49,12 +35,15 @@ class Forward:
 
 
 class Trainer(ABC):
-    """A model, its optimizer and its data, advanced one step at a time."""
+    """A model, its optimizer and its data, advanced one step at a time.
+
+    `batches` has `batch(rows, length)`; its `state`, which `restore` takes, decides all later batches.
+    """
 
     def __init__(
         self,
         model: LlamaForCausalLM,
-        batches: Batches,
+        batches: Any,
         budget: Budget,
         schedule: Schedule,
         optimizer_settings: OptimizerSettings,

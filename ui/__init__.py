@@ -1,7 +1,6 @@
-"""The page: forms, handlers and the state of each visitor. It draws nothing itself and decides nothing.
+"""The page: forms, handlers and the state of each visitor.
 
-The folder is called ``ui`` in a clone and ``dsbd_page`` once installed, so its files import each other relatively.
-Names are loaded when they are first used: what needs no page (the flags) starts without it.
+Names are loaded when they are first used, so that a wrong flag is refused before Gradio is imported.
 """
 
 from importlib import import_module

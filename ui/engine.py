@@ -1,7 +1,7 @@
-"""The page's only way to the models. One engine is shared by all visitors, over all pairs, and runs one job at a time.
+"""The page's only way to the models. All visitors share one engine, which runs one job at a time.
 
-The work of a job may be done in another process, on ZeroGPU: errors come as values and are raised here, and plans of
-``auto`` go there and come back.
+On ZeroGPU another process does the work of a job. Its errors come back as values and are raised here, and plans of
+``auto`` travel with it.
 """
 
 import threading
@@ -22,16 +22,15 @@ from .host.allowed_models import AllowedModels
 from .host.limits import Limits, setting
 from .jobs import Job, Steps
 from .pairs.shelf import PAGE, Load, PairShelf
-from .traffic.folders import Folders
 from .traffic.visitors import StopSignal, Visitors
 from .zerogpu import on_gpu
 
 SECONDS_TO_START = 15
 SECONDS_PER_TOKEN = 0.25
 MEASURING_SECONDS = 40
-"""What the measurements of ``auto`` may take before a method's plan is known."""
+"""Time for measuring ``auto`` if there is no plan yet."""
 LOOK_SECONDS = 0.05
-"""Between two looks of a job that waits: whether its turn has come, and whether it is still wanted."""
+"""A waiting job looks this often whether its turn has come or it was stopped."""
 
 
 class MadePlan(NamedTuple):
@@ -45,9 +44,9 @@ class Engine:
     """Runs jobs on the page's pair, or on another one that a job names by its key.
 
     Args:
-        pair: the page's own, loaded, on its device.
+        pair: the page's pair, loaded, on its device.
         limits: what a visitor may ask for; None takes the defaults.
-        load: loads further pairs, as the page's own was loaded.
+        load: loads further pairs.
         allowed: what visitors may load.
     """
 
@@ -59,16 +58,15 @@ class Engine:
         self.allowed = allowed or AllowedModels()
         self.pairs = PairShelf(pair, self.limits.max_loaded_pairs, load)
         self.visitors = Visitors()
-        self.folders = Folders(self.limits)
         self._in_use = threading.Lock()
         self._lent = on_gpu(self._work)
 
     @contextmanager
     def visit(self, session: str, limit: str) -> Iterator[StopSignal]:
-        """A run of this visitor, which takes at most the seconds of this field of the limits.
+        """A run of this visitor; ``limit`` names the field of the limits with its longest time in seconds.
 
         Raises:
-            StoppedError: where it was stopped; the message is the sentence for the visitor.
+            StoppedError: it was stopped; the message is the sentence for the visitor.
         """
         seconds = getattr(self.limits, limit)
         with self.visitors.run(session, seconds) as stop:
@@ -80,7 +78,7 @@ class Engine:
 
     @contextmanager
     def alone(self, stop: Callable[[], bool]) -> Iterator[None]:
-        """Wait until nothing else uses the models, and keep it so. Raises: StoppedError: ``stop`` said so meanwhile."""
+        """Wait for the models and hold them. Raises: StoppedError: ``stop`` said so meanwhile."""
         check = check_of(stop)
         while not self._in_use.acquire(timeout=LOOK_SECONDS):
             check()
@@ -91,7 +89,7 @@ class Engine:
             self._in_use.release()
 
     def run(self, job: Job, stop: StopSignal) -> Generator[Any, None, None]:
-        """The steps of a job; close it, or go on to its end.
+        """Yield the steps of a job; read it to its end, or close it.
 
         Raises:
             PairError: the pair is not in memory.
@@ -104,7 +102,7 @@ class Engine:
             yield from note.watched(steps, stop.deadline)
 
     def known_plan(self, settings: DecodingSettings, pair: str = PAGE) -> Plan | None:
-        """The plan of these settings, if it was made before and the pair is in memory."""
+        """Return the plan of these settings, if it was made before and the pair is in memory."""
         is_known = has_auto(settings) and self.pairs.is_loaded(pair)
         return known_plan(self.pairs.open(pair), settings) if is_known else None
 
@@ -135,13 +133,13 @@ class Engine:
         plans: Sequence[MadePlan],
         stop: StopSignal,
     ) -> Generator[Any, None, None]:
-        """What uses the models, for so many seconds of a lent GPU; all that comes in and goes out is plain data."""
+        """Use the models, at most so many seconds of ZeroGPU; all that comes in and goes out is plain data."""
         try:
             chosen = self.pairs.open(pair)
             for made in plans:
                 _remember(chosen, made)
             try:
-                yield from steps(chosen, stop)
+                yield from steps(chosen, stop=stop)
             except DsbdError as error:
                 yield error
             yield from _made_plans(chosen, settings)
@@ -159,7 +157,7 @@ def _remember(pair: Pair, made: MadePlan) -> None:
 
 
 def _seconds(job: Job, plans: Sequence[MadePlan]) -> int:
-    """Seconds of a GPU to ask for."""
+    """Return the seconds of a GPU to ask for."""
     unknown = sum(has_auto(one) for one in job.settings) - len(plans)
     tokens = sum(one.max_new_tokens for one in job.settings) * job.times
     return min(job.seconds, SECONDS_TO_START + MEASURING_SECONDS * unknown + int(SECONDS_PER_TOKEN * tokens))

@@ -1,4 +1,4 @@
-"""Whether the page can take a run: for load balancers, containers, and whoever watches the page."""
+"""Whether the page can start a run: for load balancers, containers, and monitoring."""
 
 import time
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from .engine import Engine
 from .pairs.names import model_name
 
 GRACE_SECONDS = 60.0
-"""A run looks at its time limit between two forwards; so late it hangs in one."""
+"""A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 NEVER_KEPT = {"Cache-Control": "no-store"}
 
 
 def health(engine: Engine) -> Callable[[Request], Response]:
     """The handler of the health address.
 
-    It answers 200 while the models are loaded, the queue takes calls, and no run is long past its time limit; else 503.
-    The answer names the pair, the version and how many run and wait, and no visitor.
+    It answers 200 while the queue takes calls and no run is long past its time limit; else 503. The answer names the
+    pair, the version, and how many calls run and wait, but no visitor.
     """
 
     def answer(request: Request) -> Response:

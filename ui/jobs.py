@@ -1,4 +1,4 @@
-"""What visitors ask of the models: a decode, a comparison, a race, an evaluation."""
+"""What the page asks of the models: a decode, or a race."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -6,22 +6,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import dsbd
-from dsbd.api import planning
-from dsbd.evaluation.evaluation import Evaluation
+from dsbd.api import Progress, planning
+from dsbd.auto.plan import PlanProgress
 from dsbd.evaluation.race import race
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.comparison import Progress, compare
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 
-from .asked.evaluation import Asked
-from .host.limits import Limits, check_compare, check_decode, check_evaluation
+from .host.limits import Limits, check_decode, check_race
 from .pairs.shelf import PAGE
 from .traffic.visitors import StopSignal
 
-Steps = Callable[[Pair, StopSignal], Iterator[Any]]
+Steps = Callable[..., Iterator[Any]]
 
 
 class Job(NamedTuple):
@@ -40,37 +37,28 @@ class Job(NamedTuple):
     seconds: int
     """The longest that it may take."""
     steps: Steps
-    """The work as plain data, step by step. It may travel to another process: a function of a module, or a part of
-    one. Raises: DsbdError; StoppedError once the signal says so."""
+    """Takes the pair and ``stop``, and yields the work step by step, as plain data. It may travel to another process,
+    so it is a partial of a function of a module. Raises: DsbdError; StoppedError once the signal says so."""
+
+
+class DecodeStep(NamedTuple):
+    """What a decode says next: how far ``auto`` is, and then what each iteration brought."""
+
+    trying: PlanProgress | None = None
+    """How many forests ``auto`` has tried out; then all else is None."""
+    begun: Trace | None = None
+    """The beginning of the trace, without iterations; with the first progress only."""
+    progress: Progress | None = None
+    trace: Trace | None = None
+    """The whole trace; with the last progress only."""
 
 
 def recorded_decode(limits: Limits, prompt: str, settings: DecodingSettings, pair: str = PAGE) -> Job:
-    """Measurements of ``auto``, the trace's beginning, each further iteration, the whole trace."""
-    return _decode(limits, prompt, settings, pair, _recorded)
-
-
-def told_decode(limits: Limits, prompt: str, settings: DecodingSettings, pair: str = PAGE) -> Job:
-    """The best text after each iteration, with its ids and the iteration's number from 1; then the whole trace."""
-    return _decode(limits, prompt, settings, pair, _told)
-
-
-def _decode(limits: Limits, prompt: str, settings: DecodingSettings, pair: str, steps: Callable[..., Any]) -> Job:
+    """One decode, as :class:`DecodeStep`."""
     check = partial(_check, limits, [prompt], [settings])
-    return Job("decode", pair, [settings], check, 1, limits.decode_seconds, partial(steps, prompt, settings))
-
-
-def comparison(
-    limits: Limits, prompt: str, settings: DecodingSettings, methods: Sequence[str], runs: int, pair: str = PAGE
-) -> Job:
-    """Methods side by side; see :func:`dsbd.measure.comparison.compare`."""
-    each = [replace(settings, method=method) for method in methods]
-
-    def check(chosen: Pair) -> None:
-        _check(limits, [prompt], each, chosen)
-        check_compare(limits, each, runs)
-
-    steps = partial(_compared, prompt, settings, list(methods), runs)
-    return Job("compare", pair, each, check, runs + 1, limits.compare_seconds, steps)
+    return Job(
+        "decode", pair, [settings], check, 1, limits.decode_seconds, partial(_decoded, prompt=prompt, settings=settings)
+    )
 
 
 def race_of(
@@ -80,30 +68,11 @@ def race_of(
     each = [contender.settings for contender in contenders]
 
     def check(chosen: Pair) -> None:
+        check_race(limits, each, len(prompts), rounds)
         _check(limits, prompts, each, chosen)
-        check_compare(limits, each * len(prompts), rounds)
 
-    steps = partial(_raced, list(prompts), list(contenders), rounds)
-    return Job("race", pair, each, check, len(prompts) * rounds + 2, limits.compare_seconds, steps)
-
-
-def evaluation(limits: Limits, asked: Asked, folder: str) -> Job:
-    """What a folder lacks of an evaluation; see :meth:`dsbd.evaluation.evaluation.Evaluation.steps`.
-
-    Raises:
-        SettingsError, TaskError: the questions cannot be read.
-    """
-    exam = asked.exam()
-    (run,) = exam.runs
-    each = [exam.at_limit(one, run).settings for one in exam.contenders]
-    longest = max(run.questions, key=lambda question: len(question.prompt))
-
-    def check(chosen: Pair) -> None:
-        check_evaluation(limits, each, len(run.questions), exam.seeds)
-        _check(limits, [longest.prompt], each, chosen)
-
-    times = len(run.questions) * exam.seeds
-    return Job("evaluate", asked.pair, each, check, times, limits.evaluate_seconds, partial(_evaluated, asked, folder))
+    steps = partial(race, contenders=list(contenders), prompts=list(prompts), rounds=rounds)
+    return Job("race", pair, each, check, len(prompts) * rounds + 2, limits.evaluate_seconds, steps)
 
 
 def _check(limits: Limits, prompts: Sequence[str], each: Sequence[DecodingSettings], pair: Pair) -> None:
@@ -113,35 +82,12 @@ def _check(limits: Limits, prompts: Sequence[str], each: Sequence[DecodingSettin
             check_decode(limits, settings, pair.target.vocabulary_size, prompt_tokens)
 
 
-def _recorded(prompt: str, settings: DecodingSettings, pair: Pair, stop: StopSignal) -> Iterator[Any]:
-    yield from planning(pair, prompt, settings, stop=stop)
-    begun = False
+def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[DecodeStep]:
+    for trying in planning(pair, prompt, settings, stop=stop):
+        yield DecodeStep(trying)
+    is_first = True
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
-        event: Trace | Iteration | None = update.iteration if begun else update.trace
-        yield event if update.result is None else update.result.trace
-        begun = True
-
-
-def _told(prompt: str, settings: DecodingSettings, pair: Pair, stop: StopSignal) -> Iterator[Any]:
-    for number, update in enumerate(dsbd.stream(pair, prompt, settings, record=True, stop=stop), 1):
-        if update.result is not None:
-            yield update.result.trace
-        else:
-            yield {"text": update.text, "token_ids": update.candidates[0].node.token_ids(), "iteration": number}
-
-
-def _compared(
-    prompt: str, settings: DecodingSettings, methods: list[str], runs: int, pair: Pair, stop: StopSignal
-) -> Iterator[Progress]:
-    for method in methods:
-        for _ in planning(pair, prompt, replace(settings, method=method), stop=stop):
-            yield Progress(0, len(methods) * (runs + 1), method)
-    yield from compare(pair, prompt, settings, methods, runs, stop)
-
-
-def _raced(prompts: list[str], contenders: list[Contender], rounds: int, pair: Pair, stop: StopSignal) -> Iterator[Any]:
-    yield from race(pair, contenders, prompts, rounds, stop)
-
-
-def _evaluated(asked: Asked, folder: str, pair: Pair, stop: StopSignal) -> Iterator[Any]:
-    yield from Evaluation(pair, asked.exam(), folder).steps(stop)
+        begun = replace(update.trace, iterations=[]) if is_first and update.trace is not None else None
+        whole = None if update.result is None else update.result.trace
+        yield DecodeStep(None, begun, update.progress, whole)
+        is_first = False

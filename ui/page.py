@@ -8,7 +8,6 @@ import gradio as gr
 
 from .about.tab import build_about_tab
 from .engine import Engine
-from .evaluate.tab import build_evaluate_tab
 from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
 from .parts.files import read
@@ -22,10 +21,10 @@ EVENTS_KEPT = "100"
 
 
 class Page(gr.Blocks):
-    """Blocks that say in a sentence which values they cannot take. Gradio itself would answer ``{"error": null}``."""
+    """Blocks that refuse wrong values with a sentence; plain Gradio would answer ``{"error": null}``."""
 
     async def preprocess_data(self, block_fn: Any, inputs: list[Any], *more: Any, **named: Any) -> Any:
-        """The values of a call, as its handler takes them; a program may leave out the last ones. Raises: gr.Error."""
+        """The values of a call for its handler; a program may leave out the last values. Raises: gr.Error."""
         wanted, is_offered = len(block_fn.inputs), block_fn.api_visibility == "public"
         given = len(inputs)
         if is_offered:
@@ -44,8 +43,8 @@ class Page(gr.Blocks):
             error.print_exception = False
             error.message = without_folders(str(error.message))
             raise
-        except Exception:  # all: a component raises whatever Python does with a value of a kind it never expected
-            words = "A value of the call is of a kind that its field does not take; reload the page and try again."
+        except Exception:  # all: a component raises anything for a value of an unexpected type
+            words = "A value of the call has the wrong type for its field; reload the page and try again."
             raise gr.Error(words, print_exception=False) from None
 
 
@@ -61,7 +60,7 @@ def build_page(engine: Engine) -> gr.Blocks:
     Args:
         engine: shared by all visitors; one decode runs at a time.
     """
-    os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", EVENTS_KEPT)  # Gradio counts them all again at every error
+    os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", EVENTS_KEPT)  # Gradio counts all of them again at each error
     kept = engine.limits.file_seconds
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
@@ -74,12 +73,10 @@ def build_page(engine: Engine) -> gr.Blocks:
                 play = build_play_tab(engine, page)
             with gr.Tab("Race", id="race"):
                 build_race_tab(engine, play.form)
-            with gr.Tab("Evaluate", id="evaluate"):
-                build_evaluate_tab(engine, play.form.pair)
             with gr.Tab("Learn", id="learn"):
                 build_learn_tab(engine, play, tabs)
             with gr.Tab("About", id="about"):
                 build_about_tab(engine)
         offer_to_programs(engine)
-    # Without api_open=False, POST /gradio_api/run/decode would pass by the queue and its one run at a time.
+    # With api_open, POST /gradio_api/run/decode would bypass the queue, which lets one run at a time begin.
     return page.queue(max_size=engine.limits.max_waiting, api_open=False)

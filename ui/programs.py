@@ -1,6 +1,6 @@
-"""Endpoints for programs that need no model: recorded traces, one node explained in sentences, and a trace drawn.
+"""Endpoints that need no model: bundled recordings, one node explained, and a trace drawn.
 
-Like ``/decode`` and ``/compare``, they answer with plain data, or with an error that is one sentence.
+They answer with plain data, or with an error of one sentence.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,21 @@ from .runs.sentences import in_sentences
 from .traffic.calls import uploaded
 
 OFF_GPU: dict[str, Any] = {"concurrency_id": "traces", "concurrency_limit": 2}
-"""Reading and drawing traces waits in a line of its own."""
-MCP_TOOLS = ("decode", "compare", "explain_node", "list_traces")
+"""Reading and drawing traces waits in another line than decoding."""
+MCP_TOOLS = ("decode", "evaluate", "explain_node", "list_traces")
 """The endpoints that are tools of the MCP server."""
+
+
+class Tools(dict[str, str]):
+    """Endpoints by the name of their tool; an unknown name is refused in a sentence."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the endpoint of a tool. Raises: ValueError: there is no such tool."""
+        if name not in self:
+            raise ValueError(f"There is no tool {name!r}; the tools are {', '.join(self)}. evaluate compares decoders.")
+        return self[name]
+
+
 NUMBERS = ("target_prob", "draft_prob", "target_log_prob", "draft_log_prob", "log_weight")
 
 DRAW: dict[str, Callable[[Scene, int], str]] = {
@@ -64,10 +76,10 @@ def offer_to_programs(engine: Engine) -> None:
 
 
 def listed() -> list[dict[str, Any]]:
-    """The recorded decodes that come along with the page.
+    """Return the bundled recordings.
 
     Returns:
-        for each its ``name``, which the other endpoints take as ``trace``, ``title``, ``prompt``, ``method``,
+        For each its ``name``, which the other endpoints take as ``trace``, ``title``, ``prompt``, ``method``,
         ``models`` and how many ``iterations``.
     """
     found = []
@@ -80,13 +92,13 @@ def listed() -> list[dict[str, Any]]:
 
 
 def trace_of(given: Any, limits: Limits) -> Trace:
-    """The trace that a program names or brings.
+    """Return the trace that a program names or uploads.
 
     Args:
         given: the name of a recorded trace, or an uploaded file as ``gradio_client.handle_file`` sends it.
 
     Raises:
-        TraceError: there is no such recorded trace, or the file is none of an upload, or no trace.
+        TraceError: no such recording, or the file was not uploaded, or is no trace.
     """
     if isinstance(given, str):
         return traces.open_recorded(given).trace
@@ -100,7 +112,7 @@ def trace_of(given: Any, limits: Limits) -> Trace:
 
 
 def explained(trace: Trace, iteration: int = 0, node: int = 0, language: str = "en") -> dict[str, Any]:
-    """What happened to one node of one forest, in plain sentences and in numbers.
+    """Explain what happened to one node of one forest, in plain sentences and in numbers.
 
     Args:
         trace: a name that /list_traces says, or a trace file.
@@ -130,7 +142,7 @@ def explained(trace: Trace, iteration: int = 0, node: int = 0, language: str = "
 
 
 def exported(trace: Trace, format: str = "svg", iteration: int = 0, language: str = "en") -> dict[str, Any]:
-    """A trace as a drawing or a table.
+    """Draw a trace, or write it as a table.
 
     Args:
         trace: a name that /list_traces says, or a trace file.
@@ -164,7 +176,7 @@ def _place_of(iteration: IterationScene, node: Any) -> int:
 
 
 def _path(iteration: IterationScene, place: int) -> list[NodeScene]:
-    """The nodes from the input beam down to this one."""
+    """Return the nodes from the input beam down to this one."""
     path = [iteration.nodes[place]]
     while path[-1].parent >= 0:
         path.append(iteration.nodes[path[-1].parent])
@@ -172,5 +184,5 @@ def _path(iteration: IterationScene, place: int) -> list[NodeScene]:
 
 
 def _state(node: NodeScene, scene: Scene) -> str:
-    """A sentence about a node that no step is about."""
+    """Return a sentence about a node that has no step."""
     return f"{node.token}: {scene.strings[f'state.{node.state}']}"

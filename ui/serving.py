@@ -1,4 +1,4 @@
-"""Files the page needs beside Gradio's own, from this machine only, and how the page is launched."""
+"""How the page is launched, and the files that it serves besides those of Gradio."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from starlette.middleware import Middleware
-from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
@@ -20,11 +19,11 @@ from .host.options import Host
 from .learn.site import learn_page
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.theme import page_theme
-from .programs import MCP_TOOLS
+from .programs import MCP_TOOLS, Tools
 from .traffic.gate import Gate
 from .traffic.leaving import Leaving
 
-_CACHED = {"Cache-Control": "public, max-age=604800"}
+_SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=604800"}}
 
 
 def _plotly_address() -> str:
@@ -33,18 +32,18 @@ def _plotly_address() -> str:
 
 
 def head() -> str:
-    """The style sheets of viewer and page, which stand here because Gradio rewrites ``css=``, and Plotly's address."""
+    """The address of Plotly, and the style sheets of viewer and page: here, because Gradio would rewrite ``css=``."""
     where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
     return f"{where}<style>{viewer_assets()['css']}{read('parts/page.css')}{read('parts/race.css')}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
-    """Arguments of ``Blocks.launch`` that belong to this page.
+    """Arguments of ``Blocks.launch`` for this page.
 
     Args:
-        engine: the one that the page was built with; its visitors and limits count.
-        host: how it is served; None takes the defaults.
-        is_private: only this machine can reach it; then it answers to names of this machine only.
+        engine: that of the page.
+        host: how the page is served; None takes the defaults.
+        is_private: only this machine can reach the page; then it answers to names of this machine only.
     """
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
@@ -60,16 +59,16 @@ def launch_options(engine: Engine, host: Host | None = None, is_private: bool = 
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,
         "state_session_capacity": engine.limits.max_visitors,
-        "ssr_mode": host.ssr,  # off: what Node renders has no content-security policy, which the gate gives
+        "ssr_mode": host.ssr,  # off by default: pages of Node lack the headers that the gate sets
         "run_history": False,
-        "show_error": False,  # what visitors should know is said on the page; traces of the program are not
+        "show_error": False,  # the page itself says what visitors should know
     }
 
 
 def _routes(engine: Engine) -> list[Route]:
     return [
-        Route(f"/{FOLDER}/page.js", _page_script),
-        Route(f"/{FOLDER}/plotly.min.js", _plotly),
+        Route(f"/{FOLDER}/page.js", lambda _: Response(page_script(), **_SCRIPT)),
+        Route(f"/{FOLDER}/plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
         Route(f"/{LEARN}{{path:path}}", learn_page),
         Route("/health", health(engine)),
         Route(f"/{FOLDER}/health", health(engine)),  # behind Node
@@ -78,16 +77,8 @@ def _routes(engine: Engine) -> list[Route]:
 
 @asynccontextmanager
 async def _only_our_tools(app: Any) -> AsyncIterator[None]:
-    """Before the server takes its first request: of the endpoints, only those of ``MCP_TOOLS`` are tools."""
+    """Before the first request, make only the endpoints of ``MCP_TOOLS`` tools."""
     server = app.get_blocks().mcp_server_obj
     if server is not None:
-        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
+        server.tool_to_endpoint = Tools({server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS})
     yield
-
-
-def _page_script(request: Request) -> Response:
-    return Response(page_script(), media_type="text/javascript", headers=_CACHED)
-
-
-def _plotly(request: Request) -> Response:
-    return FileResponse(viewer_assets()["plotly_js_path"], media_type="text/javascript", headers=_CACHED)

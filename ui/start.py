@@ -1,57 +1,25 @@
-"""Opening the page from a command line: its flags, the pair, the server. ``app.py`` and ``dsbd page`` both use it.
+"""Loads the pair and serves the page, for ``app.py`` and ``dsbd page``.
 
 Importing this file is cheap; the page and the models are imported when they are needed.
 """
 
 import argparse
 import importlib.util
-import os
 from functools import partial
 
 from dsbd.errors import PageError, PairError
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of the page: which pair, and where to listen."""
-    parser.add_argument(
-        "--target",
-        default=os.environ.get("DSBD_TARGET") or None,
-        help="folder, hub id, or bundled:sql; default: the bundled stories",
-    )
-    parser.add_argument(
-        "--draft", default=os.environ.get("DSBD_DRAFT") or None, help="a smaller model of the same vocabulary"
-    )
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto)")
-    parser.add_argument(
-        "--device-map",
-        default=os.environ.get("DSBD_DEVICE_MAP") or None,
-        help="auto, balanced, sequential: spread models over devices",
-    )
-    parser.add_argument(
-        "--allow-models",
-        default=os.environ.get("DSBD_ALLOWED_MODELS"),
-        metavar="PATTERNS",
-        help="models that visitors may load, such as 'Qwen/*,gpt2'; default: any on this machine only, else none",
-    )
-    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (auto)")
-    parser.add_argument(
-        "--host", default=None, help="address to listen on; default: GRADIO_SERVER_NAME, else this machine only"
-    )
-    parser.add_argument("--port", default=None, help="default: the first free from GRADIO_SERVER_PORT, or from 7860")
-    parser.add_argument("--mcp", action="store_true", help="let programs use the page as an MCP server")
-    parser.add_argument("--share", action="store_true", help="a public link through Gradio's relay")
 
 
 def serve(options: argparse.Namespace) -> None:
     """Load the pair and serve the page until it is stopped.
 
     Args:
-        options: what the flags of :func:`add_flags` gave.
+        options: the flags of :func:`dsbd.commands.page.add_flags`.
 
     Raises:
-        PageError: Gradio is missing, or the page cannot listen there.
+        PageError: a package is missing, or the page cannot listen there.
         PairError: the pair cannot be loaded; the message names the settings that chose it.
-        SettingsError: the host, the port or a setting in the environment is out of range, or is none.
+        SettingsError: the host, the port or a setting in the environment is wrong.
     """
     from .host.listening import host_of, is_private, port_of
 
@@ -89,7 +57,7 @@ def serve(options: argparse.Namespace) -> None:
     page, served = build_page(engine), launch_options(engine, host, private)
     try:
         page.launch(server_name=options.host, server_port=port, share=options.share, **served)
-    except (OSError, OverflowError) as error:  # the latter above the highest port
+    except (OSError, OverflowError) as error:  # the latter if no port is free
         taken = "no port is free" if port is None else f"port {port} is taken"
         reason = taken if "empty port" in str(error) else str(error)
         raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None

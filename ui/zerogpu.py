@@ -1,4 +1,4 @@
-"""Hugging Face ZeroGPU: a GPU is lent to one call at a time, for a number of seconds that the call asks for."""
+"""Hugging Face ZeroGPU: it lends a GPU to one call at a time, for the number of seconds that the call asks for."""
 
 import importlib.util
 from collections.abc import Callable, Generator
@@ -13,13 +13,13 @@ Task = Callable[..., Generator[Any, None, None]]
 
 
 def on_gpu(task: Task) -> Task:
-    """The task with a lent GPU where there is a lender, and as it is everywhere else.
+    """The task on a GPU of ZeroGPU; elsewhere the task itself.
 
     Args:
-        task: its first argument says how many seconds it may take.
+        task: its first argument is the number of seconds that it may take.
 
     Raises:
-        PageError: in the call, where nothing is lent; the message is the lender's own, such as how much time is left.
+        PageError: in the call, if ZeroGPU lends nothing; the message is that of ZeroGPU, such as how much time is left.
     """
     if importlib.util.find_spec("spaces") is None:
         return task
@@ -27,11 +27,11 @@ def on_gpu(task: Task) -> Task:
 
     alone = _on_one_thread(task)
     lent: Task = spaces.GPU(duration=lambda seconds, *_: seconds)(alone)
-    return task if lent is alone else _with_words(lent)  # the package gives it back where the host lends nothing
+    return task if lent is alone else _with_words(lent)  # without ZeroGPU the package returns the task itself
 
 
 def _on_one_thread(task: Task) -> Task:
-    """The lender forks a process for the task, and the threads of OpenMP do not survive a fork: using them hangs."""
+    """ZeroGPU forks a process for the task. The threads of OpenMP do not survive a fork, and using them would hang."""
 
     def called(*given: Any) -> Generator[Any, None, None]:
         threads = torch.get_num_threads()

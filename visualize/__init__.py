@@ -1,7 +1,7 @@
-"""Drawings of a trace: figures, text, SVG, a stand-alone page, and the viewer they share.
+"""Drawings of a trace: figures, text, SVG, stand-alone pages, and the viewer they share.
 
 Data flows one way: trace, scene, drawing, page. Nothing here needs torch or a model. A name is loaded when it is
-first used, so ``import visualize`` costs almost nothing.
+first used, so ``import visualize`` is fast.
 """
 
 from importlib import import_module
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from visualize.embed.widget import widget as widget
     from visualize.figures.bench import quality_figure as quality_figure
     from visualize.figures.bench import speed_figure as speed_figure
-    from visualize.figures.compare import compare_figure as compare_figure
     from visualize.figures.decode import timeline_figure as timeline_figure
     from visualize.figures.decode import tokens_figure as tokens_figure
     from visualize.figures.decode import width_figure as width_figure
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "SceneBuilder": "scenes.build",
     "build_scene": "scenes.build",
-    "compare_figure": "figures.compare",
     "decode_figure": "figures.whole",
     "decode_svg": "drawings.decode_svg",
     "diff_scene": "scenes.diff",
@@ -90,7 +88,7 @@ _HOMES = {
     "width_histogram_figure": "figures.width_histogram",
 }
 _NAMED = {"scene": "scene_of"}
-"""Public names whose home uses another name."""
+"""Public names that their module calls something else."""
 __all__ = sorted(_HOMES)
 
 

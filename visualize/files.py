@@ -1,4 +1,4 @@
-"""Writes files, and says why where it cannot."""
+"""Writes files; if that fails, the error says why."""
 
 from pathlib import Path
 

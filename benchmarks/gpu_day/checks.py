@@ -13,7 +13,7 @@ from benchmarks.gpu_day.runner import Day, Outcome
 from dsbd import score as scoring
 from dsbd.assets import asset_path
 from dsbd.machine import conditions
-from dsbd.measure.bench.bench import meters_of
+from dsbd.measure.bench.driver import meters_of
 from dsbd.measure.bench.tables import table
 from dsbd.measure.energy import NOT_MEASURED
 

@@ -10,15 +10,16 @@ from benchmarks import gpu, overhead
 from benchmarks.gpu_day.models import bundled, twin
 from benchmarks.gpu_day.runner import Day, MissingError, Outcome
 from benchmarks.iteration_parts import PROMPTS, SETTINGS
-from dsbd.commands.bench_flags import prompts_of
+from dsbd.commands.bench import prompts_of
 from dsbd.errors import DsbdError
-from dsbd.evaluation.summary import summary_table
+from dsbd.evaluation.markdown import summary_table
 from dsbd.measure.bench.bench import Bench
-from dsbd.measure.bench.contenders import TRANSFORMERS, Contest, contenders
+from dsbd.measure.bench.contenders import TRANSFORMERS, contenders
+from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.tables import bench_tables, cell, table
 from dsbd.methods import resolve
-from dsbd.models.choices import resolve_device
 from dsbd.models.hub import local_folder
+from dsbd.models.load_options import resolve_device
 from dsbd.models.presets import PRESETS
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import PHASES
@@ -38,12 +39,12 @@ def contest(
     prompts: int,
     seeds: int,
 ) -> Outcome:
-    """Run a bench; every run is kept in a file of its own, where a stopped one goes on."""
+    """Run a bench; every decode is kept in a file, where a stopped bench continues."""
     if day.small:
         prompts, seeds, points = 1, 1, [point for point in points if "auto" not in point]
         values = {name: several[:2] for name, several in values.items()} | {"max_new_tokens": [4]}
     chosen = contenders(list(methods), list(points), values)
-    bench = Bench(pair, Contest(chosen, prompts_of(None, prompts), seeds), day.file(name, "jsonl"))
+    bench = Bench(pair, Contest(chosen, plain_prompts(prompts_of(None, prompts)), seeds), day.file(name, "jsonl"))
     finished = bench.run()
     summary = bench.summary(BASELINES)
     return Outcome(bench_tables(summary), summary.to_dict(), finished)
@@ -143,6 +144,6 @@ def quality(day: Day) -> Outcome:
     """Ask the decoders questions to SQL, and score the answers."""
     methods = QUALITY_METHODS[2:3] if day.small else QUALITY_METHODS
     settings: dict[str, Any] = {"draft_depth": 12, "draft_width": 4} | ({"max_new_tokens": 4} if day.small else {})
-    limit, folder = 1 if day.small else 100, day.results / "quality"
-    report = dsbd.evaluate(bundled(day, "sql"), ["sql"], folder, methods, limit=limit, **settings)
+    limit, file = 1 if day.small else 100, day.file("quality-answers", "jsonl")
+    report = dsbd.evaluate(bundled(day, "sql"), ["sql"], file, methods, limit=limit, **settings)
     return Outcome(summary_table(report), report.to_dict(), report.complete)

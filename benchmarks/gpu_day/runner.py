@@ -1,6 +1,6 @@
 """Runs named steps one after the other, each within its budget; a step that is done is not done again.
 
-Every step runs in a process of its own, so that an error of the device ends one step and not the day. What a step
+Every step runs in a separate process, so that an error of the device ends one step and not the day. What a step
 returns is kept as ``NAME.json`` in the folder of results, with how it ended: ``done``, ``stopped`` (its budget was used
 up; what it measured so far is kept), ``failed`` or ``skipped`` (something is missing on this machine, by name). All but
 ``done`` are tried again by the next call.
@@ -89,7 +89,7 @@ def run_all(day: Day, steps: Sequence[Step], alone: bool) -> Iterator[tuple[Step
     Args:
         day: what they share.
         steps: in this order.
-        alone: give each step a process of its own.
+        alone: run each step in a separate process.
     """
     day.results.mkdir(parents=True, exist_ok=True)
     for step in steps:

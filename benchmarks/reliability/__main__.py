@@ -1,12 +1,12 @@
-"""A long look at what strangers may send: traces, models, calls, bodies, uploads; many visitors at once; memory.
+"""Long trials of what strangers may send: traces, models, calls, bodies, uploads; of many visitors; of memory.
 
 Run from the clone's root, with the requirements of the tests; a size of 0 leaves a trial out:
 
 python -m benchmarks.reliability --calls 10000 --bodies 10000 --uploads 10000 --clients 32 --runs 1000 \
     --alterations 32000 --folders 300
 
-Writes counts as JSON (--output) and, beside it, the resident memory over the runs as SVG. Exit code 1: something was
-not as it should be; the first such call is printed. docs/reliability.md says what was seen.
+Writes counts as JSON (--output). Exit code 1: something was wrong; the first such call is printed. docs/reliability.md
+says what was seen.
 """
 
 import argparse
@@ -19,24 +19,13 @@ from typing import Any
 from dsbd.files import write_file
 from tests.ui.hostile import Page, calls
 
-from .alterations import alter_traces
 from .bodies import send_bodies
-from .examples import many
 from .folders import hostile_folders
-from .memory import chart, memory
-from .served import served
-from .uploads import send_uploads
+from .trials import alter_traces, many, memory, send_uploads, served
 from .visitors import many_clients
 
-SIZES = {
-    "alterations": 32_000,
-    "folders": 300,
-    "calls": 10_000,
-    "bodies": 10_000,
-    "uploads": 10_000,
-    "clients": 32,
-    "runs": 1_000,
-}
+SIZES = {"alterations": 32_000, "folders": 300, "calls": 10_000, "bodies": 10_000, "uploads": 10_000, "clients": 32,
+         "runs": 1_000}  # fmt: skip
 
 
 def main() -> int:
@@ -58,8 +47,6 @@ def main() -> int:
         found["memory_mib"] = seen = memory(address, asked.runs)
     found["seconds"] = round(time.monotonic() - began, 1)
     write_file(asked.output, json.dumps(found, indent=1) + "\n")
-    if seen:
-        write_file(asked.output.with_suffix(".svg"), chart(seen))
     print(json.dumps({**found, "memory_mib": [seen[0], seen[-1]] if seen else []}, indent=1))
     return 0
 

@@ -1,4 +1,4 @@
-"""Many visitors at once, each with a prompt and a seed of its own; some cancel, leave or are cut off."""
+"""Many visitors at once, each with a different prompt and seed; some cancel, leave or are cut off."""
 
 import json
 import socket
@@ -16,7 +16,7 @@ from tests.toy_pair import toy_pair_on
 from ui import Engine
 from ui.host.limits import Limits
 
-from .served import served
+from .trials import served
 
 FORWARD_SECONDS = 0.02
 PATIENCE_SECONDS = 300
@@ -25,7 +25,6 @@ TURNS = 2
 LONG = {"method": "dsbd", "max_new_tokens": 40}
 ASKED: dict[str, Callable[[str], list[Any]]] = {
     "decode": lambda prompt: [prompt, LONG],
-    "compare": lambda prompt: [prompt, ["dsbd"], 2, LONG],
     "evaluate": lambda prompt: ["stories", ["dsbd:defaults"], 2, 1, None, {"max_new_tokens": 40}],
 }
 """What visitors ask who do not stay: far more than they wait for."""

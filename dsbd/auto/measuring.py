@@ -8,13 +8,14 @@ from dsbd.auto.kept import load_plan, save_plan
 from dsbd.auto.plan import MEASURED_TOKENS, MeasuredRun, Plan, PlanKey, PlanProgress, make_plan, plan_key
 from dsbd.decoder import iterations
 from dsbd.law.beams import Node
+from dsbd.law.verified import draft_layers_passed
 from dsbd.machine import conditions
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart
-from dsbd.session import draft_layers_passed
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.stopping import Check, never_stop
+from dsbd.tally import Tally
 
 _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
 _conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
@@ -26,7 +27,7 @@ def known_plans(pair: Pair) -> dict[PlanKey, Plan]:
 
 
 def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
-    """Return the plan for settings with a field ``auto``, made by this process or kept on disk; None if none is."""
+    """Return the plan for settings with a field ``auto``, from this process or from disk; None if there is none."""
     known, key = known_plans(pair), plan_key(asked)
     if key not in known and (here := _conditions_of(pair)) is not None:
         found = load_plan(here, asked)
@@ -42,9 +43,9 @@ def _remember(pair: Pair, asked: DecodingSettings, made: Plan) -> None:
 
 
 def _conditions_of(pair: Pair) -> dict[str, Any] | None:
-    """Return what measurements with this pair depend on, asked once: digests of large models take a while.
+    """Return what measurements with this pair depend on, computed once: digests of large models take a while.
 
-    None where a device says nothing of itself, such as a GPU that is lent to other processes only.
+    None if the device cannot be read in this process, such as the GPU of Hugging Face ZeroGPU.
     """
     if pair not in _conditions:
         try:
@@ -57,7 +58,7 @@ def _conditions_of(pair: Pair) -> dict[str, Any] | None:
 def measure_forests(
     pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check = never_stop
 ) -> Generator[PlanProgress, None, Plan]:
-    """Make the plan for settings with a field ``auto``, or take the known one; closing the generator cancels.
+    """Make the plan for settings with a field ``auto``, or return the known one; closing the generator cancels.
 
     Args:
         pair: with a draft model.
@@ -76,27 +77,27 @@ def measure_forests(
 
 def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> MeasuredRun:
     """Decode and return the counts."""
-    tally = Tally()
-    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [tally], check):
+    watch = _Watch()
+    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [watch], check):
         pass
-    return tally.measured_run()
+    return watch.measured_run()
 
 
-class Tally(Observer):
+class _Watch(Observer):
     """Counts the seconds of the iterations, and the draft layers that let verification go on."""
 
     def __init__(self) -> None:
         self._seconds: list[tuple[int, float]] = []
-        self._layers = self._passed = self._stopped = self._beams = 0
+        self._passed = self._stopped = 0
+        self._tally = Tally()
 
     def on_iteration(self, iteration: IterationEnd) -> None:
         self._seconds.append((len(iteration.scored.forest.layers), sum(iteration.seconds.values())))
         passed, stopped = draft_layers_passed(iteration.layers)
-        self._layers += len(iteration.layers)
+        self._tally.add(iteration.layers)
         self._passed += passed
         self._stopped += stopped
-        self._beams += sum(beam.multiplicity for layer in iteration.layers for beam in layer.beams)
 
     def measured_run(self) -> MeasuredRun:
         """Return what was counted."""
-        return MeasuredRun(self._seconds, self._layers, self._passed, self._stopped, self._beams)
+        return MeasuredRun(self._seconds, self._tally.layers, self._passed, self._stopped, self._tally.beams)

@@ -27,7 +27,7 @@ MEASURED_TOKENS = 32
 DEEPEST = 16
 """The largest depth of the last measurements."""
 FINAL_TOKENS = 64
-"""Tokens of a finalist's further measurements: the first words after a prompt are often the easiest to foresee."""
+"""Tokens of a finalist's further measurements: the first words after a prompt are often the easiest to guess."""
 FINALISTS = 3
 """Forests that are measured again after one measurement each. The first forest is always among them: the others must
 beat it."""
@@ -108,6 +108,10 @@ class Plan:
     sentence: str
 
 
+PLANNED = {"forest", "draft_width", "cover_width", "draft_depth", "max_width", "depth_costs", "continuation"}
+"""The fields of the settings that a plan may fill in."""
+
+
 class PlanProgress(NamedTuple):
     """How many of the measurements are done."""
 
@@ -125,7 +129,7 @@ def plan_key(settings: DecodingSettings) -> PlanKey:
 
 
 def shared(settings: DecodingSettings) -> DecodingSettings:
-    """Return the settings without what a plan does not depend on."""
+    """Return the settings with defaults in the fields that a plan does not depend on."""
     return replace(settings, seed=0, max_new_tokens=1, length_penalty=1.0)
 
 
@@ -180,7 +184,7 @@ def _finalists(rates: Sequence[dict[int, float]]) -> list[int]:
 
 
 def _again(settings: DecodingSettings, deepest: int, rates: dict[int, float], room: int) -> DecodingSettings:
-    """Return the settings of a further measurement: as deep as promises most so far, or somewhat beyond."""
+    """Return the settings of a further measurement: at the most promising depth so far, or somewhat deeper."""
     if not rates:  # beam sampling, or no room to draft
         return settings
     best = max(rates, key=lambda depth: rates[depth])
@@ -194,6 +198,15 @@ def largest_tried(asked: DecodingSettings) -> Iterator[DecodingSettings]:
     for one in candidates(asked):
         deepest = _deepest(one.draft_width + one.cover_width)  # type: ignore[operator, arg-type]  # filled in
         yield replace(one, draft_depth=deepest) if asked.draft_depth == AUTO else one
+
+
+def could_be_chosen(asked: DecodingSettings, filled: DecodingSettings) -> bool:
+    """Return True if the trials for ``asked`` can end with the settings ``filled``."""
+    tried = {(one.forest, one.draft_width, one.cover_width): one.draft_depth for one in largest_tried(asked)}
+    tried.setdefault(("sampled", 1, 0), 0)  # drafting nothing
+    deepest = tried.get((filled.forest, filled.draft_width, filled.cover_width))
+    is_filled = not filled.is_auto and filled.max_width == asked.widest
+    return is_filled and deepest is not None and filled.draft_depth <= deepest  # type: ignore[operator]  # filled in
 
 
 def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:

@@ -1,19 +1,39 @@
-"""``bench``: measure methods and settings over many prompts; its flags are in ``dsbd.commands.bench_flags``."""
+"""``bench``: measure methods and settings over many prompts."""
 
 import argparse
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.bench_flags import add_bench_flags, baselines_of, contest_of
+from dsbd.assets import asset_path
+from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, names, require_output
 from dsbd.commands.output import OK, STOPPED, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
+from dsbd.commands.paths import input_path, output_file
+from dsbd.errors import SettingsError
+from dsbd.measure.bench.contenders import CONTENDER_METHODS
+from dsbd.measure.bench.contest import Contest, plain_prompts
+from dsbd.measure.bench.grids import GRID_BASELINE
+
+DEFAULT_POINTS = ("defaults", "same-law")
+DEFAULT_BASELINES = ("beam_sampling", "hf_beam_sampling")
+DEFAULT_ROUNDS = 2
+MAX_ROUNDS = 1000
+MAX_PROMPTS_BYTES = 1_000_000
+PROMPTS = "prompts.txt"
 
 
 def add(commands: Any) -> None:
     """Add the subcommand with its flags."""
     parser = new_command(commands, "bench", "measure methods and settings over many prompts", run)
-    add_bench_flags(parser)
+    add = parser.add_argument
+    add_contender_flags(parser, DEFAULT_POINTS)
+    add("--baselines", metavar="LIST", help="take ratios to these; the first is the reference for quality")
+    add("--prompts", type=input_path, metavar="FILE", help="one prompt per line (a small set comes with the package)")
+    add("--limit", type=int, metavar="N", help="only the first N prompts")
+    add("--seeds", type=int, default=DEFAULT_ROUNDS, metavar="N", help=f"runs of each prompt ({DEFAULT_ROUNDS})")
+    add("--report", type=output_file, metavar="FILE", help="write figures as one HTML page")
+    add_output_flags(parser)
     add_pair_flags(parser)
 
 
@@ -21,12 +41,9 @@ def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
     contest = contest_of(parsed)
     baselines = baselines_of(parsed, contest)
-    from dsbd.machine import versions
+    require_output(parsed, contest.asked())
     from dsbd.measure.bench.bench import Bench
-    from dsbd.measure.bench.results_file import ResultsFile
 
-    if parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size:
-        ResultsFile(parsed.output, {"versions": versions()})  # refuses another file before models are loaded
     bench = Bench(pair_of(parsed), contest, parsed.output)
     finished = bench.run()
     summary = bench.summary(baselines)
@@ -41,3 +58,39 @@ def run(parsed: argparse.Namespace) -> int:
 
         visualize.export_bench(summary, parsed.report)
     return OK if finished else STOPPED
+
+
+def contest_of(parsed: argparse.Namespace) -> Contest:
+    """Return the contest that the flags ask for. Raises: SettingsError."""
+    chosen = contenders_of(parsed)
+    if not 1 <= parsed.seeds <= MAX_ROUNDS:
+        raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
+    return Contest(chosen, plain_prompts(prompts_of(parsed.prompts, parsed.limit)), parsed.seeds)
+
+
+def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
+    """Return the baselines that the flags ask for; one that is not measured gives no ratio. Raises: SettingsError."""
+    if parsed.baselines is None:
+        return [*([GRID_BASELINE] if parsed.grid else []), *DEFAULT_BASELINES]
+    known = dict.fromkeys([*CONTENDER_METHODS, *(contender.name for contender in contest.contenders)])
+    for name in names(parsed.baselines):
+        if name not in known:
+            raise SettingsError(f"baselines names {name!r}; choose from {', '.join(known)}")
+    return names(parsed.baselines)
+
+
+def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
+    """Return the prompts of a text file, one per line, each once; None: the bundled set. Raises: SettingsError."""
+    file = asset_path(PROMPTS) if path is None else Path(path)
+    try:
+        if file.stat().st_size > MAX_PROMPTS_BYTES:
+            raise SettingsError(f"{str(path)!r} has more than {MAX_PROMPTS_BYTES:,} bytes; give fewer prompts")
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read prompts from {str(path)!r}: {error}; give a UTF-8 text file") from None
+    found = tuple(dict.fromkeys(line for line in lines if line.strip()))
+    if not found:
+        raise SettingsError(f"{str(path)!r} has no prompt; give one per line")
+    if limit is not None and limit < 1:
+        raise SettingsError(f"limit is {limit}; allowed are whole numbers from 1")
+    return found[:limit]

@@ -1,11 +1,15 @@
-"""The flags that say which methods, points and settings are measured. Needs no torch, so that help is quick."""
+"""The flags of a contest: methods, points, settings, and the file of answers. Needs no torch, so that help is quick."""
 
 import argparse
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from dsbd.commands.setting_values import value_of_text
+from dsbd.commands.pair_flags import sources_of_flags
+from dsbd.commands.paths import output_file
+from dsbd.commands.setting_values import HELP, value_of_text
 from dsbd.errors import SettingsError
+from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import (
     CONTENDER_METHODS,
     DEFAULT_METHODS,
@@ -26,21 +30,18 @@ def add_contender_flags(
 
     Args:
         parser: takes them.
-        points: of ``dsbd`` where none is named.
+        points: of ``dsbd``, unless the user names some.
         defaults: what the help says of a setting whose default is not that of DecodingSettings.
     """
     known, unnamed = ", ".join((*CONTENDER_METHODS, "dsbd:POINT")), ",".join(DEFAULT_METHODS)
-    parser.add_argument("--methods", metavar="LIST", help=f"of {known} ({unnamed}; with a grid none beside it)")
-    parser.add_argument("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
-    parser.add_argument("--points", default=",".join(points), metavar="LIST", help=f"of dsbd: {', '.join(POINTS)}")
+    add = parser.add_argument
+    add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({unnamed}; none with --grid)")
+    add("--points", default=",".join(points), metavar="LIST", help=f"of a bare dsbd, from {', '.join(POINTS)}")
+    add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
+    group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
     for name in setting_names():
-        default = (defaults or {}).get(name, getattr(DecodingSettings, name))
-        parser.add_argument(
-            "--" + name.replace("_", "-"),
-            dest=name,
-            metavar="V[,V]",
-            help=f"one value, or several to sweep ({value_text(default)})",
-        )
+        default = (defaults or {}).get(name, value_text(getattr(DecodingSettings, name)))
+        group.add_argument("--" + name.replace("_", "-"), dest=name, metavar="V[,V]", help=f"{HELP[name]} ({default})")
 
 
 def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
@@ -74,3 +75,40 @@ def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
 def names(text: str) -> list[str]:
     """Return the parts of a comma-separated list."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def add_output_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the file of answers."""
+    parser.add_argument(
+        "--output", type=output_file, metavar="FILE", help="write one line of JSON per decode, as soon as it is made"
+    )
+    parser.add_argument("--resume", action="store_true", help="continue the file that --output names")
+
+
+def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> AnswersFile | None:
+    """Return the answers of an earlier call; what can be seen to differ before models are loaded is refused.
+
+    Args:
+        parsed: with the flags of the file and of the pair.
+        asked: what is asked now.
+
+    Raises:
+        SettingsError: the file is there and is not to be continued, or the other way round; or it has other answers.
+    """
+    exists = parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size > 0
+    if exists and not parsed.resume:
+        raise SettingsError(f"{parsed.output!r} exists; add --resume to continue it, or name another --output")
+    if parsed.resume and not exists:
+        raise SettingsError(f"there is nothing to resume in {parsed.output!r}; name the --output of an earlier call")
+    if not exists:
+        return None
+    from dsbd.machine import versions
+    from dsbd.models.loading import display_name, sources_of
+
+    answers = AnswersFile(parsed.output)
+    before = answers.head["conditions"]
+    models = dict(before.get("models", {}))
+    for role, source in zip(("target", "draft"), sources_of(*sources_of_flags(parsed)), strict=True):
+        models[role] = None if source is None else {**(models.get(role) or {}), "id": display_name(source)}
+    answers.require_same(asked=asked, conditions={**before, "versions": versions(), "models": models})
+    return answers

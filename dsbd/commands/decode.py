@@ -6,12 +6,10 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.output import OK, print_json
-from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
 from dsbd.commands.parser import new_command
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
-from dsbd.commands.trying_out import try_out_forests
-from dsbd.settings import plain_settings
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
@@ -55,7 +53,7 @@ def run(parsed: argparse.Namespace) -> int:
                 "token_ids": result.token_ids,
                 "beams": [asdict(beam) for beam in result.beams],
                 "stats": asdict(result.stats),
-                "settings": plain_settings(result.settings),
+                "settings": asdict(result.settings),
                 "models": _models(pair),
             }
         )

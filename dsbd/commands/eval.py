@@ -1,96 +1,114 @@
-"""``eval``: answer the questions of tasks with several decoders; its flags are in ``dsbd.commands.eval_flags``."""
+"""``eval``: answer the questions of tasks with several decoders, and score the answers."""
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.eval_flags import add_eval_flags, exam_of_flags
+from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, names, require_output
 from dsbd.commands.output import OK, STOPPED, print_json
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, sources_of_flags
+from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import new_command
+from dsbd.commands.paths import input_path, output_folder
+from dsbd.errors import SettingsError
+from dsbd.evaluation.exam import Exam, make_exam
+from dsbd.tasks.registry import TASKS
 
 if TYPE_CHECKING:
-    from dsbd.evaluation.processes import Processes
-    from dsbd.evaluation.records import Exam
     from dsbd.evaluation.report import Report
-    from dsbd.evaluation.store import Store
+
+DEFAULT_POINTS = ("same-law",)
+REPORT, FIGURES, SCORED = "report.md", "figures.html", "answers.jsonl"
 
 
 def add(commands: Any) -> None:
     """Add the subcommand with its flags."""
     parser = new_command(commands, "eval", "answer the questions of tasks with several decoders, and score them", run)
-    add_eval_flags(parser)
+    add = parser.add_argument
+    add("--tasks", default="", metavar="LIST", help=f"comma-separated, from {', '.join(sorted(TASKS))}")
+    add("--data", action="append", default=[], metavar="TASK=PATH", help="where a task's data is; once for each task")
+    add("--limit", type=int, metavar="N", help="only the first N questions of each task")
+    add("--seeds", type=int, default=1, metavar="N", help="how often every question is answered (1)")
+    add("--chat", action="store_true", help="apply the model's chat template")
+    add_output_flags(parser)
+    add("--score", type=input_path, metavar="FILE", help="score the answers of a file again; nothing is decoded")
+    add("--report", type=output_folder, metavar="DIR", help=f"folder for {REPORT}, {FIGURES} and {SCORED}")
+    add_contender_flags(parser, DEFAULT_POINTS, {"max_new_tokens": "each task has its own"})
     add_pair_flags(parser)
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Run the subcommand; returns the exit code."""
-    from dsbd.evaluation.report import score_folder
+    from dsbd.evaluation.report import make_report, score_file
 
     if parsed.score is not None:
-        return _show(parsed, score_folder(parsed.score, parsed.log_samples), finished=True)
+        return _show(parsed, score_file(parsed.score))
     exam = exam_of_flags(parsed)
-    earlier = _earlier(parsed, exam)
+    answers = require_output(parsed, exam.asked())
+    if answers is not None and all(answers.find(turn) for turn in exam.contest().turns()):
+        return _show(parsed, make_report(answers))
     from dsbd.evaluation.evaluation import Evaluation
-    from dsbd.evaluation.processes import Processes
 
-    processes = Processes(parsed.device)
-    if parsed.resume and earlier is not None and earlier.has_all(exam.jobs()):
-        return _reported(parsed, earlier, processes)
-    if processes.device is not None and parsed.device == "auto":
-        parsed.device = processes.device
-    evaluation = Evaluation(pair_of(parsed), exam, parsed.output_path, processes)
-    if evaluation.shortened and processes.is_main:
+    evaluation = Evaluation(pair_of(parsed), exam, parsed.output)
+    if evaluation.shortened:
         print(f"dsbd: {evaluation.shortened} prompts are shortened to fit the models' context", file=sys.stderr)
     finished = evaluation.run()
-    return _reported(parsed, evaluation.store, processes, finished)
+    _show(parsed, make_report(evaluation.answers))
+    return OK if finished else STOPPED
 
 
-def _earlier(parsed: argparse.Namespace, exam: "Exam") -> "Store | None":
-    """Return what the folder has; what can be seen to differ before models are loaded is refused.
-
-    Raises:
-        SettingsError: the folder has another evaluation, or none where it is to be resumed.
-    """
-    from dsbd.evaluation.store import HEAD, read_store
-
-    if not parsed.resume and not Path(parsed.output_path, HEAD).is_file():
-        return None
-    store = read_store(parsed.output_path)
-    store.require_same({"asked": exam.asked()})
-    from dsbd.machine import versions
-    from dsbd.models.loading import display_name, sources_of
-
-    conditions = (store.head or {}).get("conditions", {})
-    models = conditions.get("models", {})
-    for role, source in zip(("target", "draft"), sources_of(*sources_of_flags(parsed)), strict=True):
-        named = None if source is None else {**(models.get(role) or {}), "id": display_name(source)}
-        models = {**models, role: named}
-    store.require_same({"conditions": {**conditions, "versions": versions(), "models": models}})
-    return store
+def exam_of_flags(parsed: argparse.Namespace) -> Exam:
+    """Return the exam that the flags ask for. Raises: SettingsError, TaskError."""
+    contenders = contenders_of(parsed)
+    lengths = {one.settings.max_new_tokens for one in contenders}
+    if len(lengths) > 1:
+        raise SettingsError(f"max_new_tokens is {parsed.max_new_tokens}; give one value: it belongs to the question")
+    return make_exam(
+        names(parsed.tasks),
+        contenders,
+        data=_data(parsed.data),
+        limit=parsed.limit,
+        seeds=parsed.seeds,
+        max_new_tokens=None if parsed.max_new_tokens is None else lengths.pop(),
+        chat=parsed.chat,
+    )
 
 
-def _reported(parsed: argparse.Namespace, store: "Store", processes: "Processes", finished: bool = True) -> int:
-    from dsbd.evaluation.exams import exam_of
-    from dsbd.evaluation.report import write_report
+def _data(given: list[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in given:
+        name, equals, place = entry.partition("=")
+        if not equals or not name or not place:
+            raise SettingsError(f"data is {entry!r}; give it as TASK=PATH, such as squad=dev-v1.1.json")
+        if name in found:
+            raise SettingsError(f"data of {name!r} is given twice; name it once")
+        found[name] = place
+    return found
 
-    processes.close()
-    if not processes.is_main:
-        return OK
-    assert store.head is not None, "the evaluation has begun"
-    return _show(parsed, write_report(store, exam_of(store.head), parsed.log_samples), finished)
 
-
-def _show(parsed: argparse.Namespace, report: "Report", finished: bool) -> int:
-    from dsbd.evaluation.summary import summary_table
+def _show(parsed: argparse.Namespace, report: "Report") -> int:
+    from dsbd.evaluation.markdown import summary_table
 
     if parsed.json:
         print_json(report.to_dict())
     else:
         print(summary_table(report))
     if parsed.report is not None:
-        from dsbd.commands.eval_report import write_pages
+        write_pages(report, Path(parsed.report))
+    return OK
 
-        write_pages(report, parsed.report)
-    return OK if finished else STOPPED
+
+def write_pages(report: "Report", folder: Path) -> None:
+    """Write the report, its figures and every scored answer into a folder. Raises: SettingsError: it is impossible."""
+    import visualize
+    from dsbd.evaluation.markdown import report_markdown
+    from dsbd.measure.bench.answers_file import cannot_write, write_text
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from None
+    write_text(folder / REPORT, report_markdown(report.tables, report.complete, FIGURES))
+    write_text(folder / SCORED, "".join(json.dumps(answer) + "\n" for answer in report.answers))
+    visualize.export_evaluation(report.tables, folder / FIGURES)

@@ -1,16 +1,13 @@
 """``page``: open the page in a browser."""
 
 import argparse
-import importlib.util
-import sys
-from importlib import import_module
+import os
+from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from dsbd.commands.output import OK
-
-PACKAGE = "dsbd_page"
+from dsbd.errors import PageError
 
 
 def add(commands: Any) -> None:
@@ -18,29 +15,56 @@ def add(commands: Any) -> None:
     summary = "open the page in a browser"
     parser = commands.add_parser("page", help=summary, description=summary, allow_abbrev=False)
     parser.set_defaults(run=run)
-    page_module("start").add_flags(parser)
+    add_flags(parser)
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of the page, which ``app.py`` has too: which pair, and where to listen."""
+    parser.add_argument(
+        "--target",
+        default=os.environ.get("DSBD_TARGET") or None,
+        help="folder, hub id, or bundled:sql; default: the bundled stories",
+    )
+    parser.add_argument(
+        "--draft", default=os.environ.get("DSBD_DRAFT") or None, help="a smaller model of the same vocabulary"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, … (auto)")
+    parser.add_argument(
+        "--device-map",
+        default=os.environ.get("DSBD_DEVICE_MAP") or None,
+        help="auto, balanced, sequential: spread models over devices",
+    )
+    parser.add_argument(
+        "--allow-models",
+        default=os.environ.get("DSBD_ALLOWED_MODELS"),
+        metavar="PATTERNS",
+        help="models that visitors may load, such as 'Qwen/*,gpt2'; default: any on this machine only, else none",
+    )
+    parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16 (auto)")
+    parser.add_argument(
+        "--host", default=None, help="address to listen on; default: GRADIO_SERVER_NAME, else this machine only"
+    )
+    parser.add_argument("--port", default=None, help="default: the first free from GRADIO_SERVER_PORT, or from 7860")
+    parser.add_argument("--mcp", action="store_true", help="let programs use the page as an MCP server")
+    parser.add_argument("--share", action="store_true", help="a public link through Gradio's relay")
 
 
 def run(parsed: argparse.Namespace) -> int:
     """Serve the page until it is stopped. Returns the exit code."""
-    page_module("start").serve(parsed)
+    _require_our_page()
+    from ui.start import serve
+
+    serve(parsed)
     return OK
 
 
-def page_module(name: str) -> ModuleType:
-    """A module of the page that stands beside this package: the folder ``ui`` in a clone, ``dsbd_page`` once installed.
-
-    It is loaded from its place, so that a package ``ui`` of another project is never taken for it.
-    """
-    if PACKAGE not in sys.modules:
-        beside = Path(__file__).resolve().parents[2]
-        folder = beside / "ui" if (beside / "ui" / "start.py").is_file() else beside / PACKAGE
-        spec = importlib.util.spec_from_file_location(
-            PACKAGE, folder / "__init__.py", submodule_search_locations=[str(folder)]
+def _require_our_page() -> None:
+    """Raises: PageError: Python finds the package ``ui`` of another project before ours."""
+    ours = Path(__file__).resolve().parents[2] / "ui" / "__init__.py"
+    found = find_spec("ui")
+    if found is None or found.origin is None or Path(found.origin).resolve() != ours:
+        where = "nowhere" if found is None else found.origin or "a folder without __init__.py"
+        raise PageError(
+            f"the page is the package ui, expected at {ours}, and Python finds it at {where}; start from another "
+            f"folder, or take that ui off PYTHONPATH"
         )
-        assert spec is not None, "the page comes with this package"
-        assert spec.loader is not None, "a file of Python is loaded from its place"
-        package = importlib.util.module_from_spec(spec)
-        sys.modules[PACKAGE] = package
-        spec.loader.exec_module(package)
-    return import_module(f"{PACKAGE}.{name}")

@@ -1,4 +1,4 @@
-"""The flags that name a pair, and loading it."""
+"""The flags that name a pair; loading it, and trying out its forests."""
 
 import argparse
 import sys
@@ -13,6 +13,7 @@ from dsbd.steps import value_of
 
 if TYPE_CHECKING:
     from dsbd.models.pair import Pair
+    from dsbd.settings import DecodingSettings
 
 
 def add_source_flags(parser: argparse.ArgumentParser) -> None:
@@ -52,3 +53,12 @@ def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = 
     for line in pair.fallbacks if pair.reports else []:
         print(f"dsbd: {line}", file=sys.stderr)
     return pair
+
+
+def try_out_forests(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
+    """Resolve the fields that are ``auto``, and say how far it is; a decode with these settings then finds the plan."""
+    from dsbd.api import planning
+
+    with Progress("trying out forests", "trial") as progress:
+        for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
+            progress.show(done=done, total=step.total)

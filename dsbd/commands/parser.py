@@ -25,7 +25,7 @@ class OneLineParser(argparse.ArgumentParser):
 
 
 def new_command(commands: Any, name: str, summary: str, run: Any) -> argparse.ArgumentParser:
-    """Add a subcommand, still without flags of its own; ``run`` takes the parsed flags and returns the exit code."""
+    """Add a subcommand, still without its flags; ``run`` takes the parsed flags and returns the exit code."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)

@@ -37,7 +37,7 @@ def output_folder(text: str) -> str:
     """Check the path of a folder to write. Raises: ArgumentTypeError: it is empty, cannot be a path, or is a file."""
     mode = _mode_of(text)
     if mode is not None and not stat.S_ISDIR(mode):
-        raise argparse.ArgumentTypeError(f"cannot write into {shortened(text)}: it is no folder; name a folder")
+        raise argparse.ArgumentTypeError(f"cannot write into {shortened(text)}: it is not a folder; name a folder")
     return text
 
 
@@ -55,12 +55,12 @@ def shortened(text: str) -> str:
 def _mode_of(text: str) -> int | None:
     """Return the kind of a file or folder; None where there is none."""
     if not text.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is no path; name a file or folder")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a path; name a file or folder")
     try:
         return Path(text).stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
         return None
     except ValueError as error:  # a NUL character, or half of a surrogate pair
-        raise argparse.ArgumentTypeError(f"{shortened(text)} is no path ({error}); name a file or folder") from None
+        raise argparse.ArgumentTypeError(f"{shortened(text)} is not a path ({error}); name a file or folder") from None
     except OSError as error:
         raise argparse.ArgumentTypeError(f"cannot use {shortened(text)}: {error.strerror}; name another") from None

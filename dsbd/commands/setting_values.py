@@ -63,3 +63,32 @@ _KINDS: dict[Any, tuple[str, Callable[[str], Any]]] = {
     tuple[int, ...]: ("N,N,...", branching_of),
 }
 """By the type of a field: how a value looks, and what reads it."""
+
+HELP = {
+    "method": "how to decode",
+    "max_new_tokens": "most tokens to generate, end of text included",
+    "draft_depth": "layers drafted per iteration",
+    "draft_width": "nodes per layer of the forest",
+    "min_width": "least beams that a layer yields",
+    "max_width": "most beams that a layer yields",
+    "width_threshold": "probability at which a width counts as reached",
+    "width_weights": "random_width: how often each width is drawn",
+    "replacement": "beams may repeat",
+    "input_beams": "beams kept between iterations; none keeps all",
+    "landing": "go on where every drawn beam is in the forest",
+    "cover_width": "likely pairs per layer, scored so that draws can land on them",
+    "forest": "sampled or likely",
+    "num_beams": "width of the beam methods",
+    "branching": "specinfer: children of each node, by layer",
+    "verification": "speculative: token or block",
+    "temperature": "divides the joint scores; 0 is greedy",
+    "top_k": "likeliest pairs kept; 0 keeps all",
+    "top_p": "mass of the likeliest pairs kept",
+    "length_penalty": "exponent of the length that divides a log-weight",
+    "seed": "of all random numbers",
+    "depth_costs": "cost of an iteration by draft depth; auto measures it",
+    "continuation": "expected share of draft layers that let verification go on",
+    "joint_threshold": "mjsd: least ratio of target to draft probability",
+    "block": "mjgd: tokens decided at once",
+}
+"""What each setting is, in a few words."""

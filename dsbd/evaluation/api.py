@@ -7,8 +7,8 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.evaluation.evaluation import Evaluation
-from dsbd.evaluation.exams import exam_of, make_exam
-from dsbd.evaluation.report import Report, write_report
+from dsbd.evaluation.exam import make_exam
+from dsbd.evaluation.report import Report, make_report
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -18,36 +18,34 @@ from dsbd.tasks.records import Task
 def evaluate(
     pair: Pair,
     tasks: Sequence[str | Task],
-    output: str | Path,
+    output: str | Path | None = None,
     methods: Sequence[str] = DEFAULT_METHODS,
     *,
     data: Mapping[str, str] | None = None,
     limit: int | None = None,
     seeds: int = 1,
     chat: bool = False,
-    log_samples: bool = False,
     **settings: Any,
 ) -> Report:
-    """Answer the questions of tasks with several decoders in turn, score the answers, and write the results.
+    """Answer the questions of tasks with several decoders in turn, and score the answers.
 
-    Every decode is kept in the folder as soon as it is made. The same call goes on where an earlier one was stopped, by
+    Every decode is in the file as soon as it is made. The same call continues where an earlier one was stopped, by
     Ctrl-C for example; then the report says that it is not complete.
 
     Args:
         pair: from :func:`dsbd.load_pair`.
-        tasks: names such as ``"sql"``, or tasks of your own.
-        output: a folder, for predictions, results and samples. docs/evaluation.md describes the files.
+        tasks: names such as ``"sql"``, or your own tasks.
+        output: a file for the answers; docs/evaluation.md describes it. None keeps them in memory.
         methods: names of the bench, such as ``"dsbd:same-law"``, ``"beam_sampling"`` or ``"hf_beam_sampling"``.
         data: where a task's data is, by the task's name.
         limit: only the first questions of each task.
         seeds: how often every question is answered.
         chat: apply the model's chat template.
-        log_samples: also write every question with its answers.
         settings: fields of :class:`dsbd.DecodingSettings`, for every method that reads them; a list is a sweep. Without
             ``max_new_tokens`` each task has its own.
 
     Raises:
-        SettingsError: a value is unknown or out of range, or the folder has another evaluation.
+        SettingsError: a value is unknown or out of range, or the file has other answers.
         TaskError: a task's data is missing or damaged.
         PairError: a method drafts and the pair has no draft model.
         PromptError: a question does not fit the models.
@@ -69,6 +67,4 @@ def evaluate(
     )
     evaluation = Evaluation(pair, exam, output)
     evaluation.run()
-    store = evaluation.store
-    assert store.head is not None, "the evaluation has begun"
-    return write_report(store, exam_of(store.head, [run.task for run in exam.runs]), log_samples)
+    return make_report(evaluation.answers, [run.task for run in exam.runs])

@@ -1,4 +1,4 @@
-"""One decode on its own clock: when it drafted, scored and verified, and when tokens became final."""
+"""The lane of one decode: when it drafted, scored and verified, and when tokens became final."""
 
 import codecs
 from collections.abc import Callable, Iterable
@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 from dsbd.api import decode
-from dsbd.evaluation.races import Landing, Lane, Phase, Stretch
+from dsbd.evaluation.race_records import Landing, Lane, Phase, Stretch
 from dsbd.measure.bench.contenders import OPPONENTS, Contender
 from dsbd.measure.bench.run import timed
 from dsbd.models.pair import Pair
@@ -16,14 +16,14 @@ from dsbd.tracing.trace import Trace
 
 
 def run_lane(pair: Pair, contender: Contender, prompt: str, seed: int, stop: Callable[[], bool] | None = None) -> Lane:
-    """Decode once for the lane: a decoder of ours is recorded, of an opponent only the ends are known.
+    """Decode once for the lane: our decoders are recorded; of an opponent only the beginning and the end are known.
 
     Args:
         pair: the models.
         contender: with nothing ``auto``.
         prompt: text to continue.
         seed: replaces that of the contender's settings.
-        stop: ends a decode of ours with a StoppedError.
+        stop: ends a decode of our decoders with a StoppedError.
     """
     if contender.method in OPPONENTS:
         return _without_phases(pair, contender, prompt, seed)

@@ -1,13 +1,16 @@
-"""The report of an evaluation as Markdown: one sequence kept, all beams kept, Pareto fronts, paired differences."""
+"""The report of an evaluation as Markdown: one table for a terminal, and chapters with fronts and differences."""
 
 from collections.abc import Mapping, Sequence
 
 from dsbd.evaluation.fronts import pareto_front
+from dsbd.evaluation.report import Report
 from dsbd.evaluation.statistics import NO_DIFFERENCE, Difference, Mean
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 
 NOT_MEASURED = "not measured"
+HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "speed ratio [95 %]", "J/token",
+         "layers/iteration", "acceptance", "mean width"]  # fmt: skip
 NOTES = """\
 Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
 answers, Woodruff's for a ratio of speeds, else Student's t; for perplexity on its logarithms, so its mean is the
@@ -15,6 +18,41 @@ geometric one. A difference is taken question by question, seeds averaged first;
 every question.
 Where the interval holds zero, the report says "{no_difference}": that is not "equal". p is
 exact and two-sided, over the questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
+
+
+def summary_table(report: Report) -> str:
+    """Return one row for each task and contender, and below what the reader must know."""
+    tables = list(report.tables.values())
+    notes = [f"{found.task}: {found.note}." for found in tables if found.note]
+    notes += [
+        f"{found.task}: {found.questions} questions in {found.clusters} clusters; intervals are over clusters."
+        for found in tables
+        if found.clusters < found.questions
+    ]
+    bases = {found.baseline for found in tables if found.baseline}
+    if bases:
+        notes.append(f"Speed ratios are to {', '.join(sorted(bases))} on the same questions and seeds, their median.")
+    notes.append("Intervals: Wilson's for a share of right answers, Woodruff's for a speed ratio, else Student's t.")
+    if not report.complete:
+        notes.append("Not complete: some decodes are missing. The same command with --resume continues.")
+    return "\n\n".join([table(HEADS, [_summary(found, row) for found in tables for row in found.rows]), *notes])
+
+
+def _summary(found: EvaluationTable, row: ContenderRow) -> list[str]:
+    speed = "1" if row.contender == found.baseline else NONE
+    return [
+        found.task,
+        row.contender,
+        found.metric,
+        quality_cell(found, row),
+        str(found.questions),
+        cell(row.tokens_per_second.mean if row.tokens_per_second else None, 1),
+        speed if row.speed is None else median_cell(row.speed.median, row.speed.low, row.speed.high),
+        cell(row.joules_per_token.mean, 3) if row.joules_per_token else NOT_MEASURED,
+        cell(row.layers_per_iteration),
+        cell(row.acceptance_rate),
+        cell(row.mean_width),
+    ]
 
 
 def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
@@ -30,13 +68,13 @@ def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True
         parts.append("Not complete: some decodes are missing.")
     if figures is not None:
         parts.append(f"[Figures]({figures})")
-    return "\n\n".join([*parts, *(chapter(found) for found in tables.values())]) + "\n"
+    return "\n\n".join([*parts, *(_chapter(found) for found in tables.values())]) + "\n"
 
 
-def chapter(found: EvaluationTable) -> str:
+def _chapter(found: EvaluationTable) -> str:
     """Return the chapter of one task."""
     rows = [row for row in found.rows if row.quality is not None]
-    parts = [f"## {found.task}", asked_line(found)]
+    parts = [f"## {found.task}", _asked(found)]
     if found.note:
         parts.append(f"Note: {found.note}.")
     for title, kept in (("One sequence kept", True), ("All beams kept", False)):
@@ -54,13 +92,10 @@ def chapter(found: EvaluationTable) -> str:
 
 def quality_cell(found: EvaluationTable, row: ContenderRow) -> str:
     """Return the quality with its interval."""
-    if row.quality is None:
-        return NOT_MEASURED
-    value = row.quality
-    return _percent(value.mean, value.low, value.high) if _is_share(found) else mean_cell(value, 3)
+    return NOT_MEASURED if row.quality is None else _of_metric(found, row.quality)
 
 
-def asked_line(found: EvaluationTable) -> str:
+def _asked(found: EvaluationTable) -> str:
     """Return how much was asked, and which way is better."""
     clusters = f" in {found.clusters} clusters" if found.clusters < found.questions else ""
     seeds = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
@@ -122,7 +157,7 @@ def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
         speed, perplexity = row.speed, row.perplexity_difference
         lines.append([
             row.contender,
-            difference_cell(found, one),
+            _of_metric(found, one.of, "points", signed=True),
             verdict(found, one),
             str(ups),
             str(downs),
@@ -140,31 +175,20 @@ def verdict(found: EvaluationTable, one: Difference) -> str:
     return "better" if (one.verdict == "higher") is found.higher_is_better else "worse"
 
 
-def difference_cell(found: EvaluationTable, one: Difference) -> str:
-    """Return a difference of quality with its interval."""
-    if _is_share(found):
-        return _percent(one.of.mean, one.of.low, one.of.high, unit="points", signed=True)
-    return mean_cell(one.of, 3, signed=True)
-
-
-def _is_share(found: EvaluationTable) -> bool:
-    return found.metric != "perplexity"
-
-
-def _percent(value: float, low: float | None, high: float | None, unit: str = "%", signed: bool = False) -> str:
-    ends = None if low is None or high is None else (100 * low, 100 * high)
-    return _interval(100 * value, ends, 1, f" {unit}", signed)
+def _of_metric(found: EvaluationTable, value: Mean, unit: str = "%", signed: bool = False) -> str:
+    """Return a mean of the table's metric: a share in per cent, or a perplexity."""
+    if found.metric == "perplexity":
+        return mean_cell(value, 3, signed=signed)
+    return _interval(100 * value.mean, [end and 100 * end for end in (value.low, value.high)], 1, f" {unit}", signed)
 
 
 def mean_cell(value: Mean | None, digits: int, signed: bool = False) -> str:
     """Return a mean with its interval, or "not measured"."""
-    if value is None:
-        return NOT_MEASURED
-    ends = None if value.low is None or value.high is None else (value.low, value.high)
-    return _interval(value.mean, ends, digits, "", signed)
+    return NOT_MEASURED if value is None else _interval(value.mean, [value.low, value.high], digits, "", signed)
 
 
-def _interval(value: float, ends: tuple[float, float] | None, digits: int, unit: str, signed: bool) -> str:
+def _interval(value: float, ends: Sequence[float | None], digits: int, unit: str, signed: bool) -> str:
     form = f"{'+' if signed else ''}.{digits}f"
     shown = f"{value:{form}}{unit}"
-    return shown if ends is None or ends[0] == ends[1] else f"{shown} [{ends[0]:{form}}, {ends[1]:{form}}]"
+    low, high = ends
+    return shown if low is None or high is None or low == high else f"{shown} [{low:{form}}, {high:{form}}]"

@@ -1,30 +1,26 @@
-"""A race: contenders on the same prompts, interleaved after a warm-up, and then one recorded decode each.
+"""A race: a contest whose contenders decode the first prompt once more at the end, recorded, each for its lane.
 
-The figures come from runs that are not recorded. The lanes come from runs of their own, so recording costs the figures
-nothing. What needs the models and what only needs their runs are two functions, so that each can run elsewhere.
+The figures come from decodes that are not recorded, so recording costs them nothing. What needs the models and what
+only needs their runs are two functions, so that each can run elsewhere.
 """
 
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dsbd.api import planning
 from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import run_lane
-from dsbd.evaluation.races import Answer, Lane, Prompt, Race, Racer, Ratio, race_of
-from dsbd.evaluation.scoring import baseline_of
+from dsbd.evaluation.make_tables import ScoredRun, baseline_of, make_table, score_run
+from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
 from dsbd.evaluation.statistics import Scores, paired_difference
-from dsbd.evaluation.tabulate import Answer as Figures
-from dsbd.evaluation.tabulate import make_table
-from dsbd.measure.bench.contenders import Contender, Contest
-from dsbd.measure.bench.prepare import require_runnable, resolve_auto
+from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.contenders import Contender
+from dsbd.measure.bench.contest import Contest, plain_prompts
+from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
 from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.results_file import ResultsFile
-from dsbd.measure.bench.schedule import measure, runs_of
 from dsbd.measure.bench.summary import known
-from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
 from dsbd.tasks.records import Question, Task
 
@@ -38,19 +34,8 @@ class RaceRuns:
     contest: Contest
     """With nothing ``auto``."""
     runs: Mapping[str, Sequence[Sequence[Run | None]]]
-    """By contender: prompts x rounds."""
+    """By contender: prompts x rounds; None where a decode is still missing."""
     lanes: Mapping[str, Lane]
-
-
-@dataclass(frozen=True)
-class RaceProgress:
-    """How far a race is; the last one has the runs."""
-
-    done: int
-    total: int
-    name: str
-    """Of the contender that has just run; empty while ``auto`` is measured."""
-    runs: RaceRuns | None = None
 
 
 def race(
@@ -59,18 +44,19 @@ def race(
     prompts: Sequence[str],
     rounds: int = 3,
     stop: Callable[[], bool] | None = None,
-) -> Iterator[RaceProgress]:
+) -> Iterator[ContestProgress]:
     """Run every contender ``rounds`` times on every prompt, then once more for its lane; closing the iterator stops it.
 
     Args:
         pair: the models.
-        contenders: each with a name of its own; of ``dsbd.measure.bench.contenders``.
+        contenders: each with another name; of ``dsbd.measure.bench.contenders``.
         prompts: at least one, all different.
         rounds: 1 or more; the seeds of a prompt count up from the settings' seed.
         stop: asked inside the runs; once it returns True the race ends with a StoppedError.
 
     Yields:
-        Progress after each warm-up, run and lane; the last has the runs, for :func:`make_race`.
+        Progress as :func:`~dsbd.measure.bench.driver.run_contest` does, and after each lane; its ``runs`` are the
+        :class:`RaceRuns` so far, for :func:`make_race`.
 
     Raises:
         SettingsError: nothing to run, a repeated name or prompt, or rounds out of range.
@@ -78,30 +64,27 @@ def race(
         PromptError: a prompt does not fit the models.
         StoppedError: ``stop`` returned True.
     """
-    contest = Contest(tuple(contenders), tuple(prompts), rounds)
+    contest = Contest(tuple(contenders), plain_prompts(prompts), rounds)
     _require_race(contest)
     require_runnable(pair, contest)
     return _race(pair, contest, stop)
 
 
-def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iterator[RaceProgress]:
-    each = len(contest.contenders)
-    total, done, results = contest.total + 2 * each, 0, ResultsFile()
-    for contender in contest.contenders:
-        if has_auto(contender.settings):
-            for _ in planning(pair, contest.prompts[0], contender.settings, stop=stop):
-                yield RaceProgress(0, total, "")
-    contest = resolve_auto(pair, contest, results)
-    for step in measure(pair, contest, results, stop=stop):
-        done += 1
-        yield RaceProgress(done, total, step.contender.name)
-    lanes = {}
-    for contender in contest.contenders:
-        lanes[contender.name] = run_lane(pair, contender, contest.prompts[0], contest.seed(contender, 0), stop)
-        done += 1
-        if done < total:
-            yield RaceProgress(done, total, contender.name)
-    yield RaceProgress(total, total, contest.contenders[-1].name, RaceRuns(contest, runs_of(contest, results), lanes))
+def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iterator[ContestProgress]:
+    answers, lanes = AnswersFile(), dict[str, Lane]()
+    total = contest.total + len(contest.contenders)
+    for step in run_contest(pair, contest, answers, stop=stop):
+        yield replace(step, total=total, runs=_so_far(contest, answers, lanes) if step.done else None)
+    for contender in answers.with_auto(contest.contenders):
+        turn = contest.turn(contest.prompts[0], contender)
+        lanes[contender.name] = run_lane(pair, contender, turn.prompt.text, turn.seed, stop)
+        done = contest.total + len(lanes)
+        yield ContestProgress(done, total, "lane", contender.name, _so_far(contest, answers, lanes))
+
+
+def _so_far(contest: Contest, answers: AnswersFile, lanes: Mapping[str, Lane]) -> RaceRuns:
+    contest = replace(contest, contenders=answers.with_auto(contest.contenders))
+    return RaceRuns(contest, answers.by_prompt(contest), lanes)
 
 
 def make_race(
@@ -122,97 +105,90 @@ def make_race(
         conditions: machine, versions and models, to be kept with the race.
     """
     contest = raced.contest
-    answers = {one.name: _answers(contest, raced.runs[one.name], task, questions) for one in contest.contenders}
-    figures = [found for one in contest.contenders for found in _figures(one, raced, answers[one.name], questions)]
+    scored = {one.name: _scored(one, raced, task, questions) for one in contest.contenders}
     table = make_table(
-        figures,
+        [one for own in scored.values() for one in own],
         task=task.name if task else "",
         metric=task.main_metric if task else None,
-        higher_is_better=task.metrics[task.main_metric] if task and task.main_metric else False,
+        higher_is_better=task.metrics.get(task.main_metric or "", False) if task else False,
         baseline=baseline_of(contest.contenders),
         conditions=conditions,
     )
-    speeds, clusters = _speeds(figures), {found.question: found.cluster for found in figures}
-    racers = tuple(
-        Racer(
-            name=one.name,
-            row=row,
-            target_calls=statistics.fmean(run.target_calls for run in known(raced.runs[one.name])),
-            ratio=_ratio(speeds, one.name, table.baseline, clusters),
-            lane=raced.lanes.get(one.name),
-            answers=answers[one.name],
-            auto_reason=one.auto_reason,
+    speeds = {name: _speeds(own) for name, own in scored.items()}
+    clusters = {one.run.question: one.run.cluster for own in scored.values() for one in own}
+    racers = []
+    for one, row in zip(contest.contenders, table.rows, strict=True):
+        ratio = None
+        if table.baseline is not None and one.name != table.baseline:
+            ratio = paired_difference(speeds[one.name], speeds[table.baseline], clusters)
+        answers, runs = _answers(raced.runs[one.name], scored[one.name], task), known(raced.runs[one.name])
+        racers.append(
+            Racer(
+                name=one.name,
+                row=row,
+                target_calls=statistics.fmean(run.target_calls for run in runs),
+                ratio=None if ratio is None else Ratio.from_logs(ratio),
+                lane=raced.lanes.get(one.name),
+                answers=answers,
+                auto_reason=one.auto_reason,
+            )
         )
-        for one, row in zip(contest.contenders, table.rows, strict=True)
+    golds = [question.references[0] if question.references else "" for question in questions]
+    golds += [""] * (len(contest.prompts) - len(golds))
+    return Race(
+        prompts=tuple(RacedPrompt(text=one.text, gold=gold) for one, gold in zip(contest.prompts, golds, strict=True)),
+        task=table.task or None,
+        metric=table.metric,
+        higher_is_better=table.higher_is_better,
+        rounds=contest.rounds,
+        baseline=table.baseline,
+        racers=tuple(racers),
+        conditions=table.conditions,
     )
-    golds = [question.references[0] for question in questions] or [""] * len(contest.prompts)
-    prompts = tuple(Prompt(text=text, gold=gold) for text, gold in zip(contest.prompts, golds, strict=True))
-    return race_of(table, racers, prompts, contest.rounds)
+
+
+def _scored(contender: Contender, raced: RaceRuns, task: Task | None, questions: Sequence[Question]) -> list[ScoredRun]:
+    """Score the runs of a contender. Intervals are over ``question``: the prompt, or of a single prompt the seed."""
+    several, found = len(raced.contest.prompts) > 1, []
+    for place, row in enumerate(raced.runs[contender.name]):
+        for run in known([row]):
+            unit = run.question if several else str(run.seed)
+            cluster = questions[place].cluster if several and questions else unit
+            one = ScoredRun(contender, run) if task is None else score_run(contender, run, task, questions[place])
+            found.append(replace(one, run=replace(run, question=unit, cluster=cluster)))
+    return found
 
 
 def _answers(
-    contest: Contest, runs: Sequence[Sequence[Run | None]], task: Task | None, questions: Sequence[Question]
+    runs: Sequence[Sequence[Run | None]], scored: Sequence[ScoredRun], task: Task | None
 ) -> tuple[Answer, ...]:
-    found = []
-    for place, row in enumerate(runs):
-        for run in known([row]):
-            if task is None:
-                found.append(Answer(prompt=place, seed=run.seed, text=run.text))
-                continue
-            answer = task.answer(run.text)
-            score = task.score(questions[place], answer)
-            right = None if task.main_metric is None else score.metrics[task.main_metric] == 1.0
-            found.append(
-                Answer(prompt=place, seed=run.seed, text=run.text, answer=answer, right=right, reason=score.reason)
-            )
-    return tuple(found)
-
-
-def _figures(
-    contender: Contender, raced: RaceRuns, answers: Sequence[Answer], questions: Sequence[Question]
-) -> Iterator[Figures]:
-    """Yield one record for each run; its question is what intervals are over."""
-    several = len(raced.contest.prompts) > 1
-    runs = known(raced.runs[contender.name])
-    for run, answer in zip(runs, answers, strict=True):
-        unit = str(answer.prompt if several else run.seed)
-        yield Figures(
-            contender=contender.name,
-            method=contender.method,
-            settings=contender.settings,
-            question=unit,
-            cluster=questions[answer.prompt].cluster if several and questions else unit,
-            seed=run.seed,
-            score=None if answer.right is None else float(answer.right),
-            perplexity=run.perplexity,
-            layers=run.layers,
-            seconds=run.seconds - run.prefill_seconds,
-            iterations=run.iterations,
-            mean_width=run.mean_width,
+    places = [place for place, row in enumerate(runs) for _ in known([row])]
+    return tuple(
+        Answer(
+            prompt=place,
+            seed=one.run.seed,
+            text=one.run.text,
+            answer=one.answer,
+            right=None if one.score is None else one.score == 1.0,
+            reason=one.reason,
         )
+        for place, one in zip(places, scored, strict=True)
+    )
 
 
-def _speeds(figures: Sequence[Figures]) -> dict[str, Scores]:
-    """Return the logarithms of tokens per second, by contender and by what intervals are over."""
-    found: dict[str, dict[str, list[float]]] = {}
-    for one in figures:
-        speed = math.log(one.layers / max(one.seconds, 1e-9))
-        found.setdefault(one.contender, {}).setdefault(one.question, []).append(speed)
-    return dict(found)
-
-
-def _ratio(speeds: Mapping[str, Scores], name: str, baseline: str | None, clusters: Mapping[str, str]) -> Ratio | None:
-    if baseline is None or name == baseline:
-        return None
-    found = paired_difference(speeds[name], speeds[baseline], clusters)
-    return None if found is None else Ratio.from_logs(found)
+def _speeds(scored: Sequence[ScoredRun]) -> Scores:
+    """Return the logarithms of tokens per second, by what intervals are over."""
+    found: dict[str, list[float]] = {}
+    for one in scored:
+        found.setdefault(one.run.question, []).append(math.log(one.run.tokens_per_second))
+    return found
 
 
 def _require_race(contest: Contest) -> None:
     names = [contender.name for contender in contest.contenders]
     if not names:
-        raise SettingsError("nobody races; choose one decoder or more")
-    for what, chosen in (("decoders", names), ("prompts", contest.prompts)):
+        raise SettingsError("no decoder is chosen; choose one or more")
+    for what, chosen in (("decoders", names), ("prompts", [prompt.text for prompt in contest.prompts])):
         if len(set(chosen)) < len(chosen):
             raise SettingsError(f"{what} name one twice; name each once")
     rounds = contest.rounds

@@ -180,13 +180,13 @@ def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hasha
     """Return ours minus theirs over the questions that both answered; None where there is none.
 
     With one seed and scores of 0 and 1, ``p`` is the exact test of McNemar. With more seeds a question counts once, for
-    the decoder that answered it better over its seeds: each seed as a pair of its own would count a question several
+    the decoder that answered it better over its seeds: if each seed were a pair, a question would count several
     times. The test ignores clusters, the interval does not.
 
     Args:
         ours: scores by question.
         theirs: likewise; the questions that both have are compared.
-        clusters: the cluster of each question; one that is missing is a cluster of its own.
+        clusters: the cluster of each question; one that is missing is a separate cluster.
     """
     both = [question for question in ours if ours[question] and theirs.get(question)]
     if not both:

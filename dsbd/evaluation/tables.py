@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsbd.evaluation.statistics import Difference, Mean, Rate
-from dsbd.measure.bench.plain import from_plain, to_plain
+from dsbd.measure.bench.plain import read_record, to_plain
 from dsbd.measure.intervals import Interval
 from dsbd.settings import DecodingSettings
 
@@ -53,7 +53,7 @@ class EvaluationTable:
     """The task's main metric; ``perplexity`` where the task has no right answers."""
     higher_is_better: bool
     note: str = ""
-    """What must stand beside any figure of this task."""
+    """A note that belongs to every figure of this task."""
     baseline: str | None
     questions: int
     clusters: int
@@ -77,14 +77,4 @@ def read_table(data: Table) -> EvaluationTable:
     Raises:
         ValueError: it is no such table; the message names the first wrong field.
     """
-    if isinstance(data, EvaluationTable):
-        return data
-    remedy = "give what python -m dsbd eval wrote"
-    if not isinstance(data, Mapping):
-        raise ValueError(f"{type(data).__name__} is no table of an evaluation; {remedy}")
-    if data.get("format", FORMAT) != FORMAT:
-        raise ValueError(f"format of the table is {data['format']!r}, this version reads {FORMAT!r}; {remedy}")
-    try:
-        return from_plain(EvaluationTable, data)
-    except ValueError as error:
-        raise ValueError(f"no table of an evaluation: {error}; {remedy}") from None
+    return read_record(EvaluationTable, data, "table of an evaluation", "give what python -m dsbd eval --json prints")

@@ -21,12 +21,7 @@ class Node:
     """Tokens generated up to here: 0 for the root."""
 
     def child(self, token: int) -> "Node":
-        """Make a new node below this one.
-
-        >>> from dsbd.law import toy
-        >>> toy.text(toy.A.child(1))
-        'ab'
-        """
+        """Make a new node below this one."""
         return Node(self, token, self.length + 1)
 
     def token_ids(self) -> list[int]:

@@ -22,7 +22,7 @@ class Link(NamedTuple):
 
     node: Node
     pair: int | None
-    """The draft's pair; None where P has no such pair."""
+    """The draft's pair; None if P has no such pair."""
     draft_prob: float
     """Q at the draft."""
     target: Floats
@@ -55,7 +55,7 @@ def beginnings_of(chain: Sequence[Link]) -> list[Beginning]:
         s = sum of max(p * P′ - Q′, 0)
         chance = s / (s + 1 - p); of the whole chain it is p
 
-    In the toy's first layer the draft "ab" has P = 1/8 and Q = 1/4, and as the whole chain the chance 1/2. Where "aa"
+    In the toy's first layer the draft "ab" has P = 1/8 and Q = 1/4, and as the whole chain the chance 1/2. If "aa"
     follows with the laws of the same table, the chance of "ab" alone is smaller: p P' - Q' is positive nowhere.
 
     >>> from dsbd.law import toy

@@ -1,4 +1,4 @@
-"""Where verification gets its randomness. Tests branch here and enumerate every run of the shipped code.
+"""The randomness of verification. Tests branch here and enumerate every run of the shipped code.
 
 *Source:* docs/algorithm.md, *One iteration*.
 """

@@ -29,20 +29,15 @@ class DraftLaw:
     tokens: Ints  # [n]
     probs: Floats  # [n] at least LEAST_DRAFT_PROB, sum 1; after the first pair 0 where ranked
     ranked: bool = False
-    """True for greedy drafts without replacement: the pairs stand in the order they were drawn."""
+    """True for greedy drafts without replacement: the pairs are in the order they were drawn."""
 
     @property
     def support(self) -> int:
-        """Number of pairs that could be drawn.
-
-        >>> from dsbd.law import toy
-        >>> toy.draft_law().support
-        4
-        """
+        """Number of pairs that could be drawn."""
         return int(self.probs.size)
 
     def probability(self, node: Node) -> float:
-        """Return Q at a node; 0 where the law could not have drawn it.
+        """Return Q at a node; 0 if the law could not have drawn it.
 
         >>> from dsbd.law import toy
         >>> toy.draft_law().probability(toy.BA), toy.draft_law().probability(toy.B.child(1))
@@ -84,7 +79,7 @@ class DraftLaw:
 class ForestLayer:
     """Drafts from one draft law in the order they were drawn, duplicates repeated, and cover nodes.
 
-    This is a whole layer of a forest drawn from joint laws; of a forest drawn per parent, the children of one parent.
+    In a forest drawn from joint laws this is a whole layer; in one drawn per parent, the children of one parent.
     In a sampled forest cover nodes have no children. A likely forest has no drafts, and its cover nodes have children.
     """
 
@@ -100,11 +95,11 @@ class ForestLayer:
         return [self.law]
 
     def of(self, node: Node) -> "ForestLayer":
-        """Return the drafts among which those below a node are tried: all, because one law has drawn them."""
+        """Return the drafts that are tried together with those below a node: all, because one law has drawn them."""
         return self
 
     def as_likely(self) -> "ForestLayer":
-        """Turn the drafts into cover nodes: in a likely forest no node was drawn at random and none is tried.
+        """Turn the drafts into cover nodes: the nodes of a likely forest were not drawn, and are not tried.
 
         >>> from dsbd.law import toy
         >>> layer = toy.forest().layers[0].as_likely()
@@ -135,7 +130,7 @@ class BranchedLayer:
     """
 
     families: Mapping[Node, ForestLayer]
-    """By parent, in the order of the parents; a parent without drafts, one that ended for instance, has none."""
+    """By parent, in the order of the parents; without parents that have no drafts, such as ended ones."""
 
     @property
     def drafts(self) -> Sequence[Node]:
@@ -144,7 +139,7 @@ class BranchedLayer:
 
     @property
     def covers(self) -> Sequence[Node]:
-        """None: a forest drawn per parent has no cover nodes."""
+        """Nothing: a forest drawn per parent has no cover nodes."""
         return []
 
     @property
@@ -153,7 +148,7 @@ class BranchedLayer:
         return [family.law for family in self.families.values()]
 
     def of(self, node: Node) -> ForestLayer | None:
-        """Return the children of one node; None where it has none."""
+        """Return the children of one node; None if it has no children."""
         return self.families.get(node)
 
 
@@ -171,7 +166,7 @@ class Forest:
                 assert known is node, "two nodes of a forest have equal content"
 
     def find(self, parent: Node, token: int) -> Node | None:
-        """Return the forest node with this content, None where there is none.
+        """Return the forest node with this content, or None.
 
         >>> from dsbd.law import toy
         >>> toy.forest().find(toy.A, 1) is toy.AB, toy.forest().find(toy.B, 0)

@@ -4,8 +4,8 @@ It keeps no law: what it accepts does not follow the target's law, and after a r
 target's own law and not from a residual.
 
 *Source:* multi-token joint speculative decoding (arXiv 2407.09722); docs/algorithm.md, *Joint tests*. Differs from the
-authors' code, which compares warped probabilities: here both sums are of raw log-probabilities, so that the test means
-something at temperature 0 too.
+authors' code, which compares warped probabilities: here both sums are of raw log-probabilities, so that the test makes
+sense at temperature 0 too.
 """
 
 import math
@@ -158,8 +158,8 @@ class _JointVerifier:
             outcome = "finished"
         elif self.settings.searches_blocks and place + 1 == len(self.beam.nodes):
             outcome = "block"
-        law, draft_probs = self._laws(alive, place)
-        return self._layer(alive, law, draft_probs, ONE_SEQUENCE, [trial], [], beam, outcome)
+        living = [] if outcome == "finished" else [beam]
+        return VerifiedLayer([alive], *self._laws(alive, place), ONE_SEQUENCE, [trial], [], [beam], living, outcome)
 
     def _drawn(self, alive: Beam, place: int, trials: list[TriedDraft]) -> VerifiedLayer:
         """Draw the token after the accepted ones from the target's own law, rejected or not."""
@@ -172,9 +172,9 @@ class _JointVerifier:
         kind: DrawKind = "fresh" if trials else "bonus"
         draw = DrawnBeam(kind, node, landed is not None, target, draft, 0.0, 1.0, drawn)
         beam = Beam(node, float(law.log_weights[drawn.index]))
-        outcome: Outcome = "short" if trials else "bonus"
-        ended: Outcome = "finished" if token in self.eos else outcome
-        return self._layer(alive, law, draft_probs, ONE_SEQUENCE if trials else None, trials, [draw], beam, ended)
+        outcome: Outcome = "finished" if token in self.eos else "short" if trials else "bonus"
+        living, width = [] if outcome == "finished" else [beam], ONE_SEQUENCE if trials else None
+        return VerifiedLayer([alive], law, draft_probs, width, trials, [draw], [beam], living, outcome)
 
     def _laws(self, alive: Beam, place: int) -> tuple[Law, Floats]:
         """Return P below the alive beam, and Q at its pairs; zeros below the last drafted layer."""
@@ -182,17 +182,3 @@ class _JointVerifier:
         if place >= len(self.beam.nodes):
             return law, np.zeros(law.support)
         return law, self.forest.layers[place].laws[0].restrict(law, {alive.node: 0})[0]
-
-    def _layer(
-        self,
-        alive: Beam,
-        law: Law,
-        draft_probs: Floats,
-        width: Width | None,
-        trials: list[TriedDraft],
-        draws: list[DrawnBeam],
-        beam: Beam,
-        outcome: Outcome,
-    ) -> VerifiedLayer:
-        living = [] if outcome == "finished" else [beam]
-        return VerifiedLayer([alive], law, draft_probs, width, trials, draws, [beam], living, outcome)

@@ -25,7 +25,7 @@ _TOKEN_MASK = (1 << _TOKEN_BITS) - 1
 class TopTokens(NamedTuple):
     """The likeliest next tokens of one beam: all where top_k is 0, else top_k of them and perhaps a few more.
 
-    Ties go to the lowest id. What the joint law keeps of all beams is the same with those few more and without them.
+    Ties go to the lowest id. The few more tokens do not change the joint law.
     """
 
     tokens: Ints  # [k]
@@ -60,7 +60,7 @@ class Law:
     ranks: Ints | None = None  # [n] pair indices, best first
 
     def find(self, beam: int, token: int) -> int | None:
-        """Return the index of a pair, None where the pair has no probability.
+        """Return the index of a pair; None if the pair has no probability.
 
         >>> from dsbd.law import toy
         >>> toy.target_law().find(1, 0), toy.target_law().find(1, 1)  # "ba" and "bb"
@@ -71,7 +71,7 @@ class Law:
         return index if index < self.keys.size and self.keys[index] == key else None
 
     def locate(self, beams: Ints, tokens: Ints) -> tuple[Ints, NDArray[np.bool_]]:
-        """Return the index of each of many pairs [n], and whether the law has it; where it has not, any index.
+        """Return the index of each of many pairs [n], and whether the law has it; if not, the index means nothing.
 
         >>> from dsbd.law import toy
         >>> index, has = toy.target_law().locate(np.array([1, 1]), np.array([0, 1]))  # "ba" and "bb"
@@ -103,12 +103,7 @@ class Law:
 
     @property
     def support(self) -> int:
-        """Number of pairs that can be drawn.
-
-        >>> from dsbd.law import toy
-        >>> toy.target_law().support
-        4
-        """
+        """Number of pairs that can be drawn."""
         return int(self.probs.size)
 
     def masses(self, removed: Sequence[int] = ()) -> Floats:
@@ -227,6 +222,8 @@ class Residual:
     True
     >>> residual.c, round(residual.S, 6)  # P - Q is 1/4 at "aa" and not positive elsewhere
     (1.0, 0.25)
+    >>> round(residual.probability(0), 6), [round(mass, 6) for mass in residual.masses().tolist()]
+    (1.0, [0.25, 0.0, 0.0, 0.0])
 
     *Source:* docs/algorithm.md, *The residual in closed form* and *Without replacement*.
     """
@@ -243,20 +240,12 @@ class Residual:
         self.S = self._whole = float(self._target.sum())
 
     def probability(self, index: int) -> float:
-        """Return P' at a pair.
-
-        >>> from dsbd.law import toy
-        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
-        >>> round(residual.probability(0), 6)
-        0.5
-        >>> residual.reject(1, gain=1.0), round(residual.probability(0), 6)
-        (True, 1.0)
-        """
+        """Return P' at a pair."""
         mass = max(float(self._target[index]) - self.c * float(self._draft[index]), 0.0)
         return mass / self.S
 
     def reject(self, index: int | None, gain: float) -> bool:
-        """Move to the residual after a rejection. Where nothing would be left, change nothing and return False.
+        """Move to the residual after a rejection. If nothing would be left, change nothing and return False.
 
         Nothing is left only where P' = Q up to rounding. A tried draft that is a pair of P is then
         accepted; an orphan or a pair outside P stays rejected.
@@ -294,16 +283,7 @@ class Residual:
         self.take(index)
 
     def take(self, index: int) -> None:
-        """Start again from P after a pair was drawn or accepted; without replacement the pair leaves P.
-
-        >>> from dsbd.law import toy
-        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
-        >>> residual.reject(1, gain=1.0), residual.c
-        (True, 1.0)
-        >>> residual.take(0)
-        >>> residual.c
-        0.0
-        """
+        """Start again from P after a pair was drawn or accepted; without replacement the pair leaves P."""
         if not self.replacement:
             self._removed.append(index)
             self._target = self.law.masses(self._removed)
@@ -311,15 +291,7 @@ class Residual:
         self.c, self.S = 0.0, self._whole
 
     def masses(self) -> Floats:
-        """Return P' at all pairs [n], not normalised: the sum is S.
-
-        >>> from dsbd.law import toy
-        >>> residual = Residual(toy.target_law(), toy.DRAFT_PROBS, replacement=True)
-        >>> residual.reject(1, gain=1.0)
-        True
-        >>> [round(mass, 6) for mass in residual.masses().tolist()]
-        [0.25, 0.0, 0.0, 0.0]
-        """
+        """Return P' at all pairs [n], not normalised: the sum is S."""
         return self._excess(self.c) if self.c > 0 else self._target
 
     def _excess(self, c: float) -> Floats:

@@ -7,7 +7,7 @@ Verdict = Literal["accepted", "rejected", "orphaned", "unneeded", "carried"]
 TAKEN: tuple[Verdict, ...] = ("accepted", "carried")
 """Verdicts of the drafts that a layer yields."""
 DrawKind = Literal["recovered", "fresh", "bonus"]
-"""Where a drawn beam comes from: the residual, the target's law, or the bonus layer."""
+"""The source of a drawn beam: the residual, the target's law, or the bonus layer."""
 Outcome = Literal["passed", "landed", "short", "bonus", "finished", "block"]
 """Of a layer. passed: accepted drafts reached its width; landed: every drawn beam landed, so verification goes on;
 short: verification ends here; bonus: the bonus layer; finished: no beam is alive any more;

@@ -3,6 +3,7 @@
 *Source:* docs/algorithm.md, *One iteration* and *Block verification*.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -75,28 +76,22 @@ class VerifiedLayer:
 
     @property
     def continues(self) -> bool:
-        """True where verification goes on below this layer.
-
-        >>> from dsbd.law import toy
-        >>> from dsbd.law.choices import Uniforms
-        >>> from dsbd.law.verify import verify
-        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
-        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
-        >>> [(layer.outcome, layer.continues) for layer in layers]
-        [('landed', True), ('bonus', False)]
-        """
+        """True if verification goes on below this layer."""
         return self.outcome in ("passed", "landed")
 
     @property
     def is_bonus(self) -> bool:
-        """True for a layer that was drawn from the target's law alone.
-
-        >>> from dsbd.law import toy
-        >>> from dsbd.law.choices import Uniforms
-        >>> from dsbd.law.verify import verify
-        >>> uniforms = Uniforms([0.7, 0.2, 0.55, 0.1, 0.9])
-        >>> layers = verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, uniforms)
-        >>> [layer.is_bonus for layer in layers]
-        [False, True]
-        """
+        """True for a layer that was drawn from the target's law alone."""
         return bool(self.draws) and self.draws[0].kind == "bonus"
+
+
+def draft_layers_passed(layers: Sequence[VerifiedLayer]) -> tuple[int, bool]:
+    """Return how many draft layers of an iteration let verification go on, and whether one ended it.
+
+    >>> from dsbd.law import toy
+    >>> from dsbd.law.choices import Uniforms
+    >>> from dsbd.law.verify import verify
+    >>> draft_layers_passed(verify(toy.forest(), toy.next_tokens, toy.settings(), toy.EOS, Uniforms([0.7, 0.2, 0.9])))
+    (0, True)
+    """
+    return sum(layer.continues for layer in layers), layers[-1].outcome == "short"

@@ -32,7 +32,7 @@ TopTokensAfter = Callable[[Sequence[Node]], Sequence[TopTokens]]
 def verify(
     forest: Forest, next_tokens: TopTokensAfter, settings: ResolvedSettings, eos: Collection[int], choices: Choices
 ) -> list[VerifiedLayer]:
-    """Verify the forest layer by layer, then draw the bonus layer: where every layer passed or landed, or Q ends early.
+    """Verify the forest layer by layer; then draw the bonus layer if every layer passed or landed, or Q ends early.
 
     In the toy, "ab" is rejected (0.7 is not below P/Q = 1/2), "aa" is accepted, and 0.9 draws "ba" to fill the width:
 
@@ -149,7 +149,7 @@ class _Verifier:
         return [replace(decided[0], beginnings=tuple(beginnings)), *decided[1:]]
 
     def _fill(self, state: _State, width: Width, trials: list[TriedDraft], accepted: list[Accepted]) -> VerifiedLayer:
-        """Draw what the accepted drafts leave missing."""
+        """Draw the beams that are still missing after the accepted drafts."""
         draws = self._draw(state, width.width - len(accepted), "fresh")
         beams, living = self._collect(state, accepted + [(draw.drawn.index, draw.node) for draw in draws])
         outcome: Outcome = "passed"
@@ -161,9 +161,9 @@ class _Verifier:
         return VerifiedLayer(state.alive, state.law, state.draft_probs, width, trials, draws, beams, living, outcome)
 
     def choose_width(self, state: _State, drafted: ForestLayer) -> Width:
-        """Choose the width of a layer from P, and from Q or the nodes that follow from it.
+        """Choose the width of a layer from P and Q, or in a likely forest from P and the nodes.
 
-        How many drafts there are follows from Q too: those of a parent, and without replacement no more than its pairs.
+        The number of drafts follows from Q too: without replacement it is at most the number of its pairs.
         """
         if self.settings.forest == "likely":
             return self._likely_forest_width(state, drafted)
@@ -254,7 +254,7 @@ class _Verifier:
         )
 
     def _draw(self, state: _State, count: int, kind: DrawKind) -> list[DrawnBeam]:
-        """Draw beams from the target's law. The first comes from the residual where c > 0."""
+        """Draw beams from the target's law. The first comes from the residual if c > 0."""
         draws, residual, made = list[DrawnBeam](), state.residual, dict[int, Node]()
         for _ in range(count):
             before = residual.c, residual.S

@@ -38,7 +38,7 @@ class Numbers(NamedTuple):
 class Width:
     """The chosen width of a layer.
 
-    Where ``min_width`` is ``max_width`` no choice hangs on the numbers: they are made when somebody looks at them.
+    If ``min_width`` is ``max_width`` the numbers are not needed here, so they are computed lazily.
     """
 
     width: int
@@ -77,7 +77,7 @@ def residual_chain(target_probs: Floats, draft_probs: Floats, drafts: int) -> Ch
 def acceptance_chain(S: Sequence[float]) -> list[float]:
     """Return alpha_j = 1 - S_{j+1} / S_j, the probability that a draft is accepted after j - 1 rejections.
 
-    Where S_j is 0, P and Q are equal and every draft is accepted.
+    If S_j is 0, P and Q are equal and every draft is accepted.
 
     >>> acceptance_chain([1, 1 / 4, 3 / 16])
     [0.75, 0.25]

@@ -11,8 +11,8 @@ import torch
 
 from dsbd.api import plan
 from dsbd.measure.hardware import forward_milliseconds
-from dsbd.models.choices import computes_bfloat16
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.load_options import computes_bfloat16
 from dsbd.models.pair import Pair
 from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 

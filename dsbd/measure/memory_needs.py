@@ -3,9 +3,9 @@
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 
+from dsbd.assembly import LONG, slots_expected
 from dsbd.measure.model_sizes import ModelSizes
 from dsbd.models.engines.graph import SLOT_BUCKETS, TOKEN_BUCKETS, bucket_of, buffer_slots
-from dsbd.session import LONG, slots_expected
 from dsbd.settings import ResolvedSettings
 
 RESERVED = 0.1
@@ -16,7 +16,7 @@ SINGLE_BYTES = 4
 
 @dataclass(frozen=True)
 class MemoryNeeds:
-    """Bytes, both models together where nothing else is said."""
+    """Bytes, of both models together unless a field says otherwise."""
 
     target_weights: int
     draft_weights: int
@@ -79,7 +79,7 @@ def largest_context(
 ) -> int:
     """Return the most tokens, prompt and new ones, whose decode fits in the memory; 0 if not even the weights do.
 
-    The limits of the models are not looked at.
+    The models' own limits do not count here.
     """
 
     def total(context: int) -> int:

@@ -14,8 +14,8 @@ from accelerate.utils.modeling import compute_module_sizes
 from dsbd.errors import PairError
 from dsbd.measure.hardware import slot_bytes
 from dsbd.models.check import KNOWN_LAYER_TYPES
-from dsbd.models.choices import DTYPES
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.load_options import DTYPES
 from dsbd.models.loading import display_name, require_name
 from dsbd.models.outline import config_of, source_of, without_weights
 from dsbd.models.quiet import without_progress, without_warnings
@@ -49,12 +49,12 @@ def model_sizes(source: str | Path, dtype: str, fetch: bool = True) -> ModelSize
 
     Args:
         source: folder with a ``config.json``, or a hub id.
-        dtype: of weights and cache, a name of :data:`dsbd.models.choices.DTYPES`.
+        dtype: of weights and cache, a name of :data:`dsbd.models.load_options.DTYPES`.
         fetch: whether a hub may be asked for a configuration that is not on this machine.
 
     Raises:
         PairError: there is no such configuration, or it is of no causal language model; the model is recurrent, has
-            layers that are no attention, or is quantised.
+            layers other than attention, or is quantised.
     """
     module = _without_weights(require_name(source), dtype, fetch)
     model = LanguageModel(module, display_name(source))

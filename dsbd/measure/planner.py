@@ -8,7 +8,7 @@ from dsbd.errors import PlanError
 from dsbd.measure.memory_needs import RESERVED, MemoryNeeds, largest_context, memory_needs
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
 from dsbd.methods import resolve
-from dsbd.models.choices import DTYPES, ENGINES
+from dsbd.models.load_options import DTYPES, ENGINES
 from dsbd.models.loading import sources_of
 from dsbd.settings import DecodingSettings
 
@@ -104,7 +104,7 @@ def plan_memory(
 
 
 def _check(settings: DecodingSettings, prompt_tokens: int, dtype: str, engine: str, memory: float | None) -> None:
-    """Refuse what no plan can be about. Raises: PlanError."""
+    """Refuse what cannot be planned. Raises: PlanError."""
     if settings.is_auto:
         raise PlanError("the plan needs the draft_depth and the widths in numbers, not auto")
     if not isinstance(prompt_tokens, int) or not 1 <= prompt_tokens <= LONGEST_PROMPT:

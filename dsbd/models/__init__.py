@@ -1,7 +1,7 @@
 """Any causal language model of Hugging Face.
 
-transformers imports torchao wherever it is installed, and that import logs notices about kernels that this machine has
-no use for. They are hidden here, before transformers is imported.
+transformers imports torchao if it is installed, and that import logs notices about kernels for other machines. They are
+hidden here, before transformers is imported.
 """
 
 import logging

@@ -1,10 +1,10 @@
-"""Lets models with ALiBi positions take a forest mask: their own bias, looked up by how deep a token is in its path.
+"""Lets models with ALiBi positions take a forest mask: the bias follows the depth of a token in its path.
 
 ALiBi adds to the score of a key a number that grows with the key's position. Bloom and MPT count positions in slots,
-and in a forest the tokens of a path do not stand in neighbouring slots. But every row of a forest mask shows one path,
-parents before children. So the position of a key is its rank among the keys that the row shows, and the model's own
-table says the bias of this rank. Bloom's table begins with 0 at the first key, MPT's ends with 0 at the last one. A
-constant added to all keys of a row changes no law, but numbers far from 0 would be rounded more.
+but in a forest the tokens of a path are not in neighbouring slots. Every row of a forest mask shows one path, parents
+before children. So a key's position is its rank among the keys that the row shows, and the model's table has the bias
+of this rank. Bloom's table begins with 0 at the first key, MPT's ends with 0 at the last one. (A constant added to a
+whole row changes no law, but numbers far from 0 would be rounded more.)
 
 Without a mask of four dimensions the models compute as before.
 
@@ -20,12 +20,12 @@ _BLOOM, _MPT = "build_alibi_tensor", "build_mpt_alibi_tensor"
 
 
 def bias_by_depth(model: Any) -> None:
-    """Let the parts of a model that make an ALiBi bias of their own make it for forest masks, too."""
+    """Wrap the methods of a model that build an ALiBi bias, so that they understand forest masks."""
     for module in model.modules():
         if hasattr(module, _BLOOM) and _BLOOM not in vars(module):
             setattr(module, _BLOOM, _bloom(getattr(module, _BLOOM)))
         if hasattr(module, _MPT) and _MPT not in vars(module):
-            shown = threading.local()  # MPT makes its bias without looking at the mask
+            shown = threading.local()  # MPT builds its bias without the mask
             module.register_forward_pre_hook(_note_mask(shown), with_kwargs=True)
             setattr(module, _MPT, _mpt(getattr(module, _MPT), shown))
 
@@ -49,7 +49,7 @@ def _mpt(own: Any, shown: threading.local) -> Any:
         if mask is None or mask.dim() != 4:
             return table
         ranks = _ranks(mask)
-        return table[:, 0, ranks - ranks[:, -1:] - 1]  # from the table's end: the last key that a row shows has 0
+        return table[:, 0, ranks - ranks[:, -1:] - 1]  # from the table's end: a row's last key has 0
 
     return build
 
@@ -62,9 +62,8 @@ def _note_mask(shown: threading.local) -> Any:
 
 
 def _ranks(mask: torch.Tensor) -> torch.Tensor:
-    """Return for each slot its place among those that the row shows [n, slots], from 0; unseen slots have any.
+    """Return each slot's rank among the slots that its row shows [n, slots], from 0; unseen slots get any number.
 
-    Args:
-        mask: additive [1, 1, n, slots], 0 = seen.
+    ``mask`` is additive [1, 1, n, slots], 0 = seen.
     """
     return ((mask[0, 0] == 0).cumsum(-1) - 1).clamp(min=0)

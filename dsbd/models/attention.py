@@ -1,8 +1,7 @@
 """Computes attention under a mask without copying the keys and values of grouped queries.
 
-With a mask, the stock path repeats keys and values once per query head of a group, in every layer of every
-forward. Here the heads of a group become rows of one longer query instead: the sums are the same, and nothing is
-copied.
+With a mask, the stock path repeats keys and values for every query head of a group, in every layer of every forward.
+Here the heads of a group become rows of one longer query: the sums are the same, and nothing is copied.
 
 *Source:* ``AttentionInterface`` of transformers; docs/algorithm.md, *The engine*.
 """
@@ -33,9 +32,9 @@ def packed_attention(
         query: [rows, heads, n, size].
         key: [rows, groups, slots, size].
         value: [rows, groups, slots, size].
-        attention_mask: additive [rows, 1, n, slots]; with another, or None, the stock path is used.
-        scaling: of the scores; None is 1 / sqrt(size).
-        extra: passed on to the stock path.
+        attention_mask: additive [rows, 1, n, slots]; for None or another shape the stock path is used.
+        scaling: factor of the scores; None is 1 / sqrt(size).
+        extra: for the stock path.
 
     Returns:
         [rows, n, heads, size], and None for the attention weights.
@@ -43,7 +42,7 @@ def packed_attention(
     rows, heads, count, size = query.shape
     groups = key.shape[1]
     packs = heads != groups and extra.get("position_bias") is None
-    if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # some models make a mask for each head
+    if attention_mask is None or attention_mask.shape[1] != 1 or not packs:  # dimension 1: some models mask each head
         outcome: tuple[torch.Tensor, None] = sdpa_attention_forward(
             module, query, key, value, attention_mask, scaling=scaling, **extra
         )
@@ -55,7 +54,7 @@ def packed_attention(
 
 
 def pack_groups(model: Any) -> None:
-    """Let a model with grouped queries on the stock path use :func:`packed_attention`."""
+    """Make a model with grouped queries on ``sdpa`` use :func:`packed_attention`."""
     config = model.config.get_text_config(decoder=True)
     heads = getattr(config, "num_attention_heads", None)
     grouped = heads is not None and getattr(config, "num_key_value_heads", heads) != heads

@@ -1,13 +1,12 @@
 """Checks at load that a model gives the same logits for a forest in one cache row as for each path alone.
 
-Models with recurrent states or unusual layers fail the check. Then the same forests tell which kind of row for each
-path is right.
+Models with recurrent states or unusual layers fail. Then the same forests tell which kind of row per path is right.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from typing import NamedTuple
 
 import torch
@@ -24,7 +23,7 @@ from dsbd.models.rows.row import Row
 
 KNOWN_LAYER_TYPES = frozenset({"full_attention", "sliding_attention"})
 TOLERANCE = {torch.float64: 1e-6, torch.float32: 1e-3, torch.float16: 0.03, torch.bfloat16: 0.08}
-"""Allowed root mean square error over the spread of the logits. Rounding is far below it, a wrong mask far above."""
+"""Allowed root mean square error over the spread of the logits. Rounding stays far below it, a wrong mask far above."""
 
 _PROMPT_SIZE = 7
 _PARENTS = (0, 0, 1, 1, 2)  # five nodes: 1 and 2 below the root, then 3 and 4 below 1, and 5 below 2
@@ -38,49 +37,39 @@ class ForestCheck(NamedTuple):
 
     passed: bool
     error: float
-    """Root mean square error of the logits over their spread; infinite if the model raised an error."""
+    """Root mean square error of the logits over their spread; infinite if nothing could be compared."""
     reason: str
 
 
-class EagerForests:
-    """What a model's own Python computes for the forests in one cache row: one run serves several checks."""
-
-    def __init__(self, model: LanguageModel) -> None:
-        self._model = model
-
-    @cached_property
-    def logits(self) -> torch.Tensor:
-        """Logits [nodes, vocabulary] in float64; may raise what the model raises."""
-        return _two_iterations(ForestRow(self._model), self._model)
+def eager_forests(model: LanguageModel) -> Logits:
+    """Return what computes the forests in one cache row with the model's Python: once, for several checks."""
+    return cache(lambda: _two_iterations(ForestRow(model), model))
 
 
 @torch.inference_mode()
-def check_forest(model: LanguageModel, eager: EagerForests | None = None) -> ForestCheck:
-    """Run a five-node forest, keep part of it, run another, and compare with each path alone."""
-    eager = eager or EagerForests(model)
+def check_forest(model: LanguageModel, eager: Logits | None = None) -> ForestCheck:
+    """Run a forest of five nodes, keep part of it, run another, and compare with each path alone."""
     unknown = set(model.windows) - KNOWN_LAYER_TYPES
     if unknown:
         return ForestCheck(False, float("inf"), f"layers of kind {', '.join(sorted(unknown))}")
     if "local" in (getattr(model.config, "attention_layers", None) or ()):
         return ForestCheck(False, float("inf"), "local layers count their window in slots")
-    return _compare(model, lambda: eager.logits, _paths_of(model), "forest and single paths")
+    return _compare(model, eager or eager_forests(model), _paths_of(model), "forest and single paths")
 
 
 @torch.inference_mode()
 def check_states(model: LanguageModel, attention: str) -> ForestCheck:
-    """Run the same forests with a cache for each path, ``attention`` being ``states`` or ``steps``, and compare.
+    """Run the same forests with a cache for each path (``attention`` is ``states`` or ``steps``), and compare.
 
-    Recurrences compute in float32 in a model of any dtype, so what is right in float32 is right here.
+    Recurrences compute in float32 in a model of any dtype, so the tolerance is at least that of float32.
     """
     least, kept = TOLERANCE[torch.float32], replace(model, attention=attention)
-    return _compare(
-        kept, lambda: _two_iterations(new_row(kept), kept), _paths_of(kept), "caches and single paths", least
-    )
+    return _compare(kept, _rows_of(kept), _paths_of(kept), "caches and single paths", least)
 
 
 @torch.inference_mode()
 def check_causal(model: LanguageModel) -> ForestCheck:
-    """Compare the logits after a prompt with those at the same place when other tokens follow it."""
+    """Compare a prompt's logits with its logits when other tokens follow."""
     tokens = torch.tensor([_tokens(model, _PROMPT_SIZE + 2)], device=model.device)
     positions = torch.arange(tokens.shape[1], device=model.device)[None]
     short = model.forward(tokens[:, :_PROMPT_SIZE], positions=positions[:, :_PROMPT_SIZE]).double()
@@ -88,28 +77,31 @@ def check_causal(model: LanguageModel) -> ForestCheck:
 
 
 @torch.inference_mode()
-def check_engine(model: LanguageModel, eager: EagerForests | None = None) -> ForestCheck:
-    """Run the same forests through the forwards that ``model.engine`` names and eagerly, and compare."""
-    eager = eager or EagerForests(model)
+def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestCheck:
+    """Run the same forests with ``model.engine`` and eagerly, and compare."""
     if model.is_hooked:
-        return ForestCheck(False, float("inf"), "hooks move its layers between devices, which only its own Python does")
+        return ForestCheck(
+            False, float("inf"), "hooks move its layers between devices, and only the model's Python runs them"
+        )
     if model.processes > 1:
-        return ForestCheck(False, float("inf"), "processes join its parts, which only its own Python does")
+        return ForestCheck(False, float("inf"), "processes join its parts, and only the model's Python does that")
     if model.engine == "traced" and routes(model.config):
-        return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows one way only")
+        return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows only one way")
     if model.engine == "fused" and (reason := why_not_fused(model)) is not None:
         return ForestCheck(False, float("inf"), reason)
-    names = f"{model.engine} and eager forwards"
-    return _compare(model, lambda: _two_iterations(new_row(model), model), lambda: eager.logits, names)
+    return _compare(model, _rows_of(model), eager or eager_forests(model), f"{model.engine} and eager forwards")
+
+
+def _rows_of(model: LanguageModel) -> Logits:
+    return lambda: _two_iterations(new_row(model), model)
 
 
 def _paths_of(model: LanguageModel) -> Logits:
-    """Return what computes each path of the forests from its first token."""
     return lambda: _two_iterations(PathRows(model), model)
 
 
 def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, least: float = 0.0) -> ForestCheck:
-    """Compare the logits that two kinds of row give for the same forests; if the tried one raises, it has failed."""
+    """Compare the logits of two kinds of row for the same forests; if ``tried`` raises, it fails."""
     try:
         ours = tried()
     except (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError) as error:
@@ -120,7 +112,7 @@ def _compare(model: LanguageModel, tried: Logits, trusted: Logits, names: str, l
 def _compared(
     model: LanguageModel, ours: torch.Tensor, theirs: torch.Tensor, names: str, least: float = 0.0
 ) -> ForestCheck:
-    """Return whether logits agree, as far as the model's dtype can tell; ``least`` is always allowed."""
+    """Return whether logits agree within the tolerance of the model's dtype, or within ``least`` if that is more."""
     distance = float((ours - theirs).square().mean().sqrt() / (theirs - theirs.mean()).square().mean().sqrt())
     if math.isnan(distance):
         return ForestCheck(False, float("inf"), "the logits are not numbers (NaN)")
@@ -143,7 +135,7 @@ def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
     row.register(nodes[1:])
     beams = [nodes[3].child(tokens[0]), nodes[4].child(tokens[1]), nodes[5].child(tokens[2])]
     row.commit(beams)
-    row.open(beams, 2)  # with the beams five tokens, not six again: a trace of one size is found
+    row.open(beams, 2)  # five tokens with the beams, not six again: so a trace that fits one size only is found
     second = row.feed(fed[:2], torch.arange(2, device=device), (2,))
     return torch.cat([first, second]).double()
 

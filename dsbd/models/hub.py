@@ -1,4 +1,4 @@
-"""What the hub has under a name: asked once and with little patience, before a library asks again and again."""
+"""Asks the hub once, with a short time limit, what it has under a name; a library would ask again and again."""
 
 from pathlib import Path
 
@@ -12,16 +12,16 @@ PATIENCE_SECONDS = 5
 
 
 def on_hub(name: str) -> ModelInfo | None:
-    """Return what the hub has under a name; None where it cannot say, and files of the model are on this machine.
+    """Return what the hub has under a name; None if it cannot say and the model's files are on this machine.
 
     Raises:
-        PairError: there is no such model, or it is gated, of another kind, or out of reach.
+        PairError: the model does not exist, is gated, or is of another kind; or the hub is out of reach.
     """
     try:
         info = HfApi().model_info(name, files_metadata=True, timeout=PATIENCE_SECONDS)
         if info.gated:
             HfApi().auth_check(name)
-    except Exception as error:  # all: which ones the network raises differs between versions of the library
+    except Exception as error:  # all: network errors differ between versions of the library
         if local_folder(name) is not None:
             return None
         raise unreachable(name, error) from None
@@ -32,7 +32,7 @@ def on_hub(name: str) -> ModelInfo | None:
 
 
 def unreachable(name: str, error: Exception) -> PairError:
-    """Return the error that says why the hub does not give a model, and what to do."""
+    """Return an error that says why the hub does not give a model, and what to do."""
     if isinstance(error, GatedRepoError):
         return PairError(
             f"{name!r} is gated: accept its licence on the model's page of the hub, and set HF_TOKEN to a token of the "
@@ -51,7 +51,7 @@ def unreachable(name: str, error: Exception) -> PairError:
 
 
 def small_files(name: str, info: ModelInfo) -> Path:
-    """Fetch all files but the weights; return their folder. Raises: PairError: the hub does not give them."""
+    """Fetch all files but the weights; return their folder. Raises: PairError: fetching fails."""
     small = [file.rfilename for file in info.siblings or [] if is_small(file.rfilename)]
     try:
         files = [hf_hub_download(name, file, revision=info.sha) for file in small]
@@ -61,7 +61,7 @@ def small_files(name: str, info: ModelInfo) -> Path:
 
 
 def local_folder(name: str) -> Path | None:
-    """Return the folder of a model whose files are on this machine, fetched before or not from a hub; else None."""
+    """Return the folder of a model that is on this machine, given as a folder or fetched before; else None."""
     if Path(name).is_dir():
         return Path(name)
     try:

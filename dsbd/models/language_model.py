@@ -1,15 +1,18 @@
-"""An unmodified Hugging Face causal language model, behind the one call that the decoder makes to it."""
+"""An unmodified Hugging Face causal language model, behind the one call that the decoder makes."""
 
 import inspect
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from transformers import Cache, DynamicCache
 
-from dsbd.models.cache import ForestCache, LayerShape, ShapeProbe
+from dsbd.models.cache import ForestCache, LayerShape
 from dsbd.results import brief
+
+Masks = dict[str, torch.Tensor]
+Runner = TypeVar("Runner")
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,10 @@ class LanguageModel:
     id: str
     revision: str | None = None
     attention: str = "forest"
-    """How the paths of a forest are kept apart, the first of these that is right for the model:
+    """How the paths of a forest are kept apart: the first of these that is right for the model.
 
     - ``forest``: one cache row holds all beams;
-    - ``states``: a row of a batch for each path, with a cache of its own;
+    - ``states``: a row of a batch for each path, with a separate cache;
     - ``steps``: the same, fed token by token;
     - ``paths``: a row for each path, computed from its first token each time.
     """
@@ -34,12 +37,19 @@ class LanguageModel:
     engine: str = "eager"
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
     ``graph``: captured and replayed."""
-    runners: dict[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """What an engine keeps with this model, by the engine's name; a changed copy of the model begins without."""
+    runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """What the engines keep with this model, by class; a changed copy of the model begins without."""
+
+    def runner(self, kind: type[Runner]) -> Runner:
+        """Return what an engine keeps with this model: made at the first call, and freed with the model."""
+        if kind not in self.runners:
+            self.runners[kind] = kind(self)  # type: ignore[call-arg]
+        runner: Runner = self.runners[kind]
+        return runner
 
     @cached_property
     def device(self) -> torch.device:
-        """Return the device of the inputs. An offloaded weight is elsewhere; its hook says where it computes."""
+        """Return the device of the inputs. For an offloaded embedding, its hook names the device."""
         embedding = self.model.get_input_embeddings()
         place = getattr(getattr(embedding, "_hf_hook", None), "execution_device", None)
         return embedding.weight.device if place is None else torch.device(place)
@@ -51,7 +61,7 @@ class LanguageModel:
 
     @property
     def processes(self) -> int:
-        """Return over how many processes transformers spread the weights (tensor parallelism); 1 if they are whole."""
+        """Return how many processes share the weights (tensor parallelism); 1 if they are whole."""
         return int(getattr(self.model, "tp_size", None) or 1)
 
     @property
@@ -72,15 +82,15 @@ class LanguageModel:
 
     @property
     def context_size(self) -> int | None:
-        """Return the number of positions that the model was made for; None if its configuration does not say."""
+        """Return the number of positions that the configuration allows; None if it does not say."""
         size = getattr(self.config, "max_position_embeddings", None) or getattr(self.config, "n_positions", None)
         return int(size) if size and size > 0 else None
 
     @cached_property
     def windows(self) -> dict[str, int | None]:
-        """Return the attention window of each layer type: ``{"full_attention": None}`` if every query sees all keys.
+        """Return the attention window in tokens of each layer type; None is no window.
 
-        Models that mix windows take one mask per layer type.
+        A model with several layer types takes one mask for each.
         """
         window = getattr(self.config, "sliding_window", None)
         if getattr(self.config, "use_sliding_window", True) is False:
@@ -97,17 +107,18 @@ class LanguageModel:
     @cached_property
     def layer_shapes(self) -> list[LayerShape]:
         """Return the shapes of the keys and values of each layer, found by a forward of one token."""
-        probe = ShapeProbe(int(self.config.num_hidden_layers))
+        cache: Any = DynamicCache()
         with torch.inference_mode():
-            self.forward(torch.zeros(1, 1, dtype=torch.int64, device=self.device), cache=probe)
-        return probe.shapes
+            self.forward(torch.zeros(1, 1, dtype=torch.int64, device=self.device), cache=cache)
+        parts = [(layer.keys, layer.values) for layer in cache.layers]
+        return [LayerShape(keys.shape[1::2], values.shape[1::2], keys.dtype, keys.device) for keys, values in parts]
 
     def new_cache(self, slots: int = 0) -> ForestCache:
         """Return an empty cache row with room for ``slots`` slots."""
-        return ForestCache(self.layer_shapes, slots, self.device)
+        return ForestCache(self.layer_shapes, slots)
 
     def new_states(self) -> DynamicCache:
-        """Return an empty cache with a row of a batch for each path, of the kinds that the layers need."""
+        """Return an empty cache of the kinds that the layers need, for a batch with a row for each path."""
         return DynamicCache(config=self.config)
 
     def forward(
@@ -115,7 +126,7 @@ class LanguageModel:
         tokens: torch.Tensor,
         *,
         positions: torch.Tensor | None = None,
-        mask: torch.Tensor | dict[str, torch.Tensor] | None = None,
+        masks: Masks | None = None,
         cache: Cache | None = None,
         last_only: bool = False,
     ) -> torch.Tensor:
@@ -124,14 +135,15 @@ class LanguageModel:
         Args:
             tokens: ids [rows, n], int64.
             positions: [rows, n], int64; None counts from 0.
-            mask: additive [1, 1, n, slots] in the model's dtype (0 = seen, minimum = not seen), or one per layer type;
-                None is causal.
+            masks: for each layer type an additive mask [1, 1, n, slots] in the model's dtype (0 = seen, minimum = not
+                seen); None is causal.
             cache: row that the tokens' keys and values are appended to.
-            last_only: return logits of the last token only, if the model can.
+            last_only: return only the last token's logits, if the model can.
 
         Returns:
             [rows, n or 1, vocabulary], in the model's dtype.
         """
+        mask = masks if masks is None or len(masks) > 1 else next(iter(masks.values()))
         extra: dict[str, Any] = {}
         if positions is not None and "position_ids" in self._accepts:
             extra["position_ids"] = positions

@@ -1,6 +1,5 @@
 """Loads a pair by name: bundled, from folders, or by hub ids. Code that comes with a model is never run."""
 
-import os
 import pickle
 import re
 from collections.abc import Generator, Mapping
@@ -9,14 +8,19 @@ from typing import Any
 
 import torch
 from transformers import AutoModelForCausalLM
-from transformers.distributed import DistributedConfig
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError
 from dsbd.models.attention import pack_groups
-from dsbd.models.choices import require_device_map, resolve_device, resolve_dtype, resolve_engine
 from dsbd.models.files import require_no_gguf
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.load_options import (
+    checked_arguments,
+    require_device_map,
+    resolve_device,
+    resolve_dtype,
+    resolve_engine,
+)
 from dsbd.models.making import make_pair, revision_of
 from dsbd.models.memory import free_bytes, in_gigabytes
 from dsbd.models.outline import Source, config_of, loading_errors, source_of, tokenizer_of, without_weights
@@ -28,7 +32,7 @@ from dsbd.steps import value_of
 
 BUNDLED = "bundled"
 FLOAT32_BELOW = 4_000_000
-"""A CPU runs models with fewer parameters faster in float32 than in bfloat16: their weights stay in its cache, and
+"""On a CPU, models with fewer parameters are faster in float32 than in bfloat16: their weights fit its cache, and
 bfloat16 packs them again in each call (bundled draft, 6 tokens: 1.04 against 1.18 ms)."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 DeviceMap = str | Mapping[str, Any]
@@ -46,27 +50,32 @@ def load_pair(
     """Load a pair and check that each model can see a forest in one cache row.
 
     Args:
-        target: folder or hub id of a causal language model; ``bundled:stories`` or ``bundled:sql``, with ``draft``
-            None, is a bundled pair, and None its default, the stories.
-        draft: a smaller one with the same vocabulary; a target with None here leaves only methods
-            that draft nothing.
+        target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
+            ``draft``. None is ``bundled:stories``.
+        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
-        dtype: ``auto`` (bfloat16 if the processor computes it natively, else float32; float32 for a tiny
-            model on a CPU) or a name of :data:`dsbd.models.choices.DTYPES`.
-        engine: ``eager``; ``traced``: forwards without the model's Python, on any device; ``fused``: the same with
-            fewer operations, for Llama models; ``graph``: forwards of fixed shape, captured as CUDA graphs; ``auto``:
-            graph on a GPU (eager on ZeroGPU), on a CPU fused for Llama models in bfloat16, for Llama draft models in
-            float32 too, and traced for all others. A model that fused fails on at load is traced; one that another
-            engine fails on, or that is spread over devices, runs eagerly.
+        dtype: a name of :data:`dsbd.models.load_options.DTYPES`, or ``auto``: bfloat16 if the processor computes it
+            natively, else float32; float32 for a tiny model on a CPU.
+        engine: how forwards run:
+
+            - ``eager``: by the model's Python;
+            - ``traced``: without it, on any device;
+            - ``fused``: traced, with fewer operations, for Llama models;
+            - ``graph``: captured as CUDA graphs of fixed shape;
+            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU fused for Llama models in bfloat16 and Llama draft
+              models in float32, else traced.
+
+            If an engine fails its check at load, fused becomes traced, and the others become eager. A model that is
+            spread over devices runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
-            ``offload_folder``. ``{"tp_plan": "auto"}`` in each process that ``torchrun`` starts spreads the models
-            over the processes. For different ones, load the models and call :func:`dsbd.make_pair`.
+            ``offload_folder``. With ``{"tp_plan": "auto"}`` the processes that ``torchrun`` started share the models.
+            If the models need different arguments, load them and call :func:`dsbd.make_pair`.
 
     Raises:
-        PairError: a model cannot be found or loaded, is no causal language model, or would not fit the free memory, the
-            vocabularies differ, device, device map, dtype or engine is unknown, or the engine cannot work here.
+        PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
+            the vocabularies differ; device, device map, dtype or engine is unknown; or the engine does not work here.
     """
     return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs))
 
@@ -80,7 +89,7 @@ def loading(
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
 ) -> Generator[str, None, Pair]:
-    """Load a pair as :func:`load_pair` does; yield what is done next, in words. Closing the generator cancels."""
+    """Load a pair as :func:`load_pair` does; yield what comes next, in words. Close the generator to cancel."""
     target, draft = sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
@@ -89,7 +98,7 @@ def loading(
         raise PairError(f"device {device!r} and device_map {str(device_map)[:100]!r} both place the models; give one")
     if isinstance(device_map, str):
         require_device_map(device_map)
-    more = _checked_arguments(load_kwargs)
+    more = checked_arguments(load_kwargs)
     limit_threads()
     yield f"loading {display_name(target)}"
     with without_progress:
@@ -104,11 +113,11 @@ def loading(
 
 
 def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str | Path, str | Path | None]:
-    """Return the folders or hub ids of both models; those of a bundled pair where one is named, or nothing is.
+    """Return the folders or hub ids of both models. Without a target they are those of the default bundled pair.
 
     Raises:
-        PairError: one is no name; a draft is given without a target or beside a bundled pair; or there is no such
-            bundled pair.
+        PairError: one is not a name, a draft comes without a target or with a bundled pair, or the bundled pair is
+            unknown.
     """
     for role, source in {"target": target, "draft": draft}.items():
         if source is not None and (source == "" or not isinstance(source, (str, Path))):
@@ -123,27 +132,7 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
     return target, draft
 
 
-def _checked_arguments(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return further arguments of ``from_pretrained``. Raises: PairError: one is load_pair's own, or would run code."""
-    arguments = dict(given or {})
-    for name in arguments:
-        if name in ("dtype", "torch_dtype", "device_map", "attn_implementation", "config") or "remote_code" in name:
-            raise PairError(
-                f"load_kwargs has {name!r}, which is not taken; dtype and device_map are arguments of load_pair, "
-                f"code of a model is never run, and a model loaded in another way is for make_pair"
-            )
-    if "tp_plan" in arguments:
-        if "WORLD_SIZE" not in os.environ:
-            raise PairError(
-                "load_kwargs has 'tp_plan', which spreads a model over processes, and there is only this one; start "
-                "the program with torchrun --nproc-per-node N"
-            )
-        arguments["distributed_config"] = DistributedConfig(tp_plan=arguments.pop("tp_plan"))
-    return arguments
-
-
 def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
-    """Return the folders of the bundled pair of this name, ``bundled:PAIR``."""
     pair = name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
         known = ", ".join(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS)
@@ -178,17 +167,15 @@ def _load(
 
 
 def _require_memory(source: Source, config: Any, device: torch.device, dtype: torch.dtype) -> None:
-    """Refuse a model that is larger than the free memory, before any of its weights is read or made.
-
-    Raises:
-        PairError: the message says how much is needed and free.
-    """
-    free, stored, packed = free_bytes(device), weights_of(source.folder), is_packed(source.folder)
-    needed = 0 if stored is None else stored.loaded_bytes(dtype.itemsize, packed)
-    if not packed:  # what the files lack is made, too
+    """Check, before any weight is read, that the model fits the free memory. Raises: PairError."""
+    free = free_bytes(device)
+    if is_packed(source.folder):  # quantised weights stay as they are stored
+        stored = weights_of(source.folder)
+        needed = 0 if stored is None else stored.stored_bytes
+    else:
         outline = without_weights(source.name, config, dtype)
-        needed = max(needed, sum(tensor.nbytes for tensor in (*outline.parameters(), *outline.buffers())))
-    if free is not None and needed > free:
+        needed = sum(tensor.nbytes for tensor in (*outline.parameters(), *outline.buffers()))
+    if needed > free:
         kind = str(dtype).removeprefix("torch.")
         raise PairError(
             f"{source.name!r} needs {in_gigabytes(needed)} of memory for its weights in {kind}, and "
@@ -198,11 +185,7 @@ def _require_memory(source: Source, config: Any, device: torch.device, dtype: to
 
 
 def require_name(source: str | Path) -> str:
-    """Return the name of a folder that exists, or of a possible hub id; checked before any network access.
-
-    Raises:
-        PairError: it is neither.
-    """
+    """Return the name of an existing folder or a possible hub id, without network. Raises: PairError: it is neither."""
     name = str(source)
     require_no_gguf(Path(name))
     if not Path(name).is_dir() and (not _HUB_ID.fullmatch(name) or ".." in name or "--" in name):
@@ -211,7 +194,7 @@ def require_name(source: str | Path) -> str:
 
 
 def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict[str, Any]) -> Any:
-    """Return a model with its weights. Raises: PairError: they are pickles that hold more than tensors, or too few."""
+    """Return a model with its weights. Raises: PairError: some are missing, or a pickle holds more than tensors."""
     how = {"ignore_mismatched_sizes": True, "local_files_only": source.local_only, **more, "output_loading_info": True}
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
@@ -239,7 +222,7 @@ def _with_weights(source: Source, dtype: torch.dtype, attention: str, more: dict
 
 
 def display_name(source: str | Path) -> str:
-    """Return the name that a model is shown by: its folder's, its hub id, or the bundled pair's."""
+    """Return the name to show for a model: the name of its folder, its hub id, or the bundled pair's name."""
     path = Path(source)
     if path.is_dir() and path.parent.parent == asset_path("models"):
         pair = path.parent.name

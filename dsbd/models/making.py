@@ -1,23 +1,24 @@
-"""Makes a pair of loaded models: each is checked, and gets the fastest way to run that is right for it."""
+"""Makes a pair of loaded models: each is checked, and runs in the fastest way that passes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from dsbd.errors import PairError
 from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
-from dsbd.models.check import EagerForests, check_causal, check_engine, check_forest, check_states
-from dsbd.models.choices import resolve_engine
+from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.load_options import resolve_engine
 from dsbd.models.outline import loading_errors
-from dsbd.models.pair import ModelCheck, Pair
+from dsbd.models.pair import Pair
 from dsbd.models.ranks import ranks_of
-from dsbd.models.vocabulary import shared_vocabulary
 
 
 def make_pair(
@@ -27,44 +28,40 @@ def make_pair(
     engine: str | None = None,
     draft_tokenizer: Any = None,
 ) -> Pair:
-    """Make a pair of loaded models; a model on which the forest check fails falls back to one row per path.
+    """Make a pair of loaded models. A model that fails the forest check falls back to one row per path.
 
-    Such a row has a cache of its own, if the model's caches can be copied; else it is computed from its first token.
+    The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised. Four
+    things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention implementation
+    of this package. Methods that build ALiBi biases are wrapped. The engine ``fused`` joins weights, and the model's
+    weights become views of them. If weights change later, make a new pair.
 
-    The models stay where they were loaded, with their values: on one device or several, offloaded, quantised, each with
-    its own dtype and device. What changes in them: they are set to evaluation mode; grouped queries on ``sdpa`` get an
-    attention implementation of this package; methods that build ALiBi biases are wrapped; and the engine ``fused``
-    joins weights, of which the model's own become views. Weights that change later need a new pair.
-
-    A model whose layers hooks move between devices runs eagerly. So does one that transformers spread over the
-    processes of ``torchrun``; all of them make the pair and decode together.
+    A model runs eagerly if hooks move its layers between devices, or if transformers spread it over the processes of
+    ``torchrun``. All these processes make the pair and decode together.
 
     Args:
         target: a causal language model.
-        draft: a smaller one with the same vocabulary; None leaves only methods that draft nothing.
-        tokenizer: of both.
-        engine: as for :func:`dsbd.load_pair`; None is ``auto`` for models of transformers, and what a
-            :class:`LanguageModel` names.
-        draft_tokenizer: of the draft model, if there is one of its own; its vocabulary is compared with the target's.
+        draft: a smaller model with the same vocabulary; with None only methods without drafts work.
+        tokenizer: of both models.
+        engine: as for :func:`dsbd.load_pair`. None is ``auto`` for a model of transformers, and leaves the engine of a
+            :class:`LanguageModel`.
+        draft_tokenizer: the draft model's tokenizer, to compare its vocabulary with the target's.
 
     Raises:
-        PairError: a model is no loaded causal language model, or sees tokens that come later; there is no tokenizer, or
-            it has tokens that the models do not have; the vocabularies differ; or the engine is unknown or cannot
-            work here.
+        PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
+            tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
     models = {"target": _wrapped(target, "target", engine)}
     if draft is not None:
         models["draft"] = _wrapped(draft, "draft", engine)
-    vocabulary = shared_vocabulary(tokenizer, draft_tokenizer, models)
+    vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     ranks = ranks_of(models.values())
-    fitted = {role: _fitted(model, role, vocabulary) for role, model in models.items()}
-    models = {role: model for role, (model, _) in fitted.items()}
-    checks = tuple(check for _, found in fitted.values() for check in found)
+    checks = dict[str, ForestCheck]()
+    models = {role: _fitted(model, role, vocabulary, checks) for role, model in models.items()}
     return Pair(models["target"], models.get("draft"), tokenizer, _eos_ids(models["target"], tokenizer), checks, ranks)
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
-    """Return the model behind the decoder's one call, with its engine."""
+    """Return the model as a :class:`LanguageModel` with its engine. Raises: PairError."""
     if isinstance(model, LanguageModel):
         found = _auto_engine(model, role) if engine == "auto" else engine
         return model if found is None else replace(model, engine=found)
@@ -85,52 +82,92 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
     return replace(wrapped, engine=found)
 
 
-def _auto_engine(model: LanguageModel, role: str) -> str:
-    """Return what ``auto`` is for a model; docs/decisions/0006 has the times of fused forwards.
+def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str, LanguageModel]) -> int:
+    """Return the number of logit columns that both models have. Raises: PairError: the vocabularies do not match."""
+    _require_tokenizer(tokenizer, "tokenizer")
+    if draft_tokenizer is not None:
+        if "draft" not in models:
+            raise PairError("draft_tokenizer is given without a draft model; give that too, or leave it out")
+        _require_tokenizer(draft_tokenizer, "draft_tokenizer")
+        _require_same_tokens(tokenizer, draft_tokenizer, models)
+    vocabulary = min(model.vocabulary_size for model in models.values())
+    if isinstance(tokenizer, PreTrainedTokenizerBase):
+        _require_ids(tokenizer, models)
+    return vocabulary
 
-    They are clearly faster in bfloat16, and in float32 with few tokens only, as the draft model's forwards have.
+
+def _require_ids(tokenizer: PreTrainedTokenizerBase, models: Mapping[str, LanguageModel]) -> None:
+    """Check that every model has every id of the tokenizer. Raises: PairError."""
+    ids = tokenizer.get_vocab().values()
+    least, most = min(ids, default=0), max(ids, default=0)
+    if least < 0:
+        raise PairError(f"the tokenizer has a token with the id {least}; ids begin at 0, so download it again")
+    for role, model in models.items():
+        if most >= model.vocabulary_size:
+            remedy = "give the tokenizer that was saved beside the target model"
+            if role == "draft":
+                remedy = "give a draft model of the same family that has them all, or none"
+            raise PairError(
+                f"the {role} model {model.id} has {model.vocabulary_size:,} ids, and the tokenizer has ids up to "
+                f"{most:,}; {remedy}"
+            )
+
+
+def _require_tokenizer(given: Any, name: str) -> None:
+    """Raise a PairError if the argument is missing or only a name."""
+    if given is None:
+        raise PairError("there is no tokenizer; give the one that was saved beside the target model")
+    if isinstance(given, (str, Path)):
+        raise PairError(
+            f"{name} is the name {str(given)[:100]!r}; give a loaded one, AutoTokenizer.from_pretrained(...)"
+        )
+
+
+def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, LanguageModel]) -> None:
+    """Check that the ids of both tokenizers mean the same tokens. Raises: PairError."""
+    ours, theirs = tokenizer.get_vocab(), other.get_vocab()
+    if ours != theirs:
+        shared = sum(theirs.get(token) == place for token, place in ours.items())
+        raise PairError(
+            f"vocabularies differ: {models['target'].id} has {len(ours)} entries, {models['draft'].id} has "
+            f"{len(theirs)}, {shared} agree; use a draft model of the same family (generate of transformers drafts "
+            f"across vocabularies with assistant_model, tokenizer and assistant_tokenizer, by text or by the tokens in "
+            f"common; that gives no law over the same pairs of beam and token, so it is not exact here)"
+        )
+
+
+def _auto_engine(model: LanguageModel, role: str) -> str:
+    """Return the engine that ``auto`` means for a model.
+
+    Fused forwards are clearly faster in bfloat16; in float32 only with few tokens, as when drafting (decision 0006).
     """
     found = resolve_engine("auto", model.device)
     pays = model.dtype == torch.bfloat16 or (role == "draft" and model.dtype == torch.float32)
     return "fused" if found == "traced" and pays and why_not_fused(model) is None else found
 
 
-def _fitted(model: LanguageModel, role: str, vocabulary: int) -> tuple[LanguageModel, list[ModelCheck]]:
-    """Return the model in the fastest way that is right for it, and what was checked.
-
-    Args:
-        model: with the engine that is asked for.
-        role: ``target`` or ``draft``.
-        vocabulary: columns of the logits that are tokens of the pair.
-
-    Raises:
-        PairError: it sees tokens that come later.
-    """
+def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck]) -> LanguageModel:
+    """Return the model with the fastest way to run that passes, and add its checks. Raises: PairError: not causal."""
     if model.vocabulary_size != vocabulary:
         model = replace(model, vocabulary_limit=vocabulary)
     _require_causal(model)
     bias_by_depth(model.model)
-    eager = EagerForests(model)
-    in_one_row = ModelCheck(role, None, check_forest(model, eager))
-    if not in_one_row.outcome.passed:
-        return replace(model, attention=_best_fallback(model)), [in_one_row]
-    running, checks = _with_engine(replace(model, attention="forest"), role, eager)
-    return running, [in_one_row, *checks]
-
-
-def _with_engine(model: LanguageModel, role: str, eager: EagerForests) -> tuple[LanguageModel, list[ModelCheck]]:
-    """Return the model with the first engine that computes what its own Python does, and the engines' checks."""
-    checks = list[ModelCheck]()
+    eager = eager_forests(model)
+    checks[role] = check_forest(model, eager)
+    if not checks[role].passed:
+        ways = (way for way in ("states", "steps") if check_states(model, way).passed)
+        return replace(model, attention=next(ways, "paths"))
+    model = replace(model, attention="forest")
     while model.engine != "eager":
-        checks.append(ModelCheck(role, model.engine, check_engine(model, eager)))
-        if checks[-1].outcome.passed:
+        check = checks[f"{role} {model.engine}"] = check_engine(model, eager)
+        if check.passed:
             break
         model = replace(model, engine="traced" if model.engine == "fused" else "eager")
-    return model, checks
+    return model
 
 
 def _require_causal(model: LanguageModel) -> None:
-    """Check that the model runs, and that no token changes the law before it. Raises: PairError."""
+    """Check that the model runs, and that no token changes an earlier law. Raises: PairError."""
     with loading_errors(model.id):
         check = check_causal(model)
     if not check.passed and math.isfinite(check.error):
@@ -140,23 +177,18 @@ def _require_causal(model: LanguageModel) -> None:
         )
 
 
-def _best_fallback(model: LanguageModel) -> str:
-    """Return the fastest kind of row for each path that is right for this model."""
-    return next((way for way in ("states", "steps") if check_states(model, way).passed), "paths")
-
-
 def revision_of(model: Any) -> str | None:
-    """Return the commit of the hub's files that a model was loaded from; None if it is not known."""
+    """Return the hub's commit that a model was loaded from; None if it is unknown."""
     commit: str | None = getattr(model.config, "_commit_hash", None)
     return commit
 
 
 def _eos_ids(model: LanguageModel, tokenizer: Any) -> frozenset[int]:
-    """Return every EOS id in the generation config; the tokenizer's EOS id if there is none."""
+    """Return the EOS ids of the generation config; without any, the tokenizer's. Raises: PairError."""
     named = model.model.generation_config.eos_token_id if model.model.generation_config is not None else None
     if named is None:
         named = tokenizer.eos_token_id
     ids = named if isinstance(named, (list, tuple)) else [] if named is None else [named]
     if not all(isinstance(token, int) for token in ids):
         raise PairError(f"the EOS ids of {model.id} are {str(named)[:100]}; give numbers in its generation_config.json")
-    return frozenset(token for token in ids if token >= 0)  # in old files -1 stands for none
+    return frozenset(token for token in ids if token >= 0)  # old files write -1 for no EOS

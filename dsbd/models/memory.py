@@ -17,14 +17,7 @@ _CPU_WORDS = "DefaultCPUAllocator"
 
 @contextmanager
 def memory_errors(doing: str) -> Iterator[None]:
-    """Turn the errors of torch and Python that mean "out of memory" into one of this package.
-
-    Args:
-        doing: what the block does; the message says it.
-
-    Raises:
-        ModelError: memory ran out.
-    """
+    """Raise a ModelError, whose message names what the block is ``doing``, if memory runs out in it."""
     try:
         yield
     except (MemoryError, RuntimeError) as error:
@@ -38,16 +31,16 @@ def memory_errors(doing: str) -> Iterator[None]:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return True for the errors of torch and Python that mean that memory ran out."""
+    """Return True if an error of torch or Python means that memory ran out."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or _CPU_WORDS in str(error)
 
 
-def free_bytes(device: torch.device) -> int | None:
-    """Return the bytes that can still be allocated on a device, as its system says; None if it does not say."""
+def free_bytes(device: torch.device) -> int:
+    """Return the free bytes of a device; on a CPU no more than its container may use."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0]
     free: int = psutil.virtual_memory().available
-    try:  # a container's share of it, in Linux control groups of version 2
+    try:  # Linux control groups of version 2
         allowed = int((CGROUP / "memory.max").read_text()) - int((CGROUP / "memory.current").read_text())
         reclaimable = re.search(r"^inactive_file (\d+)$", (CGROUP / "memory.stat").read_text(), re.M)
     except (OSError, ValueError):
@@ -56,5 +49,5 @@ def free_bytes(device: torch.device) -> int | None:
 
 
 def in_gigabytes(size: int) -> str:
-    """Return a number of bytes in words."""
+    """Return a number of bytes as GB or MB."""
     return f"{size / 1e9:,.1f} GB" if size >= 1e8 else f"{size / 1e6:,.1f} MB"

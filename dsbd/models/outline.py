@@ -1,7 +1,7 @@
-"""A model without its weights: its configuration, its tokenizer, and its layers with shapes and no numbers.
+"""A model without its weights: configuration, tokenizer, and layers that have shapes and no numbers.
 
-Libraries raise what they like on files that are damaged or hostile, so here every error becomes one sentence. Code that
-comes with a model is never run, and nobody is asked whether it may.
+Damaged or hostile files make libraries raise any error; here each becomes one sentence. Code that comes with a model is
+never run, and transformers never asks the user whether to run it.
 """
 
 import re
@@ -13,36 +13,37 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from dsbd.errors import PairError, first_line, told_as
-from dsbd.models.files import require_files, require_weights
+from dsbd.models.files import require_files
 from dsbd.models.hub import local_folder, on_hub, small_files
 from dsbd.models.memory import is_out_of_memory
+from dsbd.models.weights import require_weights
 
 CAUSAL = "give a folder or hub id of a causal language model"
 _OF_TOKENIZERS = re.compile(r"token|vocab|merges|spiece|bpe|\.model$|\.tiktoken$", re.IGNORECASE)
-"""In the names of files that hold a tokenizer, or a part of one."""
+"""What the name of a tokenizer's file contains."""
 _SAMPLE = "Once upon a time, 1 + 1 = 2."
 
 
 class Source(NamedTuple):
-    """Where the files of a model are."""
+    """Where a model's files are."""
 
     name: str
     """Folder or hub id."""
     folder: Path
-    """With all files but the weights, which were checked."""
+    """Holds all files but the weights, checked."""
     local_only: bool
-    """Nothing is fetched any more."""
+    """True if nothing needs to be fetched."""
 
 
 def source_of(name: str, fetch: bool = True) -> Source:
     """Find a model and check its files.
 
     Args:
-        name: folder that exists, or hub id.
-        fetch: whether a hub may be asked; else a hub id's files must be on this machine.
+        name: an existing folder, or a hub id.
+        fetch: whether the hub may be asked; if not, the files must be on this machine.
 
     Raises:
-        PairError: it is not there, or its files are damaged, hostile or of another kind.
+        PairError: the model is not found, or its files are damaged, hostile, or not those of a causal model.
     """
     info = None if Path(name).is_dir() or not fetch else on_hub(name)
     folder = local_folder(name) if info is None else small_files(name, info)
@@ -58,12 +59,7 @@ def source_of(name: str, fetch: bool = True) -> Source:
 
 
 def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[None]:
-    """Return a block that turns whatever a library raises on the files of a model into one sentence.
-
-    Args:
-        what: as in "cannot load WHAT".
-        remedy: what to do, where the error does not tell.
-    """
+    """Turn whatever a library raises in the block into a PairError: "cannot load WHAT: ...; REMEDY"."""
 
     def error_of(error: BaseException) -> PairError:
         if "trust_remote_code" in str(error):
@@ -80,7 +76,7 @@ def loading_errors(what: str, remedy: str = CAUSAL) -> AbstractContextManager[No
 
 
 def config_of(source: Source) -> Any:
-    """Return the configuration. Raises: PairError: it is damaged, or of no decoder-only language model."""
+    """Return the configuration. Raises: PairError: it is damaged, or not of a decoder-only language model."""
     with loading_errors(repr(source.name)):
         config = AutoConfig.from_pretrained(source.name, local_files_only=source.local_only, trust_remote_code=False)
     if getattr(config, "is_encoder_decoder", False):
@@ -89,13 +85,13 @@ def config_of(source: Source) -> Any:
 
 
 def without_weights(name: str, config: Any, dtype: torch.dtype, **how: Any) -> Any:
-    """Return the model of a configuration with shapes and no numbers. Raises: PairError: there is no such model."""
+    """Return the model with shapes and no numbers. Raises: PairError: it cannot be built."""
     with loading_errors(repr(name)), torch.device("meta"):
         return AutoModelForCausalLM.from_config(config, dtype=dtype, trust_remote_code=False, **how).eval()
 
 
 def tokenizer_of(source: Source) -> Any:
-    """Return the tokenizer, tried on a short text. Raises: PairError: there is none, or it is damaged."""
+    """Return the tokenizer, tried on a short text. Raises: PairError: it is missing or damaged."""
     remedy = "download it again, or save it here with AutoTokenizer.from_pretrained(MODEL).save_pretrained(FOLDER)"
     if not any(_OF_TOKENIZERS.search(file.name) for file in source.folder.iterdir()):
         raise PairError(f"{source.name!r} has no tokenizer; {remedy}")
@@ -108,7 +104,7 @@ def tokenizer_of(source: Source) -> Any:
 
 
 def try_out(folder: str) -> None:
-    """Read all of a model but its weights, and drop it: for a process that may be lost. Raises: PairError."""
+    """Read all of a model but its weights, in a process that may crash. Raises: PairError."""
     source = source_of(folder, fetch=False)
     config = config_of(source)
     without_weights(source.name, config, torch.bfloat16)

@@ -1,4 +1,4 @@
-"""Finds the exact bytes of each token, which Hugging Face tokenizers do not return directly."""
+"""The exact bytes of each token, which Hugging Face tokenizers do not return directly."""
 
 import json
 import re
@@ -10,7 +10,7 @@ _WORD_START = "\u2581"
 
 
 class TokenBytes:
-    """The bytes of single tokens for byte-level and byte-fallback vocabularies; decoded text for others."""
+    """The bytes of single tokens for byte-level and byte-fallback vocabularies; decoded text for other ones."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -35,7 +35,7 @@ class TokenBytes:
         return str(self._tokenizer.decode([token_id])).encode()
 
     def piece(self, token_id: int) -> tuple[str, str | None]:
-        """Return the text, with U+FFFD for bytes that are not UTF-8 on their own; then also the bytes in hex."""
+        """Return the text and None; if the bytes alone are not UTF-8, the text with U+FFFD and the bytes in hex."""
         if token_id not in self._pieces:  # a tokenizer is slow, and a trace names a token many times
             content = self.of(token_id)
             try:
@@ -57,8 +57,8 @@ def _decoder_kind(tokenizer: Any) -> str:
 
 @lru_cache(maxsize=1)
 def _byte_of_character() -> dict[str, int]:
-    """Return the byte of each character in byte-level vocabularies: a printable Latin-1 character is its own byte,
-    and the characters from U+0100 on are the other bytes."""
+    """Return the byte of each character in byte-level vocabularies: a printable Latin-1 character stands for its code,
+    and the characters from U+0100 on stand for the other bytes."""
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
     table = {chr(byte): byte for byte in printable}

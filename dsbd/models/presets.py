@@ -1,13 +1,13 @@
-"""Pairs of public models that share a vocabulary, with what one wants to know before fetching them.
+"""Pairs of public models that share a vocabulary, with facts to know before fetching them.
 
-Parameters are counted from the models' configurations, without those that are tied. Bytes are computed from them: a
-download has the dtype that its publisher stored, memory the dtype that is asked for.
+Parameters are counted from the configurations, tied ones once. Bytes follow from them: a download has the publisher's
+dtype, memory the dtype that is asked for.
 
-Licences were read on the models' own pages of the hub. Where only pages of models made from it were seen (Qwen3,
-Llama-2), the licence is marked as not confirmed. The gate of Llama-2 was not seen either. Sizes were compared with
-the files listed there or in copies of gated models. Buffers that were stored too come on top: 6.43 GB of GPT-2 XL
-instead of 6.23, 0.17 of Pythia-70M instead of 0.14. No list of files was seen of SmolLM2-135M, Qwen3, Qwen2.5-0.5B,
-GPT-2 and Pythia-1.4B: their dtypes are those of their families.
+Licences were read on the models' pages of the hub. For Qwen3 and Llama-2 only pages of derived models were seen, so the
+licence is marked as not confirmed; the gate of Llama-2 was not seen either. Sizes were compared with the listed files,
+also in copies of gated models. Stored buffers come on top: GPT-2 XL has 6.43 GB instead of 6.23, Pythia-70M 0.17
+instead of 0.14. No file list was seen for SmolLM2-135M, Qwen3, Qwen2.5-0.5B, GPT-2 and Pythia-1.4B: their dtypes are
+those of their families.
 """
 
 from typing import NamedTuple
@@ -21,23 +21,14 @@ class PresetModel(NamedTuple):
     stored_bytes: int
     """Bytes of a stored number: 2 for bfloat16 and float16, 4 for float32."""
     rows: int
-    """Columns of its logits: entries of the vocabulary, padding included."""
+    """Columns of the logits: entries of the vocabulary with padding."""
     licence: str
     gated: bool = False
-    """Its licence must be accepted on the model's page before files can be fetched."""
+    """The licence must be accepted on the model's page before files can be fetched."""
     pickled: bool = False
-    """Its publisher stores the weights as pickles only; they are read as tensors, and nothing in them is run."""
+    """The weights exist as pickles only; they are read as tensors, and no code in them runs."""
     confirmed: bool = True
-    """Its licence was read on its own page, not only on pages of models made from it."""
-
-    @property
-    def download_bytes(self) -> int:
-        """Bytes of the weights as they are stored, about."""
-        return self.parameters * self.stored_bytes
-
-    def memory_bytes(self, bytes_per_number: int) -> int:
-        """Bytes of the weights in memory."""
-        return self.parameters * bytes_per_number
+    """The licence was read on the model's page, not only on pages of derived models."""
 
 
 class Preset(NamedTuple):
@@ -53,16 +44,16 @@ class Preset(NamedTuple):
 
     @property
     def download_bytes(self) -> int:
-        """Bytes of both models, about."""
-        return sum(model.download_bytes for model in self.models)
+        """About how many bytes the files of both models have."""
+        return sum(model.parameters * model.stored_bytes for model in self.models)
 
     def memory_bytes(self, bytes_per_number: int) -> int:
         """Bytes of both models' weights in memory."""
-        return sum(model.memory_bytes(bytes_per_number) for model in self.models)
+        return sum(model.parameters * bytes_per_number for model in self.models)
 
     @property
     def vocabulary(self) -> str:
-        """Whether both have equally many columns, in words."""
+        """The number of columns of each, in words."""
         if self.target.rows == self.draft.rows:
             return f"{self.target.rows:,}, both"
         return f"{self.target.rows:,} and {self.draft.rows:,}: padded differently"
@@ -75,9 +66,9 @@ class Preset(NamedTuple):
 
     @property
     def gated(self) -> str:
-        """Which of them are gated, in words."""
-        found = [role for role, model in zip(("target", "draft"), self.models, strict=True) if model.gated]
-        return {0: "no", 1: found[0] if found else "", 2: "both"}[len(found)]
+        """Which of them are gated: no, target, draft or both."""
+        names = {(True, True): "both", (True, False): "target", (False, True): "draft", (False, False): "no"}
+        return names[self.target.gated, self.draft.gated]
 
 
 _APACHE = "Apache-2.0"
@@ -119,7 +110,7 @@ PRESETS = (
 
 
 def preset_rows() -> list[list[str]]:
-    """Return the table of presets, its head first."""
+    """Return the table of presets, header first."""
     head = ["draft", "target", "download, about", "weights in bfloat16", "in float32", "licence", "gated", "vocabulary"]
     return [
         head,

@@ -1,7 +1,7 @@
-"""Libraries that are quiet for a while: what they would print is switched off, and afterwards as it was before.
+"""Keeps libraries quiet in a ``with`` block: progress bars or warnings are off, and afterwards as they were before.
 
-The switches are of the whole process. Threads that are quiet at the same time share them: the first one turns them,
-the last one turns them back.
+The switches belong to the whole process. Threads inside at the same time share them: the first one in turns them off,
+the last one out turns them back.
 """
 
 import logging
@@ -17,7 +17,7 @@ _hub_log = logging.getLogger("huggingface_hub")
 
 
 class _Quiet:
-    """The block of a ``with``; ``switch_off`` hides something, and returns what shows it again."""
+    """Calls ``switch_off`` for the first thread that comes in, and what it returned for the last one out."""
 
     def __init__(self, switch_off: Callable[[], ExitStack]) -> None:
         self._switch_off = switch_off
@@ -41,7 +41,7 @@ def _hide_progress() -> ExitStack:
     back.callback(_hub_log.setLevel, _hub_log.level)
     back.callback(disable_progress_bars if are_progress_bars_disabled() else enable_progress_bars)
     if transformers_logging.is_progress_bar_enabled():
-        back.callback(transformers_logging.enable_progress_bar)  # which enables the hub's too, so it comes first
+        back.callback(transformers_logging.enable_progress_bar)  # it enables the hub's too, so it runs first
     _hub_log.setLevel(logging.ERROR)
     transformers_logging.disable_progress_bar()
     return back
@@ -57,6 +57,6 @@ def _hide_warnings() -> ExitStack:
 
 
 without_progress = _Quiet(_hide_progress)
-"""Hides progress bars of transformers and of its hub, and the hub's retries: ``with without_progress: ...``."""
+"""Hides progress bars of transformers and the hub, and the hub's messages about retries."""
 without_warnings = _Quiet(_hide_warnings)
 """Hides warnings of Python and of transformers."""

@@ -1,13 +1,13 @@
-"""One model in several processes: tensor parallelism as transformers does it, under ``torchrun``.
+"""One model in several processes: tensor parallelism of transformers, under ``torchrun``.
 
 Every process, a *rank*, holds a part of the weights and decodes the whole prompt. A forward needs all ranks at once,
 with the same tokens, so all must choose alike:
 
-- the logits of rank 0 go to all, so that rounding on another rank decides nothing;
-- what follows the logits is computed on each rank, with a generator of the same seed;
-- after each iteration the ranks compare their beams, and end with an error where they differ.
+- the logits of rank 0 go to all ranks, so that different rounding does no harm;
+- each rank computes what follows the logits, with a generator of the same seed;
+- after each iteration the ranks compare their beams, and end with an error if they differ.
 
-What a rank draws need not be sent, and nothing more is copied from a device: processors compare the beams.
+So no draw needs to be sent, and the comparison copies nothing from a device.
 """
 
 import hashlib
@@ -18,29 +18,26 @@ import torch.distributed
 
 from dsbd.errors import ModelError, PairError
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.rows.row import Row
-from dsbd.models.rows.wrapped import WrappedRow
-from dsbd.observer import IterationEnd, Observer, RunStart
-from dsbd.results import DecodingResult
+from dsbd.models.rows.row import Row, WrappedRow
 
 
 class Ranks:
-    """The processes that hold one model, and this one among them. All of them must make one at the same time."""
+    """The processes that hold one model. All of them must make this object at the same time."""
 
     def __init__(self) -> None:
         self.number = torch.distributed.get_rank()
-        """Of this process; 0 is the one that reports."""
+        """The rank of this process; rank 0 reports."""
         self.count = torch.distributed.get_world_size()
         self._processors = torch.distributed.new_group(backend="gloo")
 
     def of_first(self, numbers: torch.Tensor) -> torch.Tensor:
-        """Return the numbers of rank 0; every rank gives a tensor of the same shape, dtype and kind of device."""
+        """Return the numbers of rank 0. Every rank gives a tensor of the same shape, dtype and kind of device."""
         numbers = numbers.contiguous()
         torch.distributed.broadcast(numbers.view(torch.uint8), src=0)
         return numbers
 
     def agreed(self, stop: Callable[[], bool]) -> Callable[[], bool]:
-        """Return a function that every rank asks at the same places, and that returns what rank 0's ``stop`` does."""
+        """Return a function that gives every rank the answer of rank 0's ``stop``; all ranks must call it together."""
 
         def ask() -> bool:
             answer = torch.tensor([self.number == 0 and stop()])
@@ -50,7 +47,7 @@ class Ranks:
         return ask
 
     def require_equal(self, what: str, value: object) -> None:
-        """Compare a value by its text. Raises: ModelError, on every rank, where one of them has another value."""
+        """Compare the ``repr`` of a value. Raises: ModelError, on every rank, if one of them has another value."""
         digest = hashlib.blake2b(repr(value).encode(), digest_size=7).digest()
         mine = torch.tensor([int.from_bytes(digest, "big")])
         found = [torch.empty_like(mine) for _ in range(self.count)]
@@ -74,30 +71,11 @@ class RankedRow(WrappedRow):
         return self._ranks.of_first(super().feed(tokens, parents, sizes))
 
 
-class InStep(Observer):
-    """Compares what the ranks start from, their beams after each iteration, and their results."""
-
-    reads_seconds = False
-
-    def __init__(self, ranks: Ranks) -> None:
-        self._ranks = ranks
-
-    def on_start(self, start: RunStart) -> None:
-        self._ranks.require_equal("prompt or settings", (list(start.prompt_ids), start.settings))
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        beams = [(beam.node.token_ids(), beam.multiplicity) for beam in iteration.output_beams]
-        self._ranks.require_equal(f"the beams of iteration {iteration.index + 1}", (len(iteration.layers), beams))
-
-    def on_finish(self, result: DecodingResult) -> None:
-        self._ranks.require_equal("the result", result.token_ids)
-
-
 def ranks_of(models: Iterable[LanguageModel]) -> Ranks | None:
-    """Return the ranks that hold a model of a pair; None where each model is whole in this process.
+    """Return the ranks that hold a model of a pair; None if each model is whole in this process.
 
     Raises:
-        PairError: a model is spread over a part of the processes only, or its heads cannot be shared among them.
+        PairError: a model is spread over only some of the processes, or they cannot share its heads equally.
     """
     spread = [model for model in models if model.processes > 1]
     for model in spread:

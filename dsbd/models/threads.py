@@ -1,7 +1,7 @@
-"""Limits torch's threads to the container's share of the machine.
+"""Limits torch's threads to the CPU time that a container may use.
 
-torch counts the cores of the machine. A container often has a share of time instead (for example two cores' worth of
-a machine with sixty-four, as on a hosted Space). With one thread per core the threads then wait for each other.
+torch starts a thread for each core of the machine. A container may use less, such as two cores' time of sixty-four on a
+hosted Space. Then so many threads would wait for each other.
 """
 
 import math
@@ -15,22 +15,16 @@ MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def limit_threads() -> int:
-    """Lower torch's threads to the quota of this process, if it has one; return how many there are now.
-
-    If ``OMP_NUM_THREADS`` is set, nothing is changed.
-    """
+    """Lower torch's threads to the CPU quota, unless ``OMP_NUM_THREADS`` is set. Returns the number of threads."""
     quota = cpu_quota()
     if quota is not None and "OMP_NUM_THREADS" not in os.environ:
-        allowed = max(1, math.ceil(quota))
-        if allowed < torch.get_num_threads():
-            torch.set_num_threads(allowed)
+        torch.set_num_threads(min(torch.get_num_threads(), max(1, math.ceil(quota))))
     return torch.get_num_threads()
 
 
 def cpu_quota(root: Path = CGROUPS, membership: Path = MEMBERSHIP) -> float | None:
-    """Return the CPU quota of this process in cores, from Linux control groups of versions 2 and 1; None = no limit."""
-    shares = [share for group in _groups(root, membership) if (share := _share(group)) is not None]
-    return min(shares, default=None)
+    """Return the CPU quota of this process in cores, by Linux control groups of versions 1 and 2; None = no limit."""
+    return min(filter(None, map(_quota_of, _groups(root, membership))), default=None)
 
 
 def _groups(root: Path, membership: Path) -> set[Path]:
@@ -45,11 +39,11 @@ def _groups(root: Path, membership: Path) -> set[Path]:
     return places
 
 
-def _share(group: Path) -> float | None:
+def _quota_of(group: Path) -> float | None:
     quota, period = [*_read(group / "cpu.max").split(), "", ""][:2]
     if not quota:
         quota, period = _read(group / "cpu.cfs_quota_us").strip(), _read(group / "cpu.cfs_period_us").strip()
-    if not quota.isdigit() or not period.isdigit() or int(quota) == 0 or int(period) == 0:  # "max", -1, or no file
+    if not quota.isdigit() or not period.isdigit() or int(period) == 0:  # "max", -1, or no file
         return None
     return int(quota) / int(period)
 

@@ -1,4 +1,4 @@
-"""What a folder of weights holds, read from its small files: nothing is loaded.
+"""The size and the damage of a folder of weights, read from headers: no weight is loaded.
 
 A safetensors file begins with eight bytes, the length of a JSON text that names each tensor with its dtype and shape.
 """
@@ -8,6 +8,8 @@ import math
 from operator import index
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from dsbd.errors import PairError
 
 INDEX = "model.safetensors.index.json"
 WHOLE = "model.safetensors"
@@ -19,24 +21,20 @@ class Weights(NamedTuple):
     """The size of a model's weights."""
 
     parameters: int
-    """Numbers in all tensors."""
+    """How many numbers all tensors have."""
     stored_bytes: int
     """Bytes of the tensors as they are stored."""
 
-    def loaded_bytes(self, bytes_per_number: int, packed: bool) -> int:
-        """Return the bytes that they take in memory; ``packed`` (quantised) weights stay as they are stored."""
-        return self.stored_bytes if packed else self.parameters * bytes_per_number
-
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the safetensors files of a model: those that its index names, or the one that needs no index."""
+    """Return the safetensors files of a model: those in its index, or the single one."""
     if (folder / INDEX).is_file():
         return [folder / name for name in _indexed(folder) if (folder / name).is_file()]
     return [folder / WHOLE] if (folder / WHOLE).is_file() else []
 
 
 def weights_of(folder: Path) -> Weights | None:
-    """Return the size of the weights in a folder; None if its files do not tell."""
+    """Return the size of the weights in a folder; None if no header tells."""
     files = [_tensors(file)[1] for file in weight_files(folder)]
     sizes = [size for tensors in files for size in tensors or []]
     if not sizes:
@@ -44,8 +42,15 @@ def weights_of(folder: Path) -> Weights | None:
     return Weights(sum(count for count, _ in sizes), sum(stored for _, stored in sizes))
 
 
-def damage_of(folder: Path) -> str | None:
-    """Return what is wrong with the safetensors files of a folder, in words; None if nothing is, or there are none."""
+def require_weights(folder: Path, name: str) -> None:
+    """Check that the safetensors files of a model are whole, as far as their headers tell. Raises: PairError."""
+    damage = _damage(folder)
+    if damage is not None:
+        raise PairError(f"cannot load {name!r}: {damage}; download it again, or save the model again")
+
+
+def _damage(folder: Path) -> str | None:
+    """Return what is wrong with the files; None if nothing is wrong, or there are no files."""
     missing = next((name for name in _indexed(folder) if not (folder / name).is_file()), None)
     if missing is not None:
         return f"its weights are not all there, {missing[:100]} is missing"
@@ -60,7 +65,7 @@ def damage_of(folder: Path) -> str | None:
 
 
 def has_only_pickles(folder: Path) -> bool:
-    """Return True if the weights in a folder are pickles, which can hold code, and no safetensors."""
+    """Return True if a folder has weights as pickles, which can hold code, and no safetensors."""
     return not weight_files(folder) and any(next(folder.glob(kind), None) for kind in PICKLES)
 
 
@@ -70,13 +75,13 @@ def is_packed(folder: Path) -> bool:
 
 
 def _indexed(folder: Path) -> list[str]:
-    """Return the names of the files that the index names; empty without one."""
+    """Return the file names in the index; empty without an index."""
     named = _json(folder / INDEX).get("weight_map")
     return sorted({str(name) for name in named.values()}) if isinstance(named, dict) else []
 
 
 def _tensors(file: Path) -> tuple[int, list[tuple[int, int]] | None]:
-    """Return where the tensors of a file begin, and the numbers and bytes of each; None if its header is damaged."""
+    """Return where a file's tensors begin, and each one's count of numbers and bytes; None if the header is damaged."""
     sizes = []
     try:
         with file.open("rb") as stream:

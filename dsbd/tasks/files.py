@@ -14,7 +14,7 @@ from dsbd.errors import TaskError
 MAX_BYTES = 200_000_000
 """The most bytes of a file, unpacked."""
 MAX_LINE = 1_000_000
-"""The most characters of a line of JSON lines; the csv module has a bound of its own."""
+"""The most characters of a line of JSON lines; the csv module has its own bound."""
 MAX_LINES = 1_000_000
 
 
@@ -43,19 +43,19 @@ def read_json(path: Path) -> Any:
     """Return what a JSON file holds.
 
     Raises:
-        TaskError: the file cannot be read, or is no JSON.
+        TaskError: the file cannot be read, or is not JSON.
     """
     try:
         return json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
-        raise TaskError(f"{path} is no JSON: {error}") from error
+        raise TaskError(f"{path} is not JSON: {error}") from error
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number and the object of each line that is not empty; the first line is 1.
 
     Raises:
-        TaskError: the file cannot be read, is too long, or a line is no JSON object.
+        TaskError: the file cannot be read, is too long, or a line is not a JSON object.
     """
     for number, line in enumerate(io.StringIO(read_text(path)), start=1):
         if len(line) > MAX_LINE or number > MAX_LINES:

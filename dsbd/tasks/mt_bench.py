@@ -25,7 +25,6 @@ class MtBench(Task):
     max_new_tokens = 256
     metrics = MappingProxyType({})
     main_metric = None
-    licence = "Apache-2.0"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the prompts.

@@ -4,6 +4,7 @@ A line is ``{"prompt": text, "references": text or list of texts, "id": text}``;
 names for ``references``, and ``id`` may be left out. Either every line has right answers or none has.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,32 +26,20 @@ class OwnQuestions(Task):
     max_new_tokens = 128
     metrics = MappingProxyType({"exact_match": True})
     main_metric: str | None = "exact_match"
-    licence = "your own data"
 
-    def __init__(self, data: str | Path | None) -> None:
+    def __init__(self, data: str | Path | Sequence[Question] | None) -> None:
         """Read the questions.
 
         Args:
-            data: path of a .jsonl or .csv file, which may be packed by gzip (.gz).
+            data: path of a .jsonl or .csv file, which may be packed by gzip (.gz); or questions of such a file.
 
         Raises:
-            TaskError: the file is missing, or a line is not as it should be; it names the line.
+            TaskError: the file is missing, or a line is wrong; the message names it.
         """
         if data is None:
             raise TaskError(f"task {self.name} asks your own questions; give the path of a .jsonl or .csv file")
-        path = Path(data)
-        kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
-        if kind not in (".jsonl", ".csv"):
-            raise TaskError(f"the data of task {self.name} is {path.name!r}; give a .jsonl or .csv file, or one in .gz")
-        lines = list((json_lines if kind == ".jsonl" else csv_rows)(path))
-        questions = [_question(path, line, entry) for line, entry in lines]
-        answered = [bool(question.references) for question in questions]
-        if any(answered) and not all(answered):
-            line = lines[answered.index(False)][0]
-            raise TaskError(
-                f"{path}, line {line}: no right answer, and other lines have one; give all lines one, or none"
-            )
-        if not any(answered):
+        questions = _read(Path(data)) if isinstance(data, (str, Path)) else data
+        if not any(question.references for question in questions):
             self.until, self.metrics, self.main_metric = (), MappingProxyType({}), None
         super().__init__(questions)
 
@@ -66,12 +55,42 @@ def read_questions(data: str | Path) -> list[Question]:
     return OwnQuestions(data).questions()
 
 
-def _question(path: Path, line: int, entry: dict[str, Any]) -> Question:
+def _read(path: Path) -> list[Question]:
+    kind = Path(path.stem).suffix if path.suffix == ".gz" else path.suffix
+    if kind not in (".jsonl", ".csv"):
+        raise TaskError(f"the data of task jsonl is {path.name!r}; give a .jsonl or .csv file, or one in .gz")
+    lines = list((json_lines if kind == ".jsonl" else csv_rows)(path))
+    return questions_of(path, lines)
+
+
+def questions_of(source: str | Path, lines: Sequence[tuple[int, Any]]) -> list[Question]:
+    """Return the questions of lines that were read.
+
+    Args:
+        source: where they come from, for messages.
+        lines: each with its number.
+
+    Raises:
+        TaskError: a line is not as it should be; the message names it.
+    """
+    questions = [_question(source, line, entry) for line, entry in lines]
+    answered = [bool(question.references) for question in questions]
+    if any(answered) and not all(answered):
+        line = lines[answered.index(False)][0]
+        raise TaskError(
+            f"{source}, line {line}: no right answer, and other lines have one; give all lines one, or none"
+        )
+    return questions
+
+
+def _question(path: str | Path, line: int, entry: Any) -> Question:
     """Return the question of a line."""
 
     def wrong(what: str) -> TaskError:
         return TaskError(f"{path}, line {line}: {what}; a line has {ALLOWED}")
 
+    if not isinstance(entry, dict):
+        raise wrong("no object")
     if unknown := sorted(set(entry) - {"prompt", "id", *ANSWERS}):
         raise wrong(f"unknown field {unknown[0]!r:.100}")
     prompt, given = entry.get("prompt"), [name for name in ANSWERS if name in entry]

@@ -1,8 +1,8 @@
 """What a task is: questions with their right answers, where an answer ends, and how it is scored.
 
 A run goes like this, for each question of ``task.questions(limit)``: the prompt is ``task.fit(question, ...)``, a model
-continues it up to one of ``task.until``, each filter makes an answer of the continuation with
-``task.answer(text, filter)``, and ``task.score(question, answer)`` scores it.
+continues it up to one of ``task.until``, ``task.answer(text)`` takes the answer out of the continuation, and
+``task.score(question, answer)`` scores it.
 """
 
 import hashlib
@@ -61,12 +61,8 @@ class Task(ABC):
     metrics: Mapping[str, bool]
     """{metric: whether higher is better}; empty where a task has no right answers."""
     main_metric: str | None
-    filters: tuple[str, ...] = ("none",)
-    """The ways of taking an answer out of a continuation; the first is the main one."""
-    licence: str
-    """The licence of the data."""
     note: str = ""
-    """What must stand beside any figure of this task, such as "on reconstructed databases"."""
+    """A note that belongs to every figure of this task, such as "on reconstructed databases"."""
     cut_at: str = " "
     """A passage is shortened to a whole number of parts that end here: words, or lines."""
 
@@ -79,7 +75,7 @@ class Task(ABC):
         self._questions = tuple(questions)
         often = [id for id, count in Counter(question.id for question in self._questions).items() if count > 1]
         if often or not self._questions:
-            wrong = f"several questions with the id {often[0]!r}; give each its own" if often else "no questions"
+            wrong = f"several questions with the id {often[0]!r}; give each another" if often else "no questions"
             raise TaskError(f"the data of task {self.name} has {wrong}")
 
     def questions(self, limit: int | None = None) -> list[Question]:
@@ -94,20 +90,11 @@ class Task(ABC):
 
     @abstractmethod
     def score(self, question: Question, answer: str) -> Score:
-        """Score an answer that a filter made."""
+        """Score what :meth:`answer` returned."""
 
-    def answer(self, text: str, filter: str = "none") -> str:
-        """Return what of a continuation is the answer: here what stands before ``until``, without outer spaces.
-
-        Args:
-            text: what a model wrote after the prompt; it may go on past the end of the answer.
-            filter: one of ``filters``.
-        """
+    def answer(self, text: str) -> str:
+        """Return what of a continuation is the answer: what stands before ``until``, without outer spaces."""
         return cut(text, self.until).strip()
-
-    def gold(self, question: Question) -> str:
-        """Return a continuation that is right by every filter; empty where a task has no right answers."""
-        return f" {question.references[0]}" if question.references else ""
 
     def fit(self, question: Question, count_tokens: Callable[[str], int], limit: int) -> str:
         """Return the prompt with as much of its passage as fits; the question itself is never cut.

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dsbd.errors import TaskError
-from dsbd.tasks.gsm8k import Gsm8k
 from dsbd.tasks.mt_bench import MtBench
 from dsbd.tasks.own import OwnQuestions
 from dsbd.tasks.records import Task
@@ -14,7 +13,6 @@ from dsbd.tasks.squad import Squad
 from dsbd.tasks.stories import Stories
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
-    "gsm8k": Gsm8k,
     "jsonl": OwnQuestions,
     "mt_bench": MtBench,
     "spider": Spider,

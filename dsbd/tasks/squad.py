@@ -37,7 +37,6 @@ class Squad(Task):
     max_new_tokens = 48
     metrics = MappingProxyType({"exact_match": True, "f1": True})
     main_metric = "exact_match"
-    licence = "CC BY-SA 4.0"
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the questions.

@@ -49,7 +49,6 @@ class Stories(Task):
     max_new_tokens = 128
     metrics = MappingProxyType({})
     main_metric = None
-    licence = "Apache-2.0 (made for this project)"
 
     def __init__(self) -> None:
         lines = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()

@@ -1,7 +1,7 @@
-"""A trace as evidence: decide everything again from what it holds, and name what no longer follows.
+"""Decides everything in a trace again, and names the first thing that does not follow.
 
-Pure arithmetic on the trace, written apart from the decoder (it shares no code with ``verify``). What
-the audit cannot see is whether the models really gave these probabilities: that takes the models.
+This is arithmetic on the trace alone, written apart from the decoder: it shares no code with ``verify``. It cannot tell
+whether the models really gave these probabilities; for that one needs the models.
 
 *Source:* docs/algorithm.md, *One iteration*, *The dynamic width*, *Block verification* and *The trace*.
 """
@@ -15,6 +15,7 @@ from dsbd.errors import TraceError
 from dsbd.methods import needs_draft_model, resolve
 from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import BrokenError, Checks
+from dsbd.tracing.forest_audit import ForestAudit
 from dsbd.tracing.joint_audit import JointAudit, JointLayerAudit
 from dsbd.tracing.law_audit import LawAudit
 from dsbd.tracing.layer_audit import LayerAudit
@@ -27,15 +28,15 @@ from dsbd.tracing.trace import Trace, canonical_digest
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Outcome of an audit."""
+    """The outcome of an audit."""
 
     passed: bool
     checks: int
     """Decisions and identities that were decided again."""
     failure: str | None
-    """The first that does not follow, where one does not."""
+    """The first that does not follow; None if all do."""
     sealed: tuple[str, ...] = ()
-    """Fields that only the digest seals: with a new digest, a changed value would still pass the audit."""
+    """Fields that only the digest seals: with a new digest, a changed value would still pass."""
 
 
 def verify_trace(trace: Trace, list_sealed: bool = False) -> AuditReport:
@@ -71,12 +72,7 @@ def follows(trace: Trace) -> bool:
 
 class _Audit:
     def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-        self.settings = trace.settings
-        self.checks = Checks()
-        self.nodes = trace.node_index()
-        self.log_weights: dict[int, float] = {ROOT: 0.0}
-        self.lengths = {ROOT: 0}
+        self.trace, self.settings, self.checks = trace, trace.settings, Checks(trace)
         self.finished: dict[int, InputBeam] = {}
         self.length = 0
         self.depth = DepthPolicy(self.settings.draft_depth, self.settings.depth_costs, self.settings.continuation)
@@ -91,22 +87,58 @@ class _Audit:
             self.checks.place = f"iteration {number}"
             self.checks.same("index", iteration.index, number - 1)
             self.checks.same("input beams", iteration.input_beams, beams)
-            beams = _IterationAudit(self, iteration).run()
+            beams = self._iteration(iteration)
         self._result(beams)
         self.checks.place = "trace"
         self.checks.same("seed", self.trace.seed, self.settings.seed)
-        self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.nodes.values()), [])
-        self.checks.same("ids of the nodes", [*self.nodes], [*range(1, len(self.nodes) + 1)])
+        self.checks.same("list of tokens with two texts or two ends", _ambiguous(self.checks.nodes.values()), [])
+        self.checks.same("ids of the nodes", [*self.checks.nodes], [*range(1, len(self.checks.nodes) + 1)])
         self._models()
 
     def check_digest(self) -> None:
         """Raises: BrokenError."""
         self.checks.same("digest", self.trace.digest, canonical_digest(self.trace))
 
-    def weigh(self, node: Node) -> float:
-        """A node's log-weight: its parent's plus its own log-probability under the target."""
-        own = -math.inf if node.target_log_prob is None else node.target_log_prob
-        return self.log_weights[node.parent] + own
+    def _iteration(self, iteration: Iteration) -> list[InputBeam]:
+        """Decide one iteration again, layer by layer; returns the beams that it leaves."""
+        checks, settings, start = self.checks, self.settings, self.checks.place
+        for node in iteration.nodes:
+            log_prob = -math.inf if node.target_log_prob is None else node.target_log_prob
+            checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
+        alive, last = list(iteration.input_beams), len(iteration.layers)
+        room = settings.max_new_tokens - self.length
+        checks.same("draft depth", iteration.draft_depth, min(self.depth.choose(), room - settings.has_bonus_layer))
+        checks.same("layers are present", last > 0, True)
+        NumbersAudit(checks, iteration).run()
+        ForestAudit(checks, iteration).run()
+        if not settings.lossless:
+            JointAudit(checks, iteration).run()
+        laws, block = LawAudit(checks, iteration), BlockAudit(checks, iteration)
+        block.run()
+        for number, layer in enumerate(iteration.layers, 1):
+            checks.place = f"{start}, layer {number}"
+            checks.same("layer number", layer.layer, number)
+            checks.same("alive beams", layer.alive, [beam.node for beam in alive])
+            laws.layer(layer, alive)
+            layer_audit = LayerAudit if settings.lossless else JointLayerAudit
+            deciding = layer_audit(checks, iteration, layer, block)
+            alive = deciding.run()
+            self.finished |= deciding.finished
+            checks.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
+        checks.place = start
+        for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
+            deepest = last if kind == "draw" or settings.lossless else iteration.draft_depth
+            checks.same(f"every {kind} has its layer", all(1 <= item.layer <= deepest for item in items), True)
+            places = [(item.layer, item.order) for item in items]
+            checks.same(f"each {kind} has its place", places, sorted(places))
+        outcomes = [layer.outcome for layer in iteration.layers]
+        passed = sum(outcome in ("passed", "landed") for outcome in outcomes)
+        self.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")
+        self.length += last
+        checks.same("tokens stay within max_new_tokens", self.length <= settings.max_new_tokens, True)
+        best = _keep_best(alive, settings.input_beams)
+        checks.same("output beams", iteration.output_beams, best)
+        return best
 
     def _models(self) -> None:
         """The method has the models that it calls, and they share a vocabulary, which holds every token."""
@@ -128,8 +160,7 @@ class _Audit:
         if alive:
             self.checks.same("tokens decoded", self.length, self.settings.max_new_tokens)
         for beam in result.beams:
-            self.checks.same(f"length of beam {beam.node}", len(beam.token_ids), self.lengths[beam.node])
-            ids = [node.token_id for node in path_to(beam.node, self.nodes)]
+            ids = [node.token_id for node in path_to(beam.node, self.checks.nodes)]
             self.checks.same(f"tokens of beam {beam.node}", beam.token_ids, ids)
             self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, held[beam.node].log_weight)
             self.checks.same(f"multiplicity of beam {beam.node}", beam.multiplicity, held[beam.node].multiplicity)
@@ -140,60 +171,7 @@ class _Audit:
         self.checks.same("ranking", scores, sorted(scores, reverse=True))
         self.checks.same("returned tokens", result.token_ids, result.beams[0].token_ids)
         self.checks.same("returned text", result.text, result.beams[0].text)
-        check_stats(self.checks, self.trace, result, self.length)
-
-
-class _IterationAudit:
-    """One iteration, layer by layer."""
-
-    def __init__(self, audit: _Audit, iteration: Iteration) -> None:
-        self.audit, self.iteration, self.settings = audit, iteration, audit.settings
-        self.same = audit.checks.same
-        for node in iteration.nodes:
-            audit.log_weights[node.id] = audit.weigh(node)
-            audit.lengths[node.id] = audit.lengths[node.parent] + 1
-        self.laws = LawAudit(audit.checks, self.settings, audit.trace.models, iteration, audit.log_weights)
-
-    def run(self) -> list[InputBeam]:
-        iteration, audit = self.iteration, self.audit
-        start = audit.checks.place
-        alive, last = list(iteration.input_beams), len(iteration.layers)
-        room = self.settings.max_new_tokens - audit.length
-        self.same("draft depth", iteration.draft_depth, min(audit.depth.choose(), room - self.settings.has_bonus_layer))
-        self.same("layers are present", last > 0, True)
-        NumbersAudit(audit.checks, self.settings, audit.trace.models, iteration).run()
-        self.laws.forest()
-        kind_of_audit = LayerAudit
-        if not self.settings.lossless:
-            kind_of_audit = JointLayerAudit
-            JointAudit(audit.checks, self.settings, iteration).run()
-        block = BlockAudit(audit.checks, self.settings, iteration)
-        block.run()
-        for number, layer in enumerate(iteration.layers, 1):
-            audit.checks.place = f"{start}, layer {number}"
-            self.same("layer number", layer.layer, number)
-            self.same("alive beams", layer.alive, [beam.node for beam in alive])
-            self.laws.layer(layer, alive)
-            deciding = kind_of_audit(
-                audit.checks, self.settings, iteration, layer, audit.nodes, audit.log_weights, block
-            )
-            alive = deciding.run()
-            audit.finished |= deciding.finished
-            self.same("verification goes on", number < last, layer.outcome in ("passed", "landed"))
-        audit.checks.place = start
-        for kind, items in (("trial", iteration.trials), ("draw", iteration.draws)):
-            deepest = last if kind == "draw" or self.settings.lossless else iteration.draft_depth
-            self.same(f"every {kind} has its layer", all(1 <= item.layer <= deepest for item in items), True)
-            places = [(item.layer, item.order) for item in items]
-            self.same(f"each {kind} has its place", places, sorted(places))
-        outcomes = [layer.outcome for layer in iteration.layers]
-        passed = sum(outcome in ("passed", "landed") for outcome in outcomes)
-        audit.depth.observe(iteration.draft_depth, passed, outcomes[-1] == "short")
-        audit.length += last
-        self.same("tokens stay within max_new_tokens", audit.length <= self.settings.max_new_tokens, True)
-        best = _keep_best(alive, self.settings.input_beams)
-        self.same("output beams", iteration.output_beams, best)
-        return best
+        check_stats(self.checks, result, self.length)
 
 
 def _ambiguous(nodes: Iterable[Node]) -> list[int]:

@@ -3,25 +3,16 @@
 *Source:* docs/algorithm.md, *Block verification*.
 """
 
-from collections.abc import Sequence
-
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
 from dsbd.tracing.records import Beginning, Iteration, Layer, Node, Trial
 
 
 class BlockAudit:
-    """The chain of one iteration.
+    """The chain of one iteration."""
 
-    Args:
-        checks: where the audit stands.
-        settings: of the decode.
-        iteration: the chain's.
-    """
-
-    def __init__(self, checks: Checks, settings: ResolvedSettings, iteration: Iteration) -> None:
+    def __init__(self, checks: Checks, iteration: Iteration) -> None:
         self.checks, self.iteration, self.beginnings = checks, iteration, iteration.beginnings
-        self.is_block = settings.verification == "block"
+        self.is_block = checks.settings.verification == "block"
         self.accepted = 0
         """How many drafts are accepted together."""
 
@@ -33,39 +24,38 @@ class BlockAudit:
             return
         tried = chain[: len(self.beginnings)]
         self.checks.same("beginnings", [one.node for one in self.beginnings], [node.id for node in tried])
-        if len(tried) < len(chain):  # only what cannot be accepted ends the block before its last draft
-            self.checks.same(
-                "P of the last draft of the block", [one.target_prob for one in self.beginnings[-1:]], [0.0]
-            )
-        before = 1.0
-        for place, (one, node) in enumerate(zip(self.beginnings, tried, strict=True)):
-            self._chance(one, node, before, list(zip(self.beginnings, tried, strict=True))[place + 1 :])
+        if len(tried) < len(chain):  # a draft that P rules out ends the block early
+            last = [one.target_prob for one in self.beginnings[-1:]]
+            self.checks.same("P of the last draft of the block", last, [0.0])
+        before, pairs = 1.0, [*zip(self.beginnings, tried, strict=True)]
+        for (one, node), below in zip(pairs, [*pairs[1:], None], strict=True):
+            self._chance(one, node, before, below)
             before = one.probability
         self.accepted = self._longest()
 
     def verdict(self, trial: Trial, name: str) -> str:
-        """The verdict of a draft; its numbers stand with its beginning."""
+        """Return the verdict of a draft; its beginning has the numbers, the trial has none."""
         numbers = (trial.residual_prob, trial.c, trial.S, trial.acceptance, trial.uniform)
         self.checks.same(f"numbers of the {name}", numbers, (None,) * len(numbers))
         return "accepted" if trial.layer <= self.accepted else "rejected"
 
     def residual(self) -> tuple[float, float]:
-        """c and S of the residual after the accepted beginning: max(P - Q / p, 0) and its sum."""
+        """Return c and S of the residual after the accepted beginning: max(P - Q / p, 0) and its sum."""
         probability, rest = 1.0, _rest_after_one(self.iteration.layers[0])
         if self.accepted > 0:
             last = self.beginnings[self.accepted - 1]
             probability, rest = last.probability, last.rest or 0.0
         return (1.0 / probability, rest / probability) if probability > 0 and rest > 0 else (0.0, 1.0)
 
-    def _chance(self, one: Beginning, node: Node, before: float, below: Sequence[tuple[Beginning, Node]]) -> None:
-        """p, s and the chance of one beginning."""
+    def _chance(self, one: Beginning, node: Node, before: float, below: tuple[Beginning, Node] | None) -> None:
+        """p, s and the chance of one beginning; ``before`` is p of the one before, ``below`` the next one."""
         checks, name = self.checks, f"beginning up to node {node.id}"
         target, draft = one.target_prob, node.draft_prob or 0.0
         if node.target_prob is not None:
             checks.close(f"P, {name}", target, node.target_prob)
         probability = min(1.0, before * target / draft) if draft > 0 else 0.0
         checks.close(f"p, {name}", one.probability, probability)
-        if not below:
+        if below is None:
             checks.same(f"s, {name}", one.rest, None)
             checks.close(f"chance, {name}", one.acceptance, one.probability)
             return
@@ -78,7 +68,7 @@ class BlockAudit:
             if one.probability == 1.0:
                 checks.close(f"s, {name}", rest, most)
         checks.at_most(f"s, {name}", rest, most)
-        least = one.probability * below[0][0].target_prob - (below[0][1].draft_prob or 0.0)
+        least = one.probability * below[0].target_prob - (below[1].draft_prob or 0.0)
         checks.at_most(f"p P - Q of the next draft, {name}", least, rest)
         chance = rest / max(rest + 1.0 - one.probability, rest) if rest > 0 else 0.0
         checks.close(f"chance, {name}", one.acceptance, chance)
@@ -87,9 +77,9 @@ class BlockAudit:
         """The length of the longest accepted beginning; shorter ones have no random number."""
         for place in reversed(range(len(self.beginnings))):
             one = self.beginnings[place]
-            name = f"beginning up to node {one.node}"
             if one.uniform is None or not 0.0 <= one.uniform < 1.0:
-                self.checks.broken(f"uniform, {name}, is {one.uniform}, but a number from 0 to below 1 follows")
+                name = f"uniform, beginning up to node {one.node},"
+                self.checks.broken(f"{name} is {one.uniform}, but a number from 0 to below 1 follows")
             if one.uniform < one.acceptance:
                 shorter = [other.uniform for other in self.beginnings[:place]]
                 self.checks.same("uniforms of shorter beginnings", shorter, [None] * place)

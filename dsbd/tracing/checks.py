@@ -1,12 +1,16 @@
-"""Checking a trace: what follows is counted, and the first thing that does not ends the audit."""
+"""Checks of a trace: each is counted, and the first that fails ends the audit."""
 
 import math
 from typing import NoReturn
 
+from dsbd.settings import ResolvedSettings
+from dsbd.tracing.records import ROOT
+from dsbd.tracing.trace import Trace
+
 TOLERANCE = 1e-9
 """Allowed difference between a recorded number and the one computed again; rounding stays below 1e-12."""
 LOOSEST = 0.1
-"""Most that a check may allow for rounding of its own."""
+"""The most that a single check may allow for rounding."""
 
 
 def exceeds(recorded: float | None, limit: float, allowed: float = 0.0) -> bool:
@@ -23,19 +27,29 @@ def differs(recorded: float | None, expected: float, allowed: float = 0.0) -> bo
     return exceeds(recorded, expected, allowed) or exceeds(-recorded, -expected, allowed)
 
 
+def ranks_are_greedy(settings: ResolvedSettings) -> bool:
+    """True where a layer's likeliest pairs are taken in order, each with certainty."""
+    return settings.temperature == 0 and not settings.replacement
+
+
 class BrokenError(Exception):
     """Something does not follow; the message says what."""
 
 
 class Checks:
-    """How many decisions and identities were decided again, and where the audit stands.
+    """The checks of one trace: how many there were, where the audit stands, and what every part of it reads.
 
-    Every check may raise :class:`BrokenError`.
+    Each check raises :class:`BrokenError` if it fails.
     """
 
-    def __init__(self) -> None:
-        self.count = 0
-        self.place = "trace"
+    def __init__(self, trace: Trace) -> None:
+        self.trace, self.settings = trace, trace.settings
+        self.count, self.place = 0, "trace"
+        self.nodes = trace.node_index()
+        self.log_weights: dict[int, float] = {ROOT: 0.0}
+        """Of the nodes so far, by id; minus infinity for impossible ones."""
+        self.is_likely = trace.settings.forest == "likely"
+        self.is_greedy = ranks_are_greedy(trace.settings)
 
     def same(self, what: str, recorded: object, expected: object) -> None:
         """They are equal."""
@@ -56,7 +70,7 @@ class Checks:
             self.broken(f"{what} is {_short(recorded)}, but at most {_short(limit)} follows")
 
     def broken(self, what: str) -> NoReturn:
-        """Something does not follow."""
+        """Raise what does not follow."""
         raise BrokenError(f"{self.place}: {what}")
 
 

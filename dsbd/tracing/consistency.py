@@ -1,38 +1,39 @@
-"""Does a trace hang together? Checked when it is read, so that whoever draws it can rely on it.
+"""The checks that a trace passes when it is read: whatever draws it can rely on them.
 
 Every node that is named exists, parents come before their children and one layer above them, lists fit each other,
-and no list is longer than the limits allow. Whether the decisions *follow* is the audit's question.
+and no list is longer than the limits allow. The audit checks whether the decisions *follow*.
 """
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
 from dsbd.errors import TraceError
+from dsbd.settings import ResolvedSettings
 from dsbd.tracing.limits import ReadLimits
 from dsbd.tracing.reading import too_large
-from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Result, Trial
-
-if TYPE_CHECKING:
-    from dsbd.tracing.trace import Trace
+from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, Result, Trial
 
 
-def check_sizes(trace: "Trace", limits: ReadLimits) -> None:
+def check_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
+    """Raises: TraceError where a name or a version is longer than ``limits``."""
+    known = [model for model in (models.target, models.draft) if model is not None]
+    names = [str(value) for model in known for value in vars(model).values()]
+    _texts_fit("the models", [*names, *software, *software.values()], limits)
+
+
+def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None, limits: ReadLimits) -> None:
     """Raises: TraceError where a list, a count or a short text is larger than ``limits``."""
     where = "the trace"
-    _at_most(where, sum(len(iteration.nodes) for iteration in trace.iterations), limits.nodes, "nodes")
-    _at_most(where, len(trace.iterations), limits.iterations, "iterations")
-    _at_most(where, len(trace.prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
-    _at_most(where, len(trace.result.beams) if trace.result else 0, limits.hypotheses, "hypotheses")
-    models = [model for model in (trace.models.target, trace.models.draft) if model is not None]
-    names = [str(value) for model in models for value in vars(model).values()]
-    _texts_fit("the models", [*names, *trace.software, *trace.software.values()], limits)
-    _texts_fit("the prompt", (piece.text for piece in trace.prompt.pieces), limits)
-    _characters_are_whole("the prompt", trace.prompt.text)
-    if trace.result is not None:
-        for text in (trace.result.text, *(beam.text for beam in trace.result.beams), *trace.result.stats):
+    _at_most(where, sum(len(iteration.nodes) for iteration in iterations), limits.nodes, "nodes")
+    _at_most(where, len(iterations), limits.iterations, "iterations")
+    _at_most(where, len(prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
+    _at_most(where, len(result.beams) if result else 0, limits.hypotheses, "hypotheses")
+    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits)
+    _characters_are_whole("the prompt", prompt.text)
+    if result is not None:
+        for text in (result.text, *(beam.text for beam in result.beams), *result.stats):
             _characters_are_whole("the result", text)
-    for iteration in trace.iterations:
+    for iteration in iterations:
         _iteration_fits(iteration, limits)
 
 
@@ -44,7 +45,6 @@ def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
     _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
     _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
     _texts_fit(where, (node.text for node in iteration.nodes), limits)
-    _texts_fit(where, (trial.reason for trial in iteration.trials), limits)
     most = {"nodes": limits.layer_nodes, "trials": limits.layer_trials, "draws": limits.layer_draws}
     for kind, limit in most.items():
         for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
@@ -61,17 +61,17 @@ def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
     _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits)
 
 
-def check_consistency(trace: "Trace") -> None:
-    """Raises: TraceError, which names the first place that does not hang together."""
-    known, branching = {ROOT}, trace.settings.branching
-    for iteration in trace.iterations:
+def check_consistency(settings: ResolvedSettings, iterations: Sequence[Iteration], result: Result | None) -> None:
+    """Raises: TraceError, which names the first place that contradicts another."""
+    known, branching = {ROOT}, settings.branching
+    for iteration in iterations:
         if branching is not None and iteration.draft_depth > len(branching):
             _damaged(
                 f"iteration {iteration.index} drafts {iteration.draft_depth} layers, but branching has {len(branching)}"
             )
         _check_iteration(iteration, known)
-    if trace.result is not None:
-        _check_result(trace.result, known)
+    if result is not None:
+        _check_result(result, known)
 
 
 def _at_most(where: str, found: int, limit: int, unit: str) -> None:
@@ -87,7 +87,7 @@ def _texts_fit(where: str, texts: Iterable[str], limits: ReadLimits) -> None:
 
 
 def _characters_are_whole(where: str, text: str) -> None:
-    """Refuse half of a surrogate pair, which an escape of JSON can write and nothing can show."""
+    """Refuse half of a surrogate pair: an escape in JSON can write it, but nothing can show it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

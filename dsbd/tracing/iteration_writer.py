@@ -1,13 +1,14 @@
 """Turns one iteration of a decode into its record."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
+from dsbd.law.forest import DraftLaw
 from dsbd.law.verdicts import TAKEN
-from dsbd.law.verified import VerifiedLayer
+from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
 from dsbd.observer import IterationEnd, RunStart
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.records import (
@@ -26,25 +27,9 @@ from dsbd.tracing.records import (
     Trial,
 )
 
-if TYPE_CHECKING:
-    from dsbd.law.forest import DraftLaw
-
-REASONS = {
-    "accepted": "the uniform is below P'/Q",
-    "rejected": "the uniform is not below P'/Q",
-    "orphaned": "its parent is not alive",
-    "unneeded": "the layer already had its width",
-}
-JOINT_REASONS = {
-    "accepted": "the beam up to it reaches the threshold",
-    "carried": "the beam up to it does not reach the threshold, but a longer beginning does",
-    "rejected": "neither the beam up to it nor a longer beginning reaches the threshold",
-}
-BLOCK_REASONS = {
-    "accepted": "it belongs to the longest accepted beginning",
-    "rejected": "no beginning that holds it is accepted",
-}
-PairProbs = dict[tuple[BeamNode, int], float]
+PairProbs = dict[tuple[BeamNode | None, int], float]
+Numbers = tuple[float | None, float | None, float | None, float | None]
+"""The target's and the draft's log-probability of a node, then P and Q of its pair."""
 
 
 class IterationWriter:
@@ -62,15 +47,13 @@ class IterationWriter:
         self.piece = start.pair.token_bytes.piece
         self.eos = start.pair.eos
         self.is_branched = start.settings.branching is not None
-        self.beginnings = {beginning.node: beginning for beginning in raw.layers[0].beginnings}
         self.nodes: list[Node] = []
-        self.reasons = BLOCK_REASONS if self.beginnings else REASONS
         self.scored = {node for node in raw.scored.slots if node is not None}
         self.drawn = {draw.node for layer in raw.layers for draw in layer.draws}
         self.draft_probs = [_pair_probs(layer.laws) for layer in raw.scored.forest.layers]
 
     def write(self) -> Iteration:
-        """Return the record; once only, since it gives ids."""
+        """Return the record. Call it once: it gives ids."""
         raw = self.raw
         input_beams = self._beams(raw.input_beams)
         self._forest_nodes()
@@ -82,19 +65,19 @@ class IterationWriter:
             draft_depth=len(raw.scored.forest.layers),
             nodes=self.nodes,
             layers=[self._layer(number, layer) for number, layer in enumerate(raw.layers, 1)],
-            trials=[trial for layer in raw.layers for trial in self._trials(layer)],
-            draws=[draw for number, layer in enumerate(raw.layers, 1) for draw in self._draws(number, layer)],
+            trials=[self._trial(trial) for layer in raw.layers for trial in layer.trials],
+            draws=[
+                self._draw(number, order, draw)
+                for number, layer in enumerate(raw.layers, 1)
+                for order, draw in enumerate(layer.draws)
+            ],
             output_beams=self._beams(raw.output_beams),
             kept=KeptSlots(raw.prompt_slots, raw.slots_scored, raw.slots_kept, [self.ids[node] for node in raw.kept]),
             phases=Phases(**{f"{name}_seconds": raw.seconds[name] for name in ITERATION_PHASES}),
-            beginnings=[
-                Beginning(self.ids[one.node], one.target_prob, one.probability, one.rest, one.acceptance, one.uniform)
-                for one in self.beginnings.values()
-            ],
+            beginnings=[Beginning(**one._asdict() | {"node": self.ids[one.node]}) for one in raw.layers[0].beginnings],
         )
 
-    def _beams(self, beams: object) -> list[InputBeam]:
-        assert isinstance(beams, (list, tuple))
+    def _beams(self, beams: Sequence[Beam]) -> list[InputBeam]:
         return [InputBeam(self.ids[beam.node], beam.multiplicity, beam.log_weight) for beam in beams]
 
     def _forest_nodes(self) -> None:
@@ -103,8 +86,9 @@ class IterationWriter:
             for node in (*drafts, *layer.covers):
                 kind: NodeKind = "drafted" if node in drafts else "cover"
                 target, draft = self._target_log_prob(node), self.raw.scored.draft_log_probs[node]
-                probs = self._target_prob(number, node), self.draft_probs[number - 1].get(_content(node), 0.0)
-                self._add(node, number, kind, (_finite(target), _finite(draft)), probs)
+                draft_prob = self.draft_probs[number - 1].get((node.parent, node.token), 0.0)
+                numbers = _finite(target), _finite(draft), self._target_prob(number, node), draft_prob
+                self._add(node, number, kind, numbers)
 
     def _target_log_prob(self, node: BeamNode) -> float:
         """Return the log-probability of a forest node; minus infinity if the target neither scored nor drew it."""
@@ -121,36 +105,15 @@ class IterationWriter:
     def _drawn_nodes(self, number: int, layer: VerifiedLayer) -> None:
         for draw in layer.draws:
             if draw.node not in self.ids:
-                target = self._row_log_prob(draw.node)
-                self._add(draw.node, number, "drawn", (target, None), (draw.target_prob, None))
+                numbers = self._row_log_prob(draw.node), None, draw.target_prob, None
+                self._add(draw.node, number, "drawn", numbers)
 
-    def _add(
-        self,
-        node: BeamNode,
-        layer: int,
-        kind: NodeKind,
-        log_probs: tuple[float | None, float | None],
-        probs: tuple[float | None, float | None],
-    ) -> None:
+    def _add(self, node: BeamNode, layer: int, kind: NodeKind, numbers: Numbers) -> None:
         assert node.parent is not None
         text, content = self.piece(node.token)
+        parent, ends = self.ids[node.parent], node.token in self.eos
         self.ids[node] = len(self.ids)
-        self.nodes.append(
-            Node(
-                id=self.ids[node],
-                parent=self.ids[node.parent],
-                layer=layer,
-                token_id=node.token,
-                text=text,
-                kind=kind,
-                ends=node.token in self.eos,
-                target_log_prob=log_probs[0],
-                draft_log_prob=log_probs[1],
-                target_prob=probs[0],
-                draft_prob=probs[1],
-                bytes=content,
-            )
-        )
+        self.nodes.append(Node(self.ids[node], parent, layer, node.token, text, kind, ends, *numbers, content))
 
     def _target_prob(self, number: int, node: BeamNode) -> float | None:
         """Return P at a forest node; None if its layer, or in a tree its parent's law, was not reached."""
@@ -182,79 +145,34 @@ class IterationWriter:
             outcome=layer.outcome,
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],
-            alternatives=self._alternatives(number, layer),
+            alternatives=self._alternatives(layer),
             forest_mass=None if width is None else width.forest_mass,
             width_uniform=None if width is None or width.drawn is None else width.drawn.uniform,
         )
 
-    def _alternatives(self, number: int, layer: VerifiedLayer) -> list[Alternative]:
+    def _alternatives(self, layer: VerifiedLayer) -> list[Alternative]:
         best = (-layer.law.probs).argsort(kind="stable")[:ALTERNATIVES]  # ties in the order of the pairs
-        rows = []
-        for index in best.tolist():
-            place, token = layer.law.pair(index)
-            parent = layer.alive[place].node
-            node = self.raw.scored.forest.find(parent, token)
-            rows.append(
-                Alternative(
-                    parent=self.ids[parent],
-                    token_id=token,
-                    text=self.piece(token)[0],
-                    target_prob=float(layer.law.probs[index]),
-                    draft_prob=float(layer.draft_probs[index]),
-                    node=None if node is None else self.ids[node],
-                )
-            )
-        return rows
+        return [self._alternative(layer, index) for index in best.tolist()]
 
-    def _layer_of(self, node: BeamNode) -> int:
-        """Return the layer of a forest node; a joint test tries nodes below the last layer that came out, too."""
-        return node.length - self.raw.input_beams[0].node.length
+    def _alternative(self, layer: VerifiedLayer, index: int) -> Alternative:
+        place, token = layer.law.pair(index)
+        parent, text = layer.alive[place].node, self.piece(token)[0]
+        node = self.raw.scored.forest.find(parent, token)
+        probs = float(layer.law.probs[index]), float(layer.draft_probs[index])
+        return Alternative(self.ids[parent], token, text, *probs, None if node is None else self.ids[node])
 
-    def _trials(self, layer: VerifiedLayer) -> list[Trial]:
-        return [
-            Trial(
-                layer=self._layer_of(trial.node),
-                order=trial.order,
-                node=self.ids[trial.node],
-                verdict=trial.verdict,
-                reason=(self.reasons if trial.joint is None else JOINT_REASONS)[trial.verdict],
-                draft_prob=trial.draft_prob,
-                residual_prob=trial.residual_prob,
-                c=trial.c,
-                S=trial.S,
-                acceptance=trial.acceptance,
-                uniform=trial.uniform,
-                joint=None if trial.joint is None else JointSums(_finite(trial.joint.target), *trial.joint[1:]),
-            )
-            for trial in layer.trials
-        ]
+    def _trial(self, trial: TriedDraft) -> Trial:
+        joint = None if trial.joint is None else JointSums(_finite(trial.joint.target), *trial.joint[1:])
+        layer = trial.node.length - self.raw.input_beams[0].node.length  # a joint test goes below the last layer, too
+        return Trial(**trial._asdict() | {"layer": layer, "node": self.ids[trial.node], "joint": joint})
 
-    def _draws(self, number: int, layer: VerifiedLayer) -> list[Draw]:
-        return [
-            Draw(
-                layer=number,
-                order=order,
-                kind=draw.kind,
-                node=self.ids[draw.node],
-                landed=draw.landed,
-                target_prob=draw.target_prob,
-                draft_prob=draw.draft_prob,
-                c=draw.c,
-                S=draw.S,
-                uniform=draw.drawn.uniform,
-                cdf_low=draw.drawn.low,
-                cdf_high=draw.drawn.high,
-            )
-            for order, draw in enumerate(layer.draws)
-        ]
+    def _draw(self, layer: int, order: int, draw: DrawnBeam) -> Draw:
+        fields = draw._asdict() | {"node": self.ids[draw.node]}
+        drawn = fields.pop("drawn")
+        return Draw(layer, order, uniform=drawn.uniform, cdf_low=drawn.low, cdf_high=drawn.high, **fields)
 
 
-def _content(node: BeamNode) -> tuple[BeamNode, int]:
-    assert node.parent is not None
-    return node.parent, node.token
-
-
-def _pair_probs(laws: "Sequence[DraftLaw]") -> PairProbs:
+def _pair_probs(laws: Sequence[DraftLaw]) -> PairProbs:
     return {
         (law.parents[place], token): prob
         for law in laws

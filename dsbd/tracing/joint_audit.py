@@ -4,28 +4,19 @@
 """
 
 import math
-from collections.abc import Mapping
 
 from dsbd.law.verdicts import TAKEN
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
 from dsbd.tracing.layer_audit import LayerAudit
-from dsbd.tracing.records import Iteration, JointSums, Node, Trial
+from dsbd.tracing.records import Iteration, JointSums, Trial
 
 
 class JointAudit:
-    """The joint test of one iteration; its layers are for :class:`JointLayerAudit`.
+    """The joint test of one iteration; its layers are for :class:`JointLayerAudit`."""
 
-    Args:
-        checks: where the audit stands.
-        settings: of the decode.
-        iteration: whose test it is.
-    """
-
-    def __init__(self, checks: Checks, settings: ResolvedSettings, iteration: Iteration) -> None:
-        self.checks, self.settings, self.iteration = checks, settings, iteration
+    def __init__(self, checks: Checks, iteration: Iteration) -> None:
+        self.checks, self.settings, self.iteration = checks, checks.settings, iteration
         self.nodes = {node.id: node for node in iteration.nodes if node.kind == "drafted"}
-        self.draft_sums = _draft_sums(iteration, self.nodes)
 
     def run(self) -> None:
         """Decide it again."""
@@ -41,26 +32,28 @@ class JointAudit:
             sums = self._sums(trial, target, draft, name)
             acceptance = 0.0 if sums.target is None else math.exp(min(sums.target - sums.draft, 0.0))
             checks.close(f"acceptance probability, {name}", trial.acceptance, acceptance)
-            if sums.target is not None and (trial.acceptance or 0.0) >= sums.threshold:
+            if self._passes(trial):
                 passed = place
         for place, trial in enumerate(trials, 1):
             checks.place = f"{start}, layer {place}"
-            passes = trial.joint is not None and trial.joint.target is not None
-            passes = passes and (trial.acceptance or 0.0) >= self.settings.joint_threshold
-            verdict = "rejected" if place > passed else "accepted" if passes else "carried"
+            verdict = "rejected" if place > passed else "accepted" if self._passes(trial) else "carried"
             checks.same(f"verdict, trial of node {trial.node}", trial.verdict, verdict)
         checks.place = start
         ends = bool(trials) and passed == len(trials) and self.nodes[trials[-1].node].ends
         is_whole = ends or (self.settings.searches_blocks and bool(trials))
         checks.same("layers of the joint test", len(self.iteration.layers), passed + (not is_whole))
 
+    def _passes(self, trial: Trial) -> bool:
+        """True where the beam up to a draft reaches the threshold; no impossible beam does."""
+        possible = trial.joint is not None and trial.joint.target is not None
+        return possible and (trial.acceptance or 0.0) >= self.settings.joint_threshold
+
     def _best_beam(self) -> None:
         """The trials go down the beam with the largest sum under the draft model: to the last layer, or to an end."""
-        depth, checks = self.iteration.draft_depth, self.checks
+        depth, checks, start = self.iteration.draft_depth, self.checks, self.checks.place
         ends = [node.id for node in self.nodes.values() if node.layer == depth or node.ends]
         checks.same("a joint test", bool(self.iteration.trials), bool(ends))
         parent = self.iteration.input_beams[0].node
-        start = checks.place
         for place, trial in enumerate(self.iteration.trials, 1):
             checks.place = f"{start}, layer {place}"
             node, name = self.nodes.get(trial.node), f"trial of node {trial.node}"
@@ -70,11 +63,12 @@ class JointAudit:
             checks.same(f"layer, order and numbers of other tests, {name}", held, (place, 0, None, None, None, None))
             checks.close(f"draft probability, {name}", trial.draft_prob, node.draft_prob or 0.0)
             parent = node.id
-        checks.place = start if not self.iteration.trials else checks.place
+        checks.place = start
         if ends:
+            draft_sums = self._draft_sums()
             checks.same("end of the best beam", parent in ends, True)
-            best = max(self.draft_sums[end] for end in ends)
-            checks.close("sum of the best beam under the draft model", self.draft_sums[parent], best)
+            best = max(draft_sums[end] for end in ends)
+            checks.close("sum of the best beam under the draft model", draft_sums[parent], best)
 
     def _sums(self, trial: Trial, target: float, draft: float, name: str) -> JointSums:
         sums = trial.joint
@@ -88,13 +82,12 @@ class JointAudit:
             self.checks.close(f"target's sum, {name}", sums.target, target)
         return sums
 
-
-def _draft_sums(iteration: Iteration, nodes: Mapping[int, Node]) -> dict[int, float]:
-    sums = {beam.node: 0.0 for beam in iteration.input_beams}
-    for node in nodes.values():
-        own = -math.inf if node.draft_log_prob is None else node.draft_log_prob
-        sums[node.id] = sums.get(node.parent, -math.inf) + own
-    return sums
+    def _draft_sums(self) -> dict[int, float]:
+        sums = {beam.node: 0.0 for beam in self.iteration.input_beams}
+        for node in self.nodes.values():
+            log_prob = -math.inf if node.draft_log_prob is None else node.draft_log_prob
+            sums[node.id] = sums.get(node.parent, -math.inf) + log_prob
+        return sums
 
 
 class JointLayerAudit(LayerAudit):

@@ -1,18 +1,17 @@
 """One layer, decided again: its trials and draws in turn, and the beams it yields."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.block_audit import BlockAudit
 from dsbd.tracing.checks import TOLERANCE, Checks
 from dsbd.tracing.records import Draw, InputBeam, Iteration, Layer, Node, Trial
-from dsbd.tracing.width_audit import WidthAudit, ranks_are_greedy
+from dsbd.tracing.width_audit import WidthAudit
 
 
 @dataclass
 class _Residual:
-    """The residual of the target's law as the trials go by, from recorded numbers only."""
+    """The residual of the target's law after the trials so far, from recorded numbers only."""
 
     c: float = 0.0
     S: float = 1.0
@@ -23,7 +22,7 @@ class _Residual:
     spent: set[int] = field(default_factory=set)  # nodes drafted up to the last acceptance
 
     def adopt(self, record: Trial | Draw) -> None:
-        """Go on with the recorded c and S once they agree: a small S has digits that 1 - mass has lost."""
+        """Go on with the recorded c and S, which agree: a small S has digits that 1 - mass has lost."""
         if record.c is not None and record.S is not None:
             self.c, self.S = record.c, record.S
 
@@ -32,33 +31,20 @@ class LayerAudit:
     """One layer of an iteration.
 
     Args:
-        checks: where the audit stands.
-        settings: of the decode.
+        checks: of the trace.
         iteration: the layer's.
         layer: the layer.
-        nodes: of the trace, by id.
-        log_weights: of the nodes so far, by id.
         block: of the iteration, decided again.
     """
 
-    def __init__(
-        self,
-        checks: Checks,
-        settings: ResolvedSettings,
-        iteration: Iteration,
-        layer: Layer,
-        nodes: Mapping[int, Node],
-        log_weights: Mapping[int, float],
-        block: BlockAudit,
-    ) -> None:
-        self.checks, self.settings, self.layer = checks, settings, layer
-        self.nodes, self.log_weights, self.block = nodes, log_weights, block
+    def __init__(self, checks: Checks, iteration: Iteration, layer: Layer, block: BlockAudit) -> None:
+        self.checks, self.settings, self.layer, self.block = checks, checks.settings, layer, block
+        self.is_greedy = checks.is_greedy
         self.trials = [trial for trial in iteration.trials if trial.layer == layer.layer]
         self.draws = [draw for draw in iteration.draws if draw.layer == layer.layer]
         self.own = {node.id: node for node in iteration.nodes if node.layer == layer.layer}
         self.is_last = layer.layer == len(iteration.layers)
-        self.drafted = iteration.draft_depth
-        self.is_greedy = ranks_are_greedy(settings)
+        self.is_below_forest = layer.layer > iteration.draft_depth
         self.state = _Residual()
         self.finished: dict[int, InputBeam] = {}
         """The beams that ended, by node."""
@@ -80,11 +66,9 @@ class LayerAudit:
     def _width(self) -> None:
         layer, checks, settings = self.layer, self.checks, self.settings
         below = [node for node in self.own.values() if node.parent in layer.alive]
-        deciding = WidthAudit(checks, settings, layer, self.draws, below)
-        if layer.layer > self.drafted or not settings.draws_drafts:
+        deciding = WidthAudit(checks, layer, self.draws, below)
+        if self.is_below_forest or not settings.draws_drafts:
             checks.same("kind of the layer", layer.kind, "bonus")
-        if settings.width_weights is None:
-            checks.same("uniform of the width", layer.width_uniform, None)
         if layer.kind == "draft":
             checks.same("trials", len(self.trials), layer.draws_planned)
         if layer.kind == "draft" or not settings.draws_drafts:
@@ -118,10 +102,8 @@ class LayerAudit:
         self.checks.same(f"verdict, {name}", trial.verdict, verdict)
         if verdict == "accepted":
             state.accepted.append(node.id)
-            state.taken_mass += node.target_prob or 0.0
-            state.spent = self._drafted_so_far(trial)
-            state.c, state.rejections = 0.0, 0
-            state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
+            state.spent = {earlier.node for earlier in self.trials if earlier.order <= trial.order}
+            self._take(node.target_prob or 0.0)
         elif self.block.is_block:
             state.c, state.S = self.block.residual()
         elif verdict in ("rejected", "orphaned"):
@@ -160,7 +142,7 @@ class LayerAudit:
         return max(target - state.c * draft, 0.0) / state.S
 
     def _reject(self, trial: Trial, gain: float) -> None:
-        """c moves by S * gain. S is held by the chain or, without replacement, by the next record that has one."""
+        """Move c by S * gain. S comes from the chain or, without replacement, from the next record that has one."""
         state, chain = self.state, self.layer.chain_S
         if self.is_greedy:  # every pair is certain in its turn, and the best one that is left stays so
             state.c += 1.0
@@ -172,28 +154,18 @@ class LayerAudit:
             if S > 0:
                 state.c, state.S = c, S
             return
-        following = self._next_state(trial)
-        if following is None:
-            return
-        self.checks.close("c after a rejection", following[0], c)
-        self.checks.same("the residual shrinks", 0.0 < following[1] <= state.S + TOLERANCE, True)
-        state.c, state.S = following
-
-    def _next_state(self, trial: Trial) -> tuple[float, float] | None:
-        """c and S as recorded by the next trial or the first draw of the layer."""
         later: list[Trial | Draw] = [other for other in self.trials if other.order > trial.order]
         for item in [*later, *self.draws]:
             if item.c is not None and item.S is not None:
-                return item.c, item.S
-        return None
-
-    def _drafted_so_far(self, trial: Trial) -> set[int]:
-        return {earlier.node for earlier in self.trials if earlier.order <= trial.order}
+                self.checks.close("c after a rejection", item.c, c)
+                self.checks.same("the residual shrinks", 0.0 < item.S <= state.S + TOLERANCE, True)
+                state.adopt(item)
+                return
 
     def _draw(self, draw: Draw) -> None:
         """Decide one draw again: its kind, its law and the interval its uniform fell in."""
         state, layer = self.state, self.layer
-        node, name = self.nodes[draw.node], f"draw of node {draw.node}"
+        node, name = self.checks.nodes[draw.node], f"draw of node {draw.node}"
         fresh = "bonus" if layer.kind == "bonus" else "fresh"
         self.checks.same(f"kind, {name}", draw.kind, "recovered" if state.c > 0 else fresh)
         self.checks.same(f"landing, {name}", draw.landed, node.kind != "drawn")
@@ -213,17 +185,22 @@ class LayerAudit:
             self.checks.same(f"draft probability, {name}", draw.draft_prob, 0.0)
         elif node.kind != "drawn" and layer.kind == "draft":
             self.checks.close(f"draft probability, {name}", draw.draft_prob, node.draft_prob or 0.0)
-        state.taken_mass += draw.target_prob
-        state.c = 0.0
+        self._take(draw.target_prob)
+
+    def _take(self, mass: float) -> None:
+        """Take an accepted or drawn beam: the residual is P again, without replacement less all that was taken."""
+        state = self.state
+        state.taken_mass += mass
+        state.c, state.rejections = 0.0, 0
         state.S = 1.0 if self.settings.replacement or self.is_greedy else 1.0 - state.taken_mass
 
     def _yielded(self, yielded: Sequence[int]) -> list[InputBeam]:
-        """The layer's beams, who ended among them, and the outcome."""
-        layer, nodes = self.layer, self.nodes
+        """Check the layer's beams, which of them ended, and the outcome; return those that live on."""
+        layer, nodes = self.layer, self.checks.nodes
         counts = {node: yielded.count(node) for node in yielded}
         self.checks.same("beams", [(beam.node, beam.multiplicity) for beam in layer.beams], list(counts.items()))
         for beam in layer.beams:
-            self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, self.log_weights[beam.node])
+            self.checks.close(f"log-weight of beam {beam.node}", beam.log_weight, self.checks.log_weights[beam.node])
         ended = [node for node in counts if nodes[node].ends]
         self.checks.same("finished beams", layer.finished, ended)
         self.finished = {beam.node: beam for beam in layer.beams if beam.node in ended}
@@ -232,8 +209,10 @@ class LayerAudit:
         return living
 
     def _outcome(self) -> str:
-        """Where a beam lives on."""
+        """Return the outcome of a layer with a beam that lives on."""
         if self.layer.kind == "bonus":
             return "bonus"
-        all_land = self.settings.landing and all(draw.landed or self.nodes[draw.node].ends for draw in self.draws)
-        return ("landed" if all_land else "short") if self.draws else "passed"
+        if not self.draws:
+            return "passed"
+        all_land = all(draw.landed or self.checks.nodes[draw.node].ends for draw in self.draws)
+        return "landed" if self.settings.landing and all_land else "short"

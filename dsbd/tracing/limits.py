@@ -1,4 +1,4 @@
-"""How large a trace may be to be read. Every limit stands here, and every way in uses one of these two."""
+"""How large a trace may be. Every reader uses one of the two sets of limits below."""
 
 from dataclasses import dataclass
 
@@ -9,8 +9,8 @@ MIB = 1024 * 1024
 class ReadLimits:
     """The most that a reader accepts. All are checked before anything of that size is built.
 
-    The defaults leave room above the largest trace a decode is expected to write: 512 tokens in 512 iterations with
-    draft_depth 8, draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
+    The defaults leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
+    draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
     """
 
     packed_bytes: int = 256 * MIB

@@ -1,15 +1,13 @@
-"""Which numbers a record holds, and what any number of its kind can be: a null or a value out of range is no record.
+"""Which numbers a record holds, and their range: a missing number, or one out of range, does not follow.
 
-What stands here follows from the settings alone, so the writer and the audit mean the same by an empty field.
+What is checked here follows from the settings and the verdicts alone, not from other numbers.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
 
-from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
-from dsbd.tracing.records import Iteration, Layer, Models, Node, Trial
+from dsbd.tracing.records import Iteration, Layer, Node, Trial
 
 TRIAL_NUMBERS = {
     "accepted": ("residual_prob", "c", "S", "acceptance", "uniform"),
@@ -17,36 +15,28 @@ TRIAL_NUMBERS = {
     "orphaned": ("c", "S"),
     "unneeded": (),
 }
-"""The numbers of a trial that is decided on its own, by verdict; its other fields of these are null."""
+"""The numbers of a trial that is not part of a joint or block test, by verdict; the others are null."""
 SINGLE = 1e-4
 """What single precision may add to a sum of probabilities, or to a log-probability."""
 
 
 class NumbersAudit:
-    """The numbers of one iteration.
+    """The numbers of one iteration."""
 
-    Args:
-        checks: where the audit stands.
-        settings: of the decode.
-        models: for the size of their vocabulary.
-        iteration: whose numbers they are.
-    """
-
-    def __init__(self, checks: Checks, settings: ResolvedSettings, models: Models, iteration: Iteration) -> None:
-        self.checks, self.settings, self.models, self.iteration = checks, settings, models, iteration
-        self.is_likely = settings.forest == "likely"
+    def __init__(self, checks: Checks, iteration: Iteration) -> None:
+        self.checks, self.settings, self.iteration = checks, checks.settings, iteration
         self.named = {trial.node for trial in iteration.trials} | {draw.node for draw in iteration.draws}
         self.taken = {beam.node for layer in iteration.layers for beam in layer.beams}
 
     def run(self) -> None:
         """Check them all."""
-        nodes, checks = self.iteration.nodes, self.checks
+        nodes = self.iteration.nodes
         for node in nodes:
             self._node(node)
         contents = {(node.parent, node.token_id) for node in nodes}
-        checks.same("number of nodes with a content of their own", len(contents), len(nodes))
-        self._masses("target_log_prob", nodes)
-        self._masses("draft_log_prob", nodes)
+        self.checks.same("number of different nodes", len(contents), len(nodes))
+        self._masses("target_log_prob")
+        self._masses("draft_log_prob")
         if self.settings.lossless and self.settings.verification == "token":
             for trial in self.iteration.trials:
                 self._trial(trial)
@@ -56,7 +46,7 @@ class NumbersAudit:
     def _node(self, node: Node) -> None:
         """A drawn node has numbers of the target only, a forest node those of both, as far as its layer was reached."""
         checks, of_forest, name = self.checks, node.kind != "drawn", f"node {node.id}"
-        checks.same(f"token of {name} is in the vocabulary", self._is_token(node.token_id), True)
+        self._token(f"token of {name}", node.token_id)
         checks.same(f"draft_log_prob of {name} is a number", node.draft_log_prob is not None, of_forest)
         checks.same(f"draft_prob of {name} is a number", node.draft_prob is not None, of_forest)
         checks.same(f"target_prob of {name} is a number", node.target_prob is not None, self._is_reached(node))
@@ -65,10 +55,9 @@ class NumbersAudit:
             checks.same(f"target_log_prob of {name} is a number", possible, False)
         elif (node.target_prob or 0.0) > 0 or node.id in self.taken:
             checks.same(f"target_log_prob of {name} is a number", possible, True)
-        if self.settings.temperature > 0 and (node.kind == "drafted" or (of_forest and self.is_likely)):
+        if self.settings.temperature > 0 and (node.kind == "drafted" or (of_forest and checks.is_likely)):
             checks.same(f"{name} could be drafted", (node.draft_prob or 0.0) > 0, True)
-        for number in (node.target_prob, node.draft_prob):
-            self._probability(f"a probability of {name}", number)
+        self._probabilities(f"a probability of {name}", node.target_prob, node.draft_prob)
 
     def _is_reached(self, node: Node) -> bool:
         layers = self.iteration.layers
@@ -76,13 +65,14 @@ class NumbersAudit:
             return False
         return self.settings.branching is None or node.parent in layers[node.layer - 1].alive
 
-    def _is_token(self, token: int) -> bool:
-        return 0 <= token < self.models.target.vocabulary_size
+    def _token(self, what: str, token: int) -> None:
+        fits = 0 <= token < self.checks.trace.models.target.vocabulary_size
+        self.checks.same(f"{what} is in the vocabulary", fits, True)
 
-    def _masses(self, name: str, nodes: Sequence[Node]) -> None:
+    def _masses(self, name: str) -> None:
         """The next tokens of one beam have at most the probability 1 together."""
         known = defaultdict[int, list[float]](list)
-        for node in nodes:
+        for node in self.iteration.nodes:
             number = getattr(node, name)
             if number is not None:
                 self.checks.at_most(f"{name} of node {node.id}", number, 0.0, SINGLE)
@@ -97,14 +87,16 @@ class NumbersAudit:
             self.checks.same(what, getattr(trial, name) is not None, name in held)
 
     def _layer(self, layer: Layer) -> None:
-        checks, has_mass = self.checks, self.is_likely and layer.kind == "draft"
-        checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
+        has_mass = self.checks.is_likely and layer.kind == "draft"
+        self.checks.same("mass of the forest is a number", layer.forest_mass is not None, has_mass)
+        is_random = self.settings.width_weights is not None
+        self.checks.same("uniform of the width is a number", layer.width_uniform is not None, is_random)
         for pair in layer.alternatives:
-            checks.same(f"token {pair.token_id} is in the vocabulary", self._is_token(pair.token_id), True)
-            self._probability(f"a probability of token {pair.token_id}", pair.target_prob)
-            self._probability(f"a probability of token {pair.token_id}", pair.draft_prob)
+            self._token(f"token {pair.token_id}", pair.token_id)
+            self._probabilities(f"a probability of token {pair.token_id}", pair.target_prob, pair.draft_prob)
 
-    def _probability(self, what: str, number: float | None) -> None:
-        if number is not None:
-            self.checks.at_most(f"0 to {what}", 0.0, number)
-            self.checks.at_most(what, number, 1.0)
+    def _probabilities(self, what: str, *numbers: float | None) -> None:
+        for number in numbers:
+            if number is not None:
+                self.checks.at_most(f"0 to {what}", 0.0, number)
+                self.checks.at_most(what, number, 1.0)

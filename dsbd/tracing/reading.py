@@ -1,7 +1,7 @@
-"""From the bytes of a trace file to plain data, refusing what is too large before it is built.
+"""Reads the bytes of a trace file as plain data, and refuses what is too large before it is built.
 
-The order matters: a file is unpacked up to its limit, the text is scanned for nesting, values and long texts with a
-few arrays of fixed size, and only then does the JSON parser build objects.
+The order matters. A file is unpacked up to its limit. Then the text is scanned for nesting, values and long texts, with
+a few arrays of fixed size. Only then does the JSON parser build objects.
 """
 
 import gzip
@@ -24,7 +24,7 @@ CHUNK = 1024 * 1024
 
 
 def read_file(path: str | Path, limits: ReadLimits) -> bytes:
-    """The content of a file. Raises: TraceError where it cannot be read or is too large."""
+    """Return the content of a file. Raises: TraceError: it cannot be read, or is too large."""
     try:
         with open(path, "rb") as file:
             return _read(file, limits.packed_bytes, "the file")
@@ -34,7 +34,7 @@ def read_file(path: str | Path, limits: ReadLimits) -> bytes:
 
 
 def parse(content: bytes, limits: ReadLimits) -> Any:
-    """Plain data from JSON or gzip. Raises: TraceError where it is neither or larger than ``limits``."""
+    """Return plain data from JSON or gzip. Raises: TraceError: it is neither, or larger than ``limits``."""
     try:
         if content[:2] == GZIP_MAGIC:
             with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
@@ -48,7 +48,7 @@ def parse(content: bytes, limits: ReadLimits) -> Any:
 
 
 def too_large(what: str, found: int | None, limit: int, unit: str) -> NoReturn:
-    """Raises: TraceError that names the limit and the remedy. ``found`` is None where counting stopped early."""
+    """Raise a TraceError that names the limit and the remedy. ``found`` is None if counting stopped early."""
     size = f"more than {limit:,}" if found is None else f"{found:,}"
     raise TraceError(f"{what} has {size} {unit}; at most {limit:,} are read; record a smaller trace")
 
@@ -99,9 +99,9 @@ def _chunks(content: bytes) -> Iterator[np.ndarray]:
 
 
 def _longest_text(inside: np.ndarray, before: int) -> tuple[int, int]:
-    """Bytes of the longest run inside a text, opening quote included, and of the run that is still open at the end.
+    """Return the bytes of the longest run inside a text, with its opening quote, and of the run still open at the end.
 
-    ``before`` is the length of the run that reached the end of the chunk before.
+    ``before`` is the length of the run that was open at the end of the chunk before.
     """
     ends = np.flatnonzero(~inside)
     if not ends.size:
@@ -112,7 +112,7 @@ def _longest_text(inside: np.ndarray, before: int) -> tuple[int, int]:
 
 
 class _Parser:
-    """JSON to plain data; numbers that no trace has and repeated fields are refused."""
+    """Reads JSON; refuses repeated fields, and numbers that no trace has."""
 
     def __init__(self, limits: ReadLimits) -> None:
         self.limits = limits

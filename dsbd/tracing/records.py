@@ -1,12 +1,12 @@
 """The records that a trace is made of, as plain data.
 
-How to read it
-    Every token that ever belonged to a forest or a beam is a *node* with an id that is unique in
-    the trace. Node 0 is the end of the prompt and is not listed. ``parent`` links lead back to it,
-    so a beam is one node id and its text is the pieces on the way from node 0.
-    An iteration holds the beams it starts from, the nodes it adds (``drafted`` and ``cover`` nodes
-    of the forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the
-    forest), and, layer by layer, the trials of the drafts and the draws from the target's law.
+Every token that ever belonged to a forest or a beam is a *node* with an id that is unique in the trace. Node 0 is the
+end of the prompt and is not listed. ``parent`` links lead back to it: a beam is one node id, and its text is the tokens
+on the way from node 0.
+
+An iteration holds the beams that it starts from and the nodes that it adds: ``drafted`` and ``cover`` nodes of the
+forest, then ``drawn`` nodes for recovered, fresh and bonus tokens that are not in the forest. Layer by layer it holds
+the trials of the drafts and the draws from the target's law.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ Probability = float
 
 Item = TypeVar("Item")
 Listed = Annotated[list[Item], FailFast()]
-"""A list whose check ends at the first wrong item, so that a damaged list costs no more than a good one."""
+"""A list whose check ends at the first wrong item: a damaged list takes no longer than a good one."""
 
 STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
 """The rules of every record: no unknown field, no number that JSON does not have."""
@@ -45,7 +45,7 @@ class ModelRecord:
     device: str
     vocabulary_size: int
     attention: str
-    """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a cache of its own), ``steps``
+    """``forest`` (one cache row for all beams), or a row for each path: ``states`` (with a separate cache), ``steps``
     (the same, fed token by token), ``paths`` (computed each time from its first token)."""
 
 
@@ -64,7 +64,7 @@ class Piece:
     token_id: int
     text: str
     bytes: str | None = Field(default=None, pattern=_HEX)
-    """Hex of the token's bytes if they are not UTF-8 on their own (a character split over tokens), else None."""
+    """Hex of the token's bytes if they alone are not UTF-8 (a character split over tokens), else None."""
     special: bool = False
     """True for tokens that are not text, such as BOS."""
 
@@ -81,10 +81,11 @@ class Prompt:
 
 @dataclass(frozen=True, config=STRICT)
 class InputBeam:
-    """A beam that an iteration or layer starts from or yields. ``multiplicity`` says how often it was drawn."""
+    """A beam that an iteration or layer starts from or yields."""
 
     node: int
     multiplicity: int
+    """How often it was drawn."""
     log_weight: float
     """Sum of the target's raw log-probabilities after the prompt, nats."""
 
@@ -99,7 +100,7 @@ class Node:
     """The layer in the iteration: 1..draft_depth for forest nodes; for drawn nodes the layer they were drawn in."""
     token_id: int
     text: str
-    """The token's text; U+FFFD stands for bytes that are not UTF-8 on their own (see ``bytes``)."""
+    """The token's text; U+FFFD stands for bytes that alone are not UTF-8 (see ``bytes``)."""
     kind: NodeKind
     ends: bool
     """True for an end-of-sequence token: the beam is then a finished hypothesis."""
@@ -109,8 +110,8 @@ class Node:
     draft_log_prob: float | None
     """The same under the draft model; None for drawn nodes."""
     target_prob: Probability | None
-    """P: the target's joint law of the layer at this node; None if the layer was never reached and, in a forest drawn
-    per parent, if the parent was not alive."""
+    """P: the target's joint law of the layer at this node. None if the layer was never reached or, in a forest drawn
+    per parent, the parent was not alive."""
     draft_prob: Probability | None
     """Q: the draft's joint law of the layer at this node, or the law of its parent; None for drawn nodes."""
     bytes: str | None = Field(default=None, pattern=_HEX)
@@ -132,7 +133,7 @@ class JointSums:
 
 @dataclass(frozen=True, config=STRICT)
 class Trial:
-    """The test of one draft. Duplicates of a node have a trial each; a joint test tries the draft's best beam only.
+    """The test of one draft. Each duplicate of a node has a trial; a joint test tries the draft's best beam only.
 
     With c and S as in docs/algorithm.md, *The residual in closed form*, the residual at the node is
     max(P - c*Q, 0) / S, and the acceptance probability is min(1, residual / draft_prob).
@@ -143,7 +144,6 @@ class Trial:
     """Place among the drafts of its layer, from 0, in the order in which they were drawn."""
     node: int
     verdict: Verdict
-    reason: str
     draft_prob: Probability
     """Q_k: the law that this draft was drawn from (without replacement: Q without earlier drafts, renormalised)."""
     residual_prob: Probability | None
@@ -153,13 +153,13 @@ class Trial:
     acceptance: Probability | None
     uniform: float | None
     """The random number; the draft is accepted if it is below ``acceptance``. None if no random number was needed."""
-    joint: JointSums | None = None
+    joint: JointSums | None
     """In a joint test: the sums behind ``acceptance``, which is then min(1, exp(target - draft)); else None."""
 
 
 @dataclass(frozen=True, config=STRICT)
 class Beginning:
-    """A beginning of the chain under block verification: its drafts are accepted together.
+    """The first drafts of a chain under block verification, up to one of them: they are accepted together.
 
     *Source:* docs/algorithm.md, *Block verification*.
     """
@@ -167,7 +167,7 @@ class Beginning:
     node: int
     """Its last draft, whose Q is that of the node."""
     target_prob: Probability
-    """P at its last draft, also where verification did not reach the layer."""
+    """P at its last draft, even if verification did not reach the layer."""
     probability: Probability
     """p = min(1, p of the beginning before * P / Q)."""
     rest: float | None
@@ -201,7 +201,7 @@ class Draw:
 
 @dataclass(frozen=True, config=STRICT)
 class Alternative:
-    """One of the likeliest pairs of a layer's joint law, whether drafted or not."""
+    """One of the likeliest pairs of a layer's joint law, drafted or not."""
 
     parent: int
     token_id: int
@@ -241,17 +241,17 @@ class Layer:
     accepted: int
     """How many drafts were accepted."""
     outcome: Outcome
-    """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification
-    went on; short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
+    """passed: accepted drafts reached its width; landed: every drawn beam landed, so verification went on;
+    short: verification ended here; bonus: the bonus layer; finished: no beam is alive any more;
     block: the last layer of a block that the target searched itself."""
     beams: Listed[InputBeam]
     """The beams that this layer yielded, finished ones included."""
     finished: Listed[int]
     """Node ids among ``beams`` that ended."""
-    alternatives: Listed[Alternative] = Field(default_factory=list)
-    forest_mass: Probability | None = None
+    alternatives: Listed[Alternative]
+    forest_mass: Probability | None
     """In a likely forest: P of all its nodes below the alive beams: the probability that a draw lands; else None."""
-    width_uniform: float | None = None
+    width_uniform: float | None
     """In random_width: the random number that drew the width by inverse CDF of width_weights; else None."""
 
 
@@ -295,8 +295,8 @@ class Iteration:
     """The input beams of the next iteration."""
     kept: KeptSlots
     phases: Phases
-    beginnings: Listed[Beginning] = Field(default_factory=list)
-    """The beginnings of the chain, shortest first, under block verification; else empty. Its trials have no numbers."""
+    beginnings: Listed[Beginning]
+    """Under block verification: the beginnings of the chain, shortest first, and trials without numbers. Else empty."""
 
 
 @dataclass(frozen=True, config=STRICT)
@@ -311,7 +311,7 @@ class BeamRecord:
     log_weight: float
     score: float
     finished: bool
-    multiplicity: int = 1
+    multiplicity: int
 
 
 @dataclass(frozen=True, config=STRICT)

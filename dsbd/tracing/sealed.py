@@ -1,7 +1,7 @@
-"""What a trace says that nothing else in it confirms: the digest alone seals it.
+"""Lists what only the digest seals: nothing else in the trace confirms it.
 
-For the settings this is found by trial: where another value leaves every decision as it is, the run did not turn on
-the setting. The rest is read off the record.
+For settings this is found by trial: if another value leaves every decision as it is, the run did not depend on the
+setting. The rest follows from the record.
 """
 
 import math
@@ -11,26 +11,26 @@ from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
 from dsbd.settings import FORESTS, METHODS, VERIFICATIONS, ResolvedSettings
+from dsbd.tracing.checks import ranks_are_greedy
 from dsbd.tracing.law_audit import is_full
-from dsbd.tracing.records import Iteration, Node
+from dsbd.tracing.records import Node
 from dsbd.tracing.trace import Trace
-from dsbd.tracing.width_audit import ranks_are_greedy
 
 CHOICES = {"method": METHODS, "forest": FORESTS, "verification": VERIFICATIONS}
 STEP = 1e-3
 """How far a number is moved, relative to itself."""
 Place = tuple[str | int, ...]
-"""Where something stands in a trace: the names of fields and the places in lists, from the outside in."""
+"""Where something is in a trace: names of fields and places in lists, from the outside in."""
 THE_END: Place = ("the end",)
-"""Stands for what a trace no longer holds where its last iterations, or its result, are gone."""
+"""Stands for the last iterations, or the result, of a trace that has lost them."""
 
 
 class Sealed(NamedTuple):
-    """Something that could be changed unseen, were it not for the digest."""
+    """Something that could be changed without any other check failing."""
 
     words: str
     places: frozenset[Place]
-    """Where it stands; each place with all that is inside it."""
+    """Where it is; each place with all that is inside it."""
 
 
 def sealed_only(trace: Trace, follows: Callable[[Trace], bool]) -> tuple[Sealed, ...]:
@@ -87,38 +87,31 @@ class _Found:
     """The places beside the settings, with a line for each kind."""
 
     def __init__(self, trace: Trace) -> None:
-        self.trace, self.settings = trace, trace.settings
-        self.parts: list[tuple[Place, Iteration]] = [
-            (("iterations", at), iteration) for at, iteration in enumerate(trace.iterations)
-        ]
+        self.trace, self.settings, self.result = trace, trace.settings, trace.result
+        self.nodes, self.layers = [*self.items("nodes")], [*self.items("layers")]
+        self.forest: list[tuple[Place, Node]] = [(place, node) for place, node in self.nodes if node.kind != "drawn"]
 
-    def items(self, kind: str) -> Iterator[tuple[Place, Iteration, Any]]:
-        """Every node, trial, draw, beginning or layer, with its place and its iteration."""
-        for start, iteration in self.parts:
+    def items(self, kind: str) -> Iterator[tuple[Place, Any]]:
+        """Every node, trial, draw, beginning or layer, with its place."""
+        for number, iteration in enumerate(self.trace.iterations):
             for at, item in enumerate(getattr(iteration, kind)):
-                yield (*start, kind, at), iteration, item
-
-    def nodes(self) -> Iterator[tuple[Place, Iteration, Node]]:
-        yield from self.items("nodes")
+                yield ("iterations", number, kind, at), item
 
     def outside(self) -> Iterator[tuple[str, list[Place]]]:
-        """What the decode found, and what it took: nothing that it decided."""
-        trace, result = self.trace, self.trace.result
+        """What the decode was given, and the time and memory that it took."""
+        trace, numbers = self.trace, range(len(self.trace.iterations))
         models = [name for name in ("target", "draft") if getattr(trace.models, name) is not None]
         software = ", ".join(f"{name} {version}" for name, version in trace.software.items())
+        facts = f"id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}"
         yield f"software: {software or 'none named'}", [("software",)]
-        yield (
-            f"models: id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}",
-            [("models",)],
-        )
+        yield f"models: {facts}", [("models",)]
         yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}", [("prompt",)]
-        if result is not None:
-            yield "that the decode did not stop before its last iterations, or its result", [THE_END]
-        iterations = _many(len(self.parts), "iteration")
-        clocks = [(*start, "phases") for start, _ in self.parts]
+        iterations = _many(len(numbers), "iteration")
+        clocks: list[Place] = [("iterations", number, "phases") for number in numbers]
         yield f"clock times of {iterations}, all together, but not their sums", clocks
-        yield f"cache slots named by {iterations}", [(*start, "kept") for start, _ in self.parts]
-        if result is not None:
+        yield f"cache slots named by {iterations}", [("iterations", number, "kept") for number in numbers]
+        if self.result is not None:
+            yield "that the decode did not stop before its last iterations, or its result", [THE_END]
             names = ["prefill_seconds", "kv_peak_bytes", *self._uncounted()]
             yield f"statistics {', '.join(names)}", [("result", "stats", name) for name in names]
 
@@ -131,36 +124,32 @@ class _Found:
 
     def texts(self) -> Iterator[tuple[str, list[Place]]]:
         """Words, and the tokens that they belong to."""
-        result = self.trace.result
-        places: list[Place] = [(*place, name) for place, _, _ in self.nodes() for name in ("token_id", "text", "bytes")]
-        pairs = [(*place, "alternatives", at) for place, _, layer in self.items("layers")
-                 for at in range(len(layer.alternatives))]  # fmt: skip
-        places += [(*place, name) for place in pairs for name in ("token_id", "text")]
-        tokens = len({node.token_id for _, _, node in self.nodes()})
-        if result is not None:
-            places += [("result", "text"), ("result", "token_ids")]
-            beams = [("result", "beams", at) for at in range(len(result.beams))]
-            places += [(*place, name) for place in beams for name in ("text", "token_ids")]
-        yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", places
-        taken = {beam.node for _, iteration in self.parts for layer in iteration.layers for beam in layer.beams}
-        known = {node.token_id for _, _, node in self.nodes() if node.id in taken}
-        ends: list[Place] = [(*place, "ends") for place, _, node in self.nodes() if node.token_id not in known]
+        pairs: list[Place] = [(*place, name) for place, _ in self.nodes for name in ("token_id", "text", "bytes")]
+        pairs += [(*place, "alternatives", at, name) for place, layer in self.layers
+                  for at in range(len(layer.alternatives)) for name in ("token_id", "text")]  # fmt: skip
+        if self.result is not None:
+            beams = range(len(self.result.beams))
+            pairs += [("result", name) for name in ("text", "token_ids")]
+            pairs += [("result", "beams", at, name) for at in beams for name in ("text", "token_ids")]
+        tokens = len({node.token_id for _, node in self.nodes})
+        yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", pairs
+        taken = {beam.node for _, layer in self.layers for beam in layer.beams}
+        known = {node.token_id for _, node in self.nodes if node.id in taken}
+        ends: list[Place] = [(*place, "ends") for place, node in self.nodes if node.token_id not in known]
         yield f"whether the tokens of {_many(len(ends), 'node')} that no beam took end a text", ends
-        reasons: list[Place] = [(*place, "reason") for place, _, _ in self.items("trials")]
-        yield f"wording of the reasons of {_many(len(reasons), 'trial')}", reasons
 
     def numbers(self) -> Iterator[tuple[str, list[Place]]]:
-        """Numbers that no decision, and no other number, holds in place."""
+        """Numbers that follow from no decision and no other number."""
         tests = [found for kind in ("trials", "draws", "beginnings") for found in self.items(kind)]
-        uniforms = [(*place, "uniform") for place, _, item in tests if item.uniform is not None]
+        uniforms = [(*place, "uniform") for place, item in tests if item.uniform is not None]
         if self.settings.width_weights:
-            uniforms += [(*place, "width_uniform") for place, _, _ in self.items("layers")]
+            uniforms += [(*place, "width_uniform") for place, _ in self.layers]
         yield f"{_many(len(uniforms), 'uniform')}, each within the interval that its decision leaves", uniforms
         kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
         kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
-        fresh = [(*place, "draft_prob") for place, _, draw in self.items("draws") if draw.kind in kinds]
+        fresh = [(*place, "draft_prob") for place, draw in self.items("draws") if draw.kind in kinds]
         yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
-        rests = [(*place, name) for place, _, one in self.items("beginnings") if one.rest is not None
+        rests = [(*place, name) for place, one in self.items("beginnings") if one.rest is not None
                  for name in ("rest", "acceptance")]  # fmt: skip
         count = _many(len(rests) // 2, "beginning")
         yield f"rest of {count}, together with its chance, where no residual is drawn from", rests
@@ -169,23 +158,21 @@ class _Found:
 
     def laws(self) -> Iterator[tuple[str, list[Place]]]:
         """Numbers of laws that nothing was drawn from, or that are known within bounds only."""
-        nodes = [(place, iteration, node) for place, iteration, node in self.nodes() if node.kind != "drawn"]
-        idle = [place for place, _, node in nodes if self._is_idle(node)]
+        idle = [place for place, node in self.forest if self._is_idle(node)]
         count = _many(len(idle), "node")
         yield f"parents and probabilities of {count} of the forest that verification did not reach", idle
-        lost = [place for place, _, node in nodes if not node.target_prob and not self._is_idle(node)]
+        lost = [place for place, node in self.forest if not node.target_prob and not self._is_idle(node)]
         held = [(*place, name) for place in lost for name in ("parent", "target_log_prob")]
         yield f"parent and target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", held
         cut = self._least()
         yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
-        drafted = [(*place, "draft_log_prob") for place, _, _ in nodes]
+        drafted = [(*place, "draft_log_prob") for place, _ in self.forest]
         count = _many(len(drafted), "node")
         yield f"draft_log_prob of {count}, within single precision or where Q is not compared", drafted
-        layers = list(self.items("layers"))
-        others = [(*place, "alternatives", at) for place, _, layer in layers
+        others = [(*place, "alternatives", at) for place, layer in self.layers
                   for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
         yield f"{_many(len(others), 'likeliest pair')} beside the forest, within their order", others
-        supports = [(*place, "target_support") for place, _, layer in layers
+        supports = [(*place, "target_support") for place, layer in self.layers
                     if not is_full(self.settings, layer.target_support)]  # fmt: skip
         yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
 
@@ -198,10 +185,8 @@ class _Found:
         least: dict[tuple[Place, int, str], tuple[float, Place]] = {}
         if self.settings.top_k == 0 and self.settings.top_p == 1:
             return []
-        for place, _, node in self.nodes():
-            if node.kind == "drawn" or self._is_idle(node):
-                continue
-            for name in ("target_prob", "draft_prob"):
+        for place, node in self.forest:
+            for name in ("target_prob", "draft_prob") if not self._is_idle(node) else ():
                 found = getattr(node, name) or math.inf, (*place, name)
                 layer = place[:2], node.layer, name
                 least[layer] = min(least.get(layer, found), found)

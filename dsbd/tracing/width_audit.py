@@ -1,4 +1,4 @@
-"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds; or its own draw."""
+"""The width of a layer, decided again: the chain c, S; the acceptance chain; P(m, k); the bounds; a random width."""
 
 import math
 from collections.abc import Sequence
@@ -8,11 +8,6 @@ import numpy as np
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.checks import Checks
 from dsbd.tracing.records import Draw, Layer, Node
-
-
-def ranks_are_greedy(settings: ResolvedSettings) -> bool:
-    """True where a layer's likeliest pairs are taken in order, each with certainty."""
-    return settings.temperature == 0 and not settings.replacement
 
 
 def drafts_asked(settings: ResolvedSettings, layer: int) -> int:
@@ -26,62 +21,58 @@ class WidthAudit:
     """The width that one layer chose.
 
     Args:
-        checks: where the audit stands.
-        settings: of the decode.
+        checks: of the trace.
         layer: the layer.
         draws: of this layer.
         below: the nodes of this layer below the beams that it extends.
     """
 
-    def __init__(
-        self, checks: Checks, settings: ResolvedSettings, layer: Layer, draws: Sequence[Draw], below: Sequence[Node]
-    ) -> None:
-        self.checks, self.settings, self.layer, self.draws, self.below = checks, settings, layer, draws, below
-        self.is_likely = settings.forest == "likely"
+    def __init__(self, checks: Checks, layer: Layer, draws: Sequence[Draw], below: Sequence[Node]) -> None:
+        self.checks, self.settings, self.layer, self.draws, self.below = checks, checks.settings, layer, draws, below
 
     def run(self) -> None:
-        """Decide it again."""
+        """Decide a width that the rule chose."""
         layer, checks = self.layer, self.checks
         drafts, c, S = layer.draws_planned, layer.chain_c, layer.chain_S
         checks.same("length of the chain", (len(c), len(S)), (drafts + 1, drafts + 1))
         checks.close("c of the chain", c[0], 0.0)
         checks.close("S of the chain", S[0], 1.0)
-        if self.is_likely or self.settings.replacement:
-            checks.same("planned drafts", drafts, 0 if self.is_likely else drafts_asked(self.settings, layer.layer))
+        if checks.is_likely or self.settings.replacement:
+            checks.same("planned drafts", drafts, 0 if checks.is_likely else drafts_asked(self.settings, layer.layer))
         for step in range(drafts):
             checks.close(f"c_{step + 2}", c[step + 1], c[step] + S[step])
             checks.at_most(f"S_{step + 2}", S[step + 1], S[step])
             alpha = max(1.0 - S[step + 1] / S[step], 0.0) if S[step] > 0 else 1.0
             checks.close(f"alpha_{step + 1}", layer.acceptance_chain[step], alpha)
-        self._residuals()
+        if not checks.is_likely:
+            self._residuals()
         distribution = _accepted_distribution(layer.acceptance_chain)
         checks.same("length of P(m, k)", len(layer.accepted_distribution), len(distribution))
         for count, probability in enumerate(distribution):
             checks.close(f"P({drafts}, {count})", layer.accepted_distribution[count], probability)
-        likely = self._landing_count() if self.is_likely else self._accepted_count(distribution)
-        width, reason = self._bounded(likely, layer.target_support)
-        checks.same("chosen width", layer.width, width)
-        checks.same("reason of the width", layer.width_reason, reason)
+        likely = self._landing_count() if checks.is_likely else self._accepted_count(distribution)
+        self._decided(*self._bounded(likely, layer.target_support))
 
     def drawn(self, weights: Sequence[float]) -> None:
-        """Decide it again where it was drawn: the first width up to which the weights hold more than the uniform."""
+        """Decide a random width: the first one up to which the weights hold more than the uniform."""
         layer, uniform, total = self.layer, self.layer.width_uniform, math.fsum(weights)
         if uniform is None or not 0.0 <= uniform < 1.0:
             self.checks.broken(f"uniform of the width is {uniform}, but a number from 0 to below 1 follows")
         below = [place for place in range(len(weights)) if math.fsum(weights[: place + 1]) / total <= uniform]
         asked = self.settings.min_width + len(below)
         width = asked if self.settings.replacement else min(asked, layer.target_support)
-        self.checks.same("chosen width", layer.width, width)
-        self.checks.same("reason of the width", layer.width_reason, "random" if width == asked else "support")
+        self._decided(width, "random" if width == asked else "support")
+
+    def _decided(self, width: int, reason: str) -> None:
+        self.checks.same("chosen width", self.layer.width, width)
+        self.checks.same("reason of the width", self.layer.width_reason, reason)
 
     def _residuals(self) -> None:
         """S of the chain against the pairs whose P and Q are recorded; the others add at most the rest of P."""
-        if self.is_likely:
-            return
         drafted = {draw.node: draw.draft_prob for draw in self.draws}
         known = {(pair.parent, pair.token_id): (pair.target_prob, pair.draft_prob) for pair in self.layer.alternatives}
         for node in self.below:
-            if node.kind == "drawn" and ranks_are_greedy(self.settings):  # certain in its turn, not by P
+            if node.kind == "drawn" and self.checks.is_greedy:  # certain in its turn, not by P
                 continue
             draft = drafted.get(node.id) if node.draft_prob is None else node.draft_prob
             if node.target_prob and draft is not None:
@@ -107,7 +98,7 @@ class WidthAudit:
         Greedy draws without replacement are certain: as many as land, of which only the drawn ones can be seen.
         """
         recorded = self.layer.forest_mass
-        if ranks_are_greedy(self.settings):
+        if self.checks.is_greedy:
             landed = [draw.landed for draw in self.draws]
             self.checks.close("mass of the forest", recorded, float(landed[0]))
             if self.settings.width_threshold == 0:  # reached by draws that do not land as well

@@ -1,14 +1,13 @@
 """Plans of ``auto`` on disk: found again under the same conditions only, and nothing damaged or foreign is used."""
 
 import json
-import threading
 from dataclasses import replace
 
 import pytest
 
 import dsbd
 from dsbd.api import planning
-from dsbd.auto.kept import LARGEST_BYTES, forget_plans, kept_plans, load_plan, plans_folder, save_plan
+from dsbd.auto.kept import forget_plans, kept_plans, load_plan, plans_folder, save_plan
 from dsbd.auto.measuring import known_plan, known_plans
 from dsbd.auto.plan import MeasuredForest, choose
 from dsbd.cache_folder import cache_folder
@@ -82,54 +81,37 @@ def with_values(**values):
     return lambda text: changed(values=json.loads(text)["values"] | values)(text)
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda text: text[:-30],
-        lambda text: "",
-        lambda text: "[" * 5000,
-        lambda text: text + " ",
-        lambda text: text.replace('"layers_per_second":', '"layers_per_second":NaN,"x":'),
-        lambda text: text.replace("0.02", "Infinity"),
-        lambda text: text + " " * LARGEST_BYTES,
-        changed(format=1),
-        changed(more=1),
-        changed(sentence="\x1b[2J"),
-        changed(settings={}),
-        changed(settings={"temperature": "hot"}),
-        changed(conditions={}),
-        changed(conditions=HERE | {"machine": {"threads": 99}}),
-        with_values(draft_width=256),
-        with_values(draft_depth=32, depth_costs=[1.0] * 33),
-        with_values(cover_width=24, draft_depth=10, depth_costs=[1.0] * 11),
-        with_values(depth_costs=[1.0]),
-        with_values(forest="auto"),
-        with_values(max_width=64),
-        with_values(continuation=2.0),
-        with_values(seed=3),
-    ],
-    ids=[
-        *("cut", "empty", "deep", "longer", "NaN", "infinite", "huge", "format", "more", "control", "no settings"),
-        *(
-            "bad settings",
-            "no conditions",
-            "other conditions",
-            "wide",
-            "deep draft",
-            "deep for its width",
-            "costs",
-            "auto",
-            "beams",
-        ),
-        *("continuation", "seed"),
-    ],
-)
-def test_a_damaged_or_foreign_file_is_as_if_it_were_not_there(damage):
+DAMAGES = {
+    "cut": lambda text: text[:-30],
+    "empty": lambda text: "",
+    "no text": lambda text: b"\xff\xfe",
+    "deep": lambda text: "[" * 5000,
+    "infinite": lambda text: text.replace('"layers_per_second":', '"layers_per_second":1e999,"x":'),
+    "more": changed(more=1),
+    "control": changed(sentence="\x1b[2J"),
+    "no settings": changed(settings={}),
+    "bad settings": changed(settings={"temperature": "hot"}),
+    "no conditions": changed(conditions={}),
+    "other conditions": changed(conditions=HERE | {"machine": {"threads": 99}}),
+    "wide": with_values(draft_width=256),
+    "deep draft": with_values(draft_depth=32, depth_costs=[1.0] * 33),
+    "deep for its width": with_values(cover_width=24, draft_depth=10, depth_costs=[1.0] * 11),
+    "costs": with_values(depth_costs=[1.0]),
+    "auto": with_values(forest="auto"),
+    "beams": with_values(max_width=64),
+    "continuation": with_values(continuation=2.0),
+    "seed": with_values(seed=3),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_or_foreign_file_is_ignored(damage):
     """Catches a file that is believed: one cut off, one of another format, one with a forest that nobody tried."""
     save_plan(HERE, ALL, made())
     text = only_file().read_text()
     assert changed()(text) == text, "a change is written as the program writes"
-    only_file().write_text(damage(text))
+    damaged = damage(text)
+    only_file().write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     assert load_plan(HERE, ALL) is None
     assert list(kept_plans()) == []
     save_plan(HERE, ALL, made())
@@ -143,53 +125,14 @@ def test_a_forest_at_its_largest_is_believed():
     assert load_plan(HERE, ALL).values["cover_width"] == 24
 
 
-def test_what_is_no_text_or_no_file_is_left_out():
-    save_plan(HERE, ALL, made())
-    path = only_file()
-    path.write_bytes(b"\xff\xfe")
-    assert load_plan(HERE, ALL) is None
-    path.unlink()
-    path.mkdir()
-    assert load_plan(HERE, ALL) is None
-    assert list(kept_plans()) == []
-
-
-def test_a_copy_under_another_name_does_not_count():
-    """Catches a plan that is taken for the name of its file."""
-    save_plan(HERE, ALL, made())
-    first = only_file()
-    other = replace(ALL, temperature=0.5)
-    save_plan(HERE, other, made(other))
-    (second,) = set(plans_folder().iterdir()) - {first}
-    second.write_text(first.read_text())
-    assert load_plan(HERE, other) is None
-    assert len(list(kept_plans())) == 1
-
-
-def test_a_folder_that_cannot_be_written_is_said_once(monkeypatch, tmp_path, caplog):
-    """Catches an error, or a sentence at every decode, where a host is read-only."""
+def test_a_folder_that_cannot_be_written_is_a_warning(monkeypatch, tmp_path, caplog):
+    """Catches an error where a host is read-only."""
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("DSBD_CACHE", str(tmp_path / "file"))
-    for _ in range(2):
-        save_plan(HERE, ALL, made())
+    save_plan(HERE, ALL, made())
     assert load_plan(HERE, ALL) is None
     (record,) = caplog.records
     assert "measures again; set DSBD_CACHE to a folder" in record.message
-
-
-def test_writers_do_not_disturb_readers():
-    """Catches a file that is written in place: a reader then finds it empty or half."""
-    save_plan(HERE, ALL, made())
-    writers = [threading.Thread(target=lambda: [save_plan(HERE, ALL, made()) for _ in range(25)]) for _ in range(4)]
-    for writer in writers:
-        writer.start()
-    seen = []
-    while any(writer.is_alive() for writer in writers):
-        seen.append(load_plan(HERE, ALL))
-    for writer in writers:
-        writer.join()
-    assert [plan for plan in seen if plan != made()] == []
-    assert only_file().suffix == ".json"
 
 
 def test_plans_can_be_forgotten():

@@ -18,7 +18,6 @@ from dsbd.auto.plan import (
     largest_tried,
     make_plan,
 )
-from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, ResolvedSettings
 from dsbd.steps import value_of
 from tests.toy_pair import toy_pair
@@ -45,14 +44,6 @@ def test_the_forest_with_most_layers_per_second_is_chosen():
     assert plan.values["depth_costs"][4] == pytest.approx(2.0)
     assert plan.values["continuation"] == 0.8
     assert "8 cover nodes" in plan.sentence
-
-
-def test_beam_sampling_stays_where_no_forest_pays():
-    """Catches drafting that is slower than not drafting."""
-    plan = choose(ALL, [BASELINE, measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")])
-    assert plan.values["draft_depth"] == 0
-    assert plan.values["depth_costs"] == (1.0,)
-    assert "does not pay" in plan.sentence
 
 
 def test_speed_does_not_come_from_fewer_beams():
@@ -224,19 +215,12 @@ def test_methods_that_draft_nothing_ignore_auto():
     assert result.settings.draft_depth == 0
 
 
-@pytest.mark.parametrize("costs", [(1.0,), (1, 1, 1, 1, 0), "12345", (1, 1, 1, 1, float("nan")), 5, (1, 1, 1, 1, True)])
-def test_costs_that_cannot_be_are_refused(costs):
-    """Catches a division by zero, or a depth without a cost, in the middle of a decode."""
-    with pytest.raises(SettingsError, match="depth_costs"):
-        dsbd.DecodingSettings(depth_costs=costs)
-    with pytest.raises(SettingsError, match="depth_costs"):
-        dsbd.DecodingSettings(draft_depth=AUTO, depth_costs=(1, 1, 1, 1, 1))
-
-
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
     """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
     same_law = replace(ALL, min_width=4, max_width=4)
-    plan = choose(same_law, [BASELINE, measured(6, 0, 0.03, 0.4)])
+    plan = choose(same_law, [BASELINE, measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")])
+    assert (plan.values["draft_depth"], plan.values["depth_costs"]) == (0, (1.0,))
+    assert "does not pay" in plan.sentence
     ours = dsbd.decode(toy_pair(), "Once upon", replace(same_law, **plan.values))
     plain = dsbd.decode(toy_pair(), "Once upon", replace(same_law, method="beam_sampling"))
     assert ours.beams == plain.beams

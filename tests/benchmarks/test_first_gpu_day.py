@@ -1,4 +1,4 @@
-"""The first day on a GPU, rehearsed on a CPU: every step runs, none is done twice, and pages are written."""
+"""The first day on a GPU, rehearsed on a CPU: every step runs, and runs once, and pages are written."""
 
 import json
 import shutil
@@ -99,7 +99,7 @@ def test_a_rehearsal_writes_no_page_of_the_project(capsys):
     """Catches figures of tiny models in the pages, and a day that begins without a GPU."""
     with pytest.raises(SystemExit):
         main(["--device", "cpu", "--small"])
-    assert "--results and --pages of its own" in capsys.readouterr().err
+    assert "separate --results and --pages" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["--device", "cpu"])
     assert "there is no GPU here" in capsys.readouterr().err

@@ -1,11 +1,14 @@
 """The values of settings as they are typed: the same text is the same value for every command."""
 
+from dataclasses import fields
+
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench_flags import contest_of
-from dsbd.commands.setting_values import form_of, value_of_text
+from dsbd.commands.bench import contest_of
+from dsbd.commands.setting_values import HELP, form_of, value_of_text
 from dsbd.commands.settings_flags import settings_of_flags
+from dsbd.settings import DecodingSettings
 from tests.command_line import refused
 
 TYPED = [
@@ -24,7 +27,7 @@ TYPED = [
 
 @pytest.mark.parametrize(("name", "text", "value"), TYPED)
 def test_a_text_is_one_value_in_every_command(name, text, value):
-    """Catches a command that reads a setting in a way of its own."""
+    """Catches a command that reads a setting in another way."""
     flag = f"--{name.replace('_', '-')}={text}"
     assert value_of_text(name, text) == value
     decoded = settings_of_flags(parser().parse_args(["decode", "--prompt", "x", flag]))
@@ -52,6 +55,7 @@ def test_what_cannot_be_read_is_refused_with_what_is_allowed(capsys, command, na
     assert refused(capsys, *command, f"--{name}={text}").startswith(f"dsbd: {allowed}")
 
 
-def test_the_help_shows_how_a_value_looks():
+def test_the_help_says_what_each_setting_is_and_how_a_value_looks():
+    assert list(HELP) == [field.name for field in fields(DecodingSettings)]
     found = [form_of(name) for name in ("draft_depth", "max_width", "temperature", "width_weights", "branching")]
     assert found == ["INT|auto", "INT|none", "FLOAT", "N:N:...|none", "N,N,...|none"]

@@ -1,8 +1,11 @@
-"""Makes answers and tables with given figures."""
+"""Makes scored decodes and tables with given figures."""
 
+from dsbd.evaluation.make_tables import ScoredRun, make_table
 from dsbd.evaluation.tables import EvaluationTable
-from dsbd.evaluation.tabulate import Answer, make_table
+from dsbd.measure.bench.contenders import Contender
+from dsbd.measure.energy import Energy
 from dsbd.settings import DecodingSettings
+from tests.measure.bench.made_up import made_up_run
 
 RIGHT = {"beam_sampling num_beams=2": "1101 0110", "beam_sampling num_beams=4": "1111 0110",
          "dsbd draft_width=4 input_beams=None": "1111 0111", "dsbd draft_width=4 input_beams=1": "1101 0100",
@@ -13,22 +16,22 @@ SPEED = {"beam_sampling num_beams=2": 60, "beam_sampling num_beams=4": 40, "dsbd
 BASELINE = "beam_sampling num_beams=4"
 
 
-def answer(contender: str, question: int, score: float | None, **changes) -> Answer:
+def answer(contender: str, question: int, score: float | None, joules: float | None = None, **changes) -> ScoredRun:
     """Make an answer of 40 tokens."""
     method, *parts = contender.split(" ")
     fields = {name: None if value == "None" else int(value) for name, value in (part.split("=") for part in parts)}
-    speed = SPEED.get(contender, 50)
     figures = {
-        "contender": contender, "method": method, "settings": DecodingSettings(method=method, **fields),
-        "question": f"q{question}", "cluster": f"db{question // 4}", "seed": 0, "score": score,
-        "perplexity": 2.0 + question / 10, "layers": 40, "seconds": 40 / speed + question / 100,
+        "contender": contender, "question": f"q{question}", "cluster": f"db{question // 4}",
+        "perplexity": 2.0 + question / 10, "layers": 40, "seconds": 40 / SPEED.get(contender, 50) + question / 100,
         "iterations": 16, "mean_width": 1.0 + (method == "dsbd"), "accepted": 30, "rejected": 10,
         "widths": {1: 20, 3: 20} if method == "dsbd" else {1: 40},
+        "energy": None if joules is None else {"gpu": Energy("counter", joules)},
     }  # fmt: skip
-    return Answer(**(figures | changes))
+    run = made_up_run(40, **(figures | changes))
+    return ScoredRun(Contender(contender, method, DecodingSettings(method=method, **fields)), run, score)
 
 
-def made_up_answers(**changes) -> list[Answer]:
+def made_up_answers(**changes) -> list[ScoredRun]:
     """Make the answers of every contender of :data:`RIGHT`."""
     return [
         answer(name, question, float(right), **changes)

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from dsbd.evaluation.make_tables import make_table
 from dsbd.evaluation.markdown import quality_cell, report_markdown, verdict
 from dsbd.evaluation.statistics import NO_DIFFERENCE
-from dsbd.evaluation.tabulate import make_table
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
 
 TABLE = made_up_table()
@@ -64,7 +64,7 @@ def test_differences_come_with_words_and_exact_p(found):
 
 
 def test_with_more_seeds_it_is_no_longer_mcnemar():
-    answers = [one for seed in (0, 1) for one in made_up_answers(seed=seed)]
+    answers = [one for seed in (0, 1) for one in made_up_answers(round=seed)]
     text = report_markdown({"sql": make_table(answers, task="sql", metric="m", baseline=BASELINE)})
     assert "McNemar" not in text
     assert "2 seeds each" in text
@@ -88,10 +88,10 @@ def test_clusters_widen_the_interval_of_a_share():
     alone = [answer("sampling", question, float(question < 3), cluster=str(question)) for question in range(8)]
     table = make_table(alone, task="t", metric="m")
     assert quality_cell(table, table.rows[0]) == "37.5 % [13.7, 69.4]"
-    together = [replace(one, cluster=str(one.question < "q4")) for one in alone]
+    together = [replace(one, run=replace(one.run, cluster=str(one.run.question < "q4"))) for one in alone]
     wide = make_table(together, task="t", metric="m")
     assert quality_cell(wide, wide.rows[0]) != quality_cell(table, table.rows[0])
-    one = make_table([replace(one, cluster="a") for one in alone], task="t", metric="m")
+    one = make_table([replace(one, run=replace(one.run, cluster="a")) for one in alone], task="t", metric="m")
     assert quality_cell(one, one.rows[0]) == "37.5 %"
 
 

@@ -1,4 +1,4 @@
-"""Races: lanes add up to the decode, figures come from runs of their own, intervals are those of their slow twins."""
+"""Races: lanes add up to the decode, figures come from separate runs, intervals are those of their slow twins."""
 
 import math
 import statistics
@@ -10,10 +10,11 @@ import dsbd
 from dsbd.errors import SettingsError, StoppedError
 from dsbd.evaluation.lanes import lane_of
 from dsbd.evaluation.race import RaceRuns, make_race, race
-from dsbd.evaluation.races import read_race
-from dsbd.measure.bench.contenders import Contest, contenders
-from dsbd.measure.bench.records import Run
+from dsbd.evaluation.race_records import read_race
+from dsbd.measure.bench.contenders import contenders
+from dsbd.measure.bench.contest import Contest, plain_prompts
 from tests.evaluation.quiz import Quiz
+from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair
 
 NAMES = ["sampling", "beam_sampling", "dsbd:same-law", "hf_sampling"]
@@ -25,32 +26,30 @@ T_95 = {1: 12.7062, 2: 4.3027, 3: 3.1824}
 @pytest.fixture(scope="module")
 def runs() -> RaceRuns:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
-    *_, last = race(toy_pair(), contenders(NAMES, ("defaults",), VALUES), ["Once"], 2)
-    assert last.runs is not None
-    return last.runs
-
-
-def run(contender: str, prompt: str, seed: int, speed: float, **changes) -> Run:
-    figures = {
-        "contender": contender, "prompt": prompt, "seed": seed, "prompt_tokens": 3, "text": "yes 0", "seconds": 1.5,
-        "prefill_seconds": 0.5, "layers": round(speed), "new_tokens": 6, "perplexity": 2.0, "best_log_weight": -3.0,
-        "best_log_weight_per_token": -0.5, "target_calls": 4,
-    }  # fmt: skip
-    return Run(**(figures | changes))
+    steps = list(race(toy_pair(), contenders(NAMES, ("defaults",), VALUES), ["Once"], 2))
+    assert [step.done for step in steps] == [0] * 4 + list(range(13))
+    assert [step.runs is None for step in steps] == [True] * 5 + [False] * 12
+    assert [step.doing for step in steps] == ["warm-up"] * 4 + ["decode"] * 9 + ["lane"] * 4
+    return steps[-1].runs
 
 
 def made_up(speeds: dict[str, list[list[int]]], prompts: tuple[str, ...] = ("Once",), **changes) -> RaceRuns:
     """A race with given tokens per second: prompts x rounds."""
-    racing = contenders(list(speeds), ("defaults",), {})
-    contest = Contest(racing, prompts, len(next(iter(speeds.values()))[0]))
+    racing, asked = contenders(list(speeds), ("defaults",), {}), plain_prompts(prompts)
+    figures = {"text": "yes 0", "seconds": 1.5, "prefill_seconds": 0.5, "target_calls": 4} | changes
     table = {
         one.name: [
-            [run(one.name, prompt, seed, speed, **changes) for seed, speed in enumerate(row)]
-            for prompt, row in zip(prompts, rows, strict=True)
+            [
+                made_up_run(
+                    speed, contender=one.name, question=prompt.id, cluster=prompt.id, round=seed, seed=seed, **figures
+                )
+                for seed, speed in enumerate(row)
+            ]
+            for prompt, row in zip(asked, rows, strict=True)
         ]
         for one, rows in zip(racing, speeds.values(), strict=True)
     }
-    return RaceRuns(contest, table, {})
+    return RaceRuns(Contest(racing, asked, len(next(iter(speeds.values()))[0])), table, {})
 
 
 def ratio_of(raced: RaceRuns, name: str):
@@ -162,7 +161,11 @@ def test_a_race_can_be_stopped():
 
 @pytest.mark.parametrize(
     ("names", "prompts", "rounds", "said"),
-    [([], ["Once"], 1, "nobody races"), (["sampling"], ["a", "a"], 1, "prompts"), (["sampling"], ["a"], 0, "rounds")],
+    [
+        ([], ["Once"], 1, "no decoder is chosen"),
+        (["sampling"], ["a", "a"], 1, "prompts"),
+        (["sampling"], ["a"], 0, "rounds"),
+    ],
 )
 def test_what_cannot_race(names, prompts, rounds, said):
     racing = contenders(names, ("defaults",), VALUES) if names else ()

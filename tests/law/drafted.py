@@ -1,11 +1,10 @@
 """Every forest that the draft model of a table model can draw, with its probability.
 
-The forests of a case differ in their drafts only, so they share nodes, next tokens and draft laws, and what the shipped
-code computes from equal arguments (joint laws, restricted draft laws, widths) is computed once (:class:`Shared`).
+The forests of a case differ in their drafts only, so they share nodes, next tokens and draft laws (:class:`Shared`).
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
@@ -66,7 +65,6 @@ class DraftedRun(NamedTuple):
     drafts: tuple[tuple[Path, ...], ...]
     """Drawn pairs per layer, in order."""
     draft_laws: tuple[list[tuple[Path, float]], ...]
-    shared: "Shared"
 
     def next_tokens(self, nodes: Sequence[Node]) -> list[TopTokens]:
         return [self.rows[node] for node in nodes]
@@ -139,7 +137,7 @@ def _trees(case: Case, process: Process) -> Iterator[DraftedRun]:
 
 
 class Shared:
-    """What the forests of one case have in common. Nothing here outlives one enumeration."""
+    """What the forests of one case have in common."""
 
     def __init__(self, case: Case) -> None:
         self.case = case
@@ -147,7 +145,6 @@ class Shared:
         self.paths: dict[Node, Path] = {self.nodes[()]: ()}
         self._rows: dict[Path, TopTokens] = {}
         self._draft_laws: dict[Multiset, DraftLaw] = {}
-        self._computed: dict = {}
 
     def node_at(self, path: Path) -> Node:
         if path not in self.nodes:
@@ -176,41 +173,8 @@ class Shared:
             if ranked:
                 probs[1:] = 0.0
             nodes = [self.node_at(path) for path in parents]
-            self._draft_laws[above] = _SharedDraftLaw(nodes, places, tokens, probs, ranked, self)
+            self._draft_laws[above] = DraftLaw(nodes, places, tokens, probs, ranked)
         return self._draft_laws[above]
-
-    def once(self, function: Callable, key: tuple, *arguments):
-        """The value of ``function`` at ``arguments``, which ``key`` stands for."""
-        key = (function, *key)
-        if key not in self._computed:
-            self._computed[key] = function(*arguments), arguments  # holds the arguments, so that no id is used twice
-        return self._computed[key][0]
-
-    def joint_law(self, shipped: Callable) -> Callable:
-        def law(rows, log_weights, multiplicities, settings):
-            key = (tuple(map(id, rows)), tuple(log_weights), tuple(multiplicities))
-            return self.once(shipped, key, rows, log_weights, multiplicities, settings)
-
-        return law
-
-    def choose_width(self, shipped: Callable) -> Callable:
-        def width(target_probs, draft_probs, drafts, support, settings):
-            key = (target_probs.tobytes(), draft_probs.tobytes(), drafts, support)
-            return self.once(shipped, key, target_probs, draft_probs, drafts, support, settings)
-
-        return width
-
-
-@dataclass(frozen=True)
-class _SharedDraftLaw(DraftLaw):
-    """The shipped draft law, restricted once per target law and places."""
-
-    shared: Shared | None = None
-
-    def restrict(self, law, places):
-        assert self.shared is not None
-        key = (id(self), id(law), tuple(places.items()))
-        return self.shared.once(DraftLaw.restrict, key, self, law, places)
 
 
 def _build(shared: Shared, process: Process, probability: float, drafted: Sequence[Sequence[Drafted]]) -> DraftedRun:
@@ -227,7 +191,7 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
     rows = {node: shared.row(shared.paths[node]) for node in scored if not process.ends(shared.paths[node])}
     drafts = tuple(tuple(path for entry in entries for path in entry[1]) for entries in drafted)
     laws = tuple([pair for entry in entries for pair in entry[2]] for entries in drafted)
-    return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws, shared)
+    return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
 
 
 def _layer(shared: Shared, drafted: Drafted) -> ForestLayer:

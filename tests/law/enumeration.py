@@ -6,7 +6,7 @@ reach the same beams by different verdicts are merged at the end of a layer (``m
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
@@ -17,7 +17,7 @@ import dsbd.law.verify
 from dsbd.law.beams import Beam
 from dsbd.law.choices import DrawnPair
 from dsbd.law.verified import VerifiedLayer
-from tests.law.drafted import Case, DraftedRun, Shared, forests, path_of
+from tests.law.drafted import Case, DraftedRun, forests, path_of
 from tests.law.oracle import (
     Multiset,
     Path,
@@ -48,6 +48,12 @@ class _Branching:
         self.others: list[Sequence[int]] = [()] * len(self.taken)
         self.states: list[dsbd.law.verify._State] = []
         self.layers: list[VerifiedLayer] = []
+        self.goes_on = False
+        """Verification would have gone on below the layer that it was stopped after."""
+
+    @property
+    def probability(self) -> float:
+        return math.prod(self.probabilities)
 
     def _choose(self, possible: Sequence[tuple[int, float]]) -> int:
         place = len(self.taken)
@@ -110,19 +116,18 @@ class Step(NamedTuple):
     """Verification ends with this layer."""
 
 
-def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = None, merge: bool = True) -> list[Step]:
+def steps(run: DraftedRun, case: Case, until: int, merge: bool = True) -> list[Step]:
     """Every way the first ``until`` layers of a forest's verification can go."""
-    verify = verify or dsbd.law.verify.verify
     found: list[Step] = []
     states: dict[tuple[Multiset, ...], tuple[float, _Branching | None]] = {(): (run.probability, None)}
-    with _instrumented(run.shared):
+    with _reporting():
         for number in range(1, until + 1):
             following: dict[tuple[Multiset, ...], tuple[float, _Branching | None]] = {}
             for history, (mass, above) in states.items():
-                for branch, stopped in _leaves(run, case, verify, above, number if merge else None):
-                    probability = mass * math.prod(branch.probabilities)
+                for branch in leaves(run, case, above, number if merge else None):
+                    probability = mass * branch.probability
                     if merge:
-                        step = _step(probability, history, branch.layers, stopped, number)
+                        step = _step(probability, history, branch, number)
                         found.append(step)
                         if not step.ended and number < until:
                             key = (*history, step.beams)
@@ -135,30 +140,29 @@ def steps(run: DraftedRun, case: Case, until: int, verify: Callable | None = Non
 
 
 @contextmanager
-def _instrumented(shared: Shared) -> Iterator[None]:
-    """Verification reports its layers, and takes from ``shared`` what it computed before."""
-    module = dsbd.law.verify
-    before = module._Verifier, module.joint_law, module.choose_width
-    module._Verifier = _Reporting
-    module.joint_law, module.choose_width = shared.joint_law(module.joint_law), shared.choose_width(module.choose_width)
+def _reporting() -> Iterator[None]:
+    """Verification reports its layers."""
+    before, dsbd.law.verify._Verifier = dsbd.law.verify._Verifier, _Reporting
     try:
         yield
     finally:
-        module._Verifier, module.joint_law, module.choose_width = before
+        dsbd.law.verify._Verifier = before
 
 
-def _leaves(run: DraftedRun, case: Case, verify: Callable, above: _Branching | None, stop_after: int | None):
+def leaves(
+    run: DraftedRun, case: Case, above: _Branching | None = None, stop_after: int | None = None
+) -> Iterator[_Branching]:
     """Every way verification can go below the layers that ``above`` decided."""
     scripts: list[list[int]] = [[] if above is None else above.taken]
     while scripts:
         script = scripts.pop()
         branch = _Branching(script, stop_after, above)
         try:
-            layers, stopped = verify(run.forest, run.next_tokens, case.settings, case.tables.eos, branch), False
+            shipped = dsbd.law.verify.verify
+            branch.layers = shipped(run.forest, run.next_tokens, case.settings, case.tables.eos, branch)
         except _StopError:
-            layers, stopped = branch.layers, branch.layers[-1].continues
-        branch.layers = layers
-        yield branch, stopped
+            branch.goes_on = branch.layers[-1].continues
+        yield branch
         for place in range(len(script), len(branch.taken)):
             scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
 
@@ -173,11 +177,11 @@ def _beams(beams: Sequence[Beam]) -> Multiset:
     return tuple(sorted((path_of(beam.node), beam.multiplicity) for beam in beams))
 
 
-def _step(probability: float, history, layers: Sequence[VerifiedLayer], goes_on: bool, number: int) -> Step:
-    if len(layers) < number:
-        return Step(probability, history, None, (), _beams(layers[-1].living), True)
-    layer = layers[number - 1]
-    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not goes_on)
+def _step(probability: float, history: tuple[Multiset, ...], branch: _Branching, number: int) -> Step:
+    if len(branch.layers) < number:
+        return Step(probability, history, None, (), _beams(branch.layers[-1].living), True)
+    layer = branch.layers[number - 1]
+    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not branch.goes_on)
 
 
 def _unmerged(probability: float, layers: Sequence[VerifiedLayer], until: int) -> list[Step]:
@@ -187,22 +191,22 @@ def _unmerged(probability: float, layers: Sequence[VerifiedLayer], until: int) -
     return [Step(probability, history, slots_of(final), _beams(final.beams), _beams(final.living), True)]
 
 
-def drawn_layer(case: Case, verify: Callable | None = None) -> dict[tuple[Path, ...], float]:
+def drawn_layer(case: Case) -> dict[tuple[Path, ...], float]:
     """Law of the ordered slots of the only layer of an iteration that drafts nothing."""
     law: dict[tuple[Path, ...], float] = defaultdict(float)
     for run in forests(case, case.process()):
-        for branch, _ in _leaves(run, case, verify or dsbd.law.verify.verify, None, None):
+        for branch in leaves(run, case):
             (layer,) = branch.layers
             assert not layer.trials
-            law[slots_of(layer)] += run.probability * math.prod(branch.probabilities)
+            law[slots_of(layer)] += run.probability * branch.probability
     return dict(law)
 
 
-def run_law(case: Case, layers: int, verify: Callable | None = None, merge: bool = True) -> dict:
+def run_law(case: Case, layers: int, merge: bool = True) -> dict:
     """Law over (finished, alive) after ``layers`` layers, runs that end earlier being completed by plain draws."""
     process, law = case.process(), defaultdict(float)
     for run in forests(case, process):
-        for step in steps(run, case, layers, verify, merge):
+        for step in steps(run, case, layers, merge):
             decided = len(step.history) + (step.slots is not None)
             if not step.ended and decided < layers:
                 continue
@@ -221,14 +225,12 @@ def plain_law(case: Case, layers: int) -> dict:
     return case.process().after(alive, layers, case.settings.max_width)
 
 
-def worst_layer(case: Case, number: int, verify: Callable | None = None) -> tuple[float, int, set[int]]:
+def worst_layer(case: Case, number: int) -> tuple[float, int, set[int]]:
     """What :func:`worst_layers` says of one layer."""
-    return worst_layers(case, [number], verify)[0]
+    return worst_layers(case, [number])[0]
 
 
-def worst_layers(
-    case: Case, numbers: Sequence[int], verify: Callable | None = None
-) -> list[tuple[float, int, set[int]]]:
+def worst_layers(case: Case, numbers: Sequence[int]) -> list[tuple[float, int, set[int]]]:
     """Largest distance of a layer's ordered slots from ``width`` draws of the target's law, given all that is above.
 
     Given are the drafts and the beams of every layer above; where verification ended above, the layer is completed
@@ -238,7 +240,7 @@ def worst_layers(
     laws: dict[int, dict] = {number: defaultdict(lambda: defaultdict(float)) for number in numbers}
     conditions: dict[int, dict] = {number: {} for number in numbers}
     for run in forests(case, process):
-        for step in steps(run, case, max(numbers), verify):
+        for step in steps(run, case, max(numbers)):
             above, decided = len(step.history), len(step.history) + (step.slots is not None)
             if decided > above and above + 1 in laws:
                 key = (run.drafts[:above], step.history)

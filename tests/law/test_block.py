@@ -2,7 +2,6 @@
 
 import math
 import random
-from itertools import product
 
 import numpy as np
 import pytest
@@ -44,28 +43,6 @@ def test_the_chances_are_the_papers(drafts: int) -> None:
         links = chain_of(seed, drafts)
         assert [one.acceptance for one in beginnings_of(links)] == pytest.approx(chances(links), abs=1e-12)
         assert [one.node for one in beginnings_of(links)] == [link.node for link in links]
-
-
-def test_longest_first_is_the_last_success_of_all_tests() -> None:
-    """Catches an order of the tests that gives the number of accepted drafts another law than the paper's."""
-    links = chain_of(3, 4)
-    found = chances(links)
-    expected = [0.0] * 5
-    for verdicts in product((True, False), repeat=4):  # all tests, as the paper has them
-        chance = math.prod(h if verdict else 1 - h for h, verdict in zip(found, verdicts, strict=True))
-        expected[max((place for place, verdict in enumerate(verdicts, 1) if verdict), default=0)] += chance
-    seen, left = [0.0] * 5, 1.0
-    for accepted in range(4, 0, -1):
-        uniforms = [1.0 - 1e-9 if h < 1 else 0.0 for h in reversed(found)]
-        uniforms[4 - accepted] = 0.0
-        tried, count = try_beginnings(beginnings_of(links), Uniforms(uniforms))
-        assert count == accepted or found[count - 1] == 1.0
-        assert [one.uniform is None for one in tried] == [place < count - 1 for place in range(4)]
-        assert [one.accepted for one in tried] == [place == count - 1 for place in range(4)]
-        seen[accepted] = left * found[accepted - 1]
-        left *= 1.0 - found[accepted - 1]
-    seen[0] = left
-    assert seen == pytest.approx(expected, abs=1e-12)
 
 
 def test_nothing_is_accepted_where_the_target_has_no_such_pair() -> None:

@@ -5,7 +5,6 @@ of layers, never conditioned on having reached a layer. Layers are compared in t
 """
 
 import math
-from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -115,14 +114,6 @@ def test_a_tree_drawn_per_parent_is_sampling(name: str, replacement: bool) -> No
     assert total_variation(law, plain_law(case, layers)) <= EXACT
 
 
-def test_a_tree_that_lands_is_sampling() -> None:
-    """Catches a recovered token that is a child and goes on with children it must not have; beyond the paper."""
-    for replacement in (True, False):
-        case = tree(FAR, (2, 2), top_k=0, replacement=replacement)
-        landing = Case(case.tables, replace(case.settings, landing=True))
-        assert total_variation(run_law(landing, 3), plain_law(landing, 3)) <= EXACT
-
-
 @pytest.mark.parametrize("branching", [(2, 2), (1, 3), (3, 1)], ids=str)
 def test_a_greedy_tree_is_the_likeliest_path(branching: tuple[int, ...]) -> None:
     """Catches a tree at temperature 0 that leaves the target's likeliest path, or never follows it."""
@@ -134,17 +125,6 @@ def test_a_greedy_tree_is_the_likeliest_path(branching: tuple[int, ...]) -> None
         assert law.keys() == plain_law(case, 3).keys()
     accepted = {len(step.history) for run in forests(case, case.process()) for step in steps(run, case, 2)}
     assert max(accepted) == 1  # the draft is the target: both layers are reached
-
-
-def test_a_tree_accepts_more_than_a_chain_and_more_without_replacement() -> None:
-    """Catches siblings that are never tried."""
-    kept = {}
-    for branching, replacement in (((1, 1), True), ((2, 2), True), ((2, 2), False)):
-        case = tree(FAR, branching, top_k=0, replacement=replacement)
-        kept[branching, replacement] = sum(
-            step.probability for run in forests(case, case.process()) for step in steps(run, case, 1) if not step.ended
-        )
-    assert kept[(1, 1), True] < kept[(2, 2), True] < kept[(2, 2), False]
 
 
 CHAINS = {
@@ -183,23 +163,6 @@ def test_block_verification_is_sampling_and_never_accepts_fewer(name: str) -> No
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(law, plain_law(block, depth + 1)) <= EXACT
     assert expected_layers(block) >= expected_layers(token) - EXACT
-
-
-@pytest.mark.parametrize("likeness", [0.0, 0.5, 0.9])
-def test_a_block_accepts_more_where_drafts_vary(likeness: float) -> None:
-    """Catches a block that decides as token verification does: on tables of this kind it accepts more."""
-    for seed in range(5):
-        tables = Tables(100 + seed, 3, likeness=likeness)
-        layers = {one: expected_layers(chain(tables, 2, one, top_k=0)) for one in ("block", "token")}
-        assert layers["block"] >= layers["token"] - EXACT
-        assert likeness > 0 or layers["block"] > layers["token"] + 1e-4
-
-
-def test_merged_enumeration_is_the_full_one() -> None:
-    """Catches an enumeration that owes its exactness to merging runs which the verifier keeps apart."""
-    for replacement in (True, False):
-        case = Case(SEEN, settings(replacement=replacement, top_k=2, cover_width=1))
-        assert total_variation(run_law(case, 3), run_law(case, 3, merge=False)) <= EXACT
 
 
 LAYERS = {

@@ -42,15 +42,6 @@ def test_two_nodes_of_equal_content_are_refused() -> None:
         Forest(toy.BEAMS, [twice])
 
 
-def test_nodes_are_listed_once_and_drafts_come_first() -> None:
-    """Catches duplicates that are listed twice, and cover nodes that are found by content but not listed."""
-    layer = ForestLayer([toy.AB, toy.AA, toy.AB], [0.25] * 3, [toy.BA], toy.draft_law())
-    forest = Forest(toy.BEAMS, [layer])
-    assert list(forest.nodes()) == [toy.AB, toy.AA, toy.BA]
-    assert forest.find(toy.B, 0) is toy.BA
-    assert forest.find(toy.B, 1) is None
-
-
 def test_only_cover_nodes_below_alive_beams_can_be_landed_on() -> None:
     """Catches a likely forest whose mass counts nodes of dead beams."""
     layer = toy.likely_forest().layers[0]

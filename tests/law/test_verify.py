@@ -1,7 +1,5 @@
 """Single runs of verification on the toy, with given uniforms. The law itself is enumerated in test_enumeration."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -48,21 +46,6 @@ def test_an_orphan_moves_the_residual_and_takes_no_uniform() -> None:
     assert (layer.trials[1].c, layer.trials[1].S) == (pytest.approx(1.0), pytest.approx(0.75))
 
 
-def test_a_duplicate_is_a_trial_of_its_own_and_one_beam() -> None:
-    """Catches duplicates that are merged before they are tried, or listed as two beams."""
-    layer = run([0.5, 0.5, 0.0, 0.0], forest=with_drafts([toy.AA, toy.AA]))[0]
-    assert [trial.verdict for trial in layer.trials] == ["accepted", "accepted"]
-    assert [(beam.node, beam.multiplicity) for beam in layer.beams] == [(toy.AA, 2)]
-
-
-def test_the_first_draw_after_rejections_is_recovered() -> None:
-    """Catches recovered beams drawn from P, and fresh ones drawn from the residual."""
-    layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]
-    assert [trial.verdict for trial in layer.trials] == ["rejected", "rejected"]
-    assert [(draw.kind, toy.text(draw.node)) for draw in layer.draws] == [("recovered", "aa"), ("fresh", "ba")]
-    assert (layer.draws[0].c, layer.draws[1].c) == (pytest.approx(1.25), 0.0)
-
-
 @pytest.mark.parametrize(
     ("fresh", "covers", "landing", "outcome"),
     [
@@ -80,42 +63,10 @@ def test_going_on_needs_every_draw_to_land_or_end(fresh: float, covers: list, la
     assert [layer.outcome for layer in layers[1:]] == (["bonus"] if outcome == "landed" else [])
 
 
-def test_finished_beams_leave() -> None:
-    """Catches an ended beam that is extended, and a layer of ended beams that passes for passed."""
-    layers = run([0.0, 0.0], forest=with_drafts([END, END]))
-    assert [layer.outcome for layer in layers] == ["finished"]
-    assert [beam.node for beam in layers[0].beams] == [END]
-    assert layers[0].living == []
-
-
-def test_no_mass_on_the_alive_beams_means_a_bonus_layer() -> None:
-    """Catches a layer that is verified against drafts whose parents are all dead: each would be an orphan."""
-    elsewhere = DraftLaw(
-        [toy.B], toy.draft_law().parent_places[:1], toy.draft_law().tokens[:1], toy.DRAFT_PROBS[:1] * 4
-    )
-    forest = Forest(toy.BEAMS[:1], [ForestLayer([toy.BA, toy.BA], [1.0, 1.0], [], elsewhere)])
-    [layer] = run([0.1, 0.9], forest=forest)
-    assert (layer.outcome, layer.trials, len(layer.draws)) == ("bonus", [], 2)
-
-
-def test_without_replacement_no_beam_comes_twice() -> None:
-    """Catches accepted pairs left in P, and a gain that forgets the earlier drafts."""
-    layer = run([0.7, 0.2, 0.0, 0.0, 0.0], replacement=False)[0]
-    assert texts([beam.node for beam in layer.beams]) == ["aa", "ab"]
-    assert [trial.draft_prob for trial in layer.trials] == pytest.approx([1 / 4, 1 / 3])
-
-
 def _three_pairs(drafts: list[Node], probs: list[float]) -> Forest:
     """Drafts without replacement from a Q over aa, ab and ba."""
     law = DraftLaw([toy.A, toy.B], np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([0.5, 0.2, 0.3]))
     return Forest(toy.BEAMS, [ForestLayer(drafts, probs, [], law)])
-
-
-def test_each_draft_without_replacement_has_its_own_draft_law() -> None:
-    """Catches Q_k that leaves out the wrong drafts: it must leave out the earlier ones."""
-    forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
-    layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=3, max_width=3)[0]
-    assert [trial.draft_prob for trial in layer.trials] == pytest.approx([0.5, 0.4, 1.0])
 
 
 @pytest.mark.parametrize(("draft_width", "planned"), [(2, 2), (3, 3), (4, 3), (9, 3)])
@@ -127,18 +78,19 @@ def test_without_replacement_no_more_drafts_are_planned_than_q_has_pairs(draft_w
     assert (layer.law.support, len(layer.width.numbers.acceptance)) == (4, planned)
 
 
+def test_the_first_draw_after_rejections_is_recovered() -> None:
+    """Catches recovered beams drawn from P, and fresh ones drawn from the residual."""
+    layer = run([0.7, 0.9, 0.999, 0.999], forest=with_drafts([toy.AB, toy.AB]))[0]
+    assert [trial.verdict for trial in layer.trials] == ["rejected", "rejected"]
+    assert [(draw.kind, toy.text(draw.node)) for draw in layer.draws] == [("recovered", "aa"), ("fresh", "ba")]
+    assert (layer.draws[0].c, layer.draws[1].c) == (pytest.approx(1.25), 0.0)
+
+
 def test_without_replacement_a_layer_may_be_wider_than_q_has_pairs() -> None:
     """Catches a width that ends with the pairs of Q: the beams that are missing are drawn from P."""
     forest = _three_pairs([toy.AA, toy.AB, toy.BA], [0.5, 0.2, 0.3])
     layer = run([0.0] * 9, forest=forest, replacement=False, draft_width=3, min_width=4, max_width=4)[0]
     assert sorted(texts([beam.node for beam in layer.beams])) == ["a.", "aa", "ab", "ba"]
-
-
-def test_a_beam_counts_as_often_as_it_was_drawn() -> None:
-    """Catches a law in which equal beams count once: three times "b" are as likely as "a"."""
-    beams = [toy.BEAMS[0], replace(toy.BEAMS[1], multiplicity=3)]
-    layer = run([0.0] * 9, forest=Forest(beams, toy.forest().layers))[0]
-    assert layer.law.probs.tolist() == pytest.approx([1 / 3, 1 / 12, 1 / 12, 1 / 2])
 
 
 def test_with_replacement_as_many_drafts_are_planned_as_were_drawn() -> None:
@@ -161,14 +113,6 @@ def test_a_tree_goes_on_below_the_node_that_was_accepted() -> None:
     found = run([0.9, 0.0, 0.0, 0.0, 0.0], forest=forest, min_width=1, max_width=1)
     assert [[toy.text(trial.node) for trial in layer.trials] for layer in found] == [["ab", "aa"], ["aab"], []]
     assert [layer.outcome for layer in found] == ["passed", "passed", "bonus"]
-
-
-def test_a_layer_of_which_only_some_land_is_short() -> None:
-    """Catches verification that goes on below a beam whose next tokens are not known."""
-    forest = Forest(toy.BEAMS, [ForestLayer([toy.AB, toy.AB], [0.25, 0.25], [toy.AA], toy.draft_law())])
-    layers = run([0.7, 0.9, 0.999, 0.999, 0.0, 0.0], forest=forest)
-    assert [draw.landed for draw in layers[0].draws] == [True, False]
-    assert [layer.outcome for layer in layers] == ["short"]
 
 
 @pytest.mark.parametrize(

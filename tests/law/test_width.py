@@ -1,7 +1,6 @@
 """The dynamic width, against step-by-step residuals, every string of verdicts, and simulation."""
 
 import math
-import random
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from dsbd.law import toy
 from dsbd.law.width import (
     acceptance_chain,
     accepted_distribution,
-    cap_width,
     choose_width,
     likely_forest_width,
     residual_chain,
@@ -62,39 +60,13 @@ def test_accepted_distribution_is_the_sum_over_all_verdicts(chain) -> None:
     assert math.fsum(distribution) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_accepted_distribution_against_simulation() -> None:
-    """Catches a recursion and an enumeration that are wrong together. False alarm about 1e-6 (five sigma)."""
-    target, draft = [0.5, 0.3, 0.15, 0.05], [0.2, 0.2, 0.5, 0.1]
-    source, runs, drafts = random.Random(5), 20_000, 4
-    counts = [0] * (drafts + 1)
-    for _ in range(runs):
-        current, accepted = target, 0
-        for _ in range(drafts):
-            index = source.choices(range(4), draft)[0]
-            if source.random() * draft[index] < current[index]:
-                accepted, current = accepted + 1, target
-            else:
-                current = residual_step(current, draft)
-        counts[accepted] += 1
-    chain = acceptance_chain(residual_chain(np.array(target), np.array(draft), drafts).S)
-    for count, probability in zip(counts, accepted_distribution(chain), strict=True):
-        sigma = math.sqrt(probability * (1 - probability) / runs)
-        assert abs(count / runs - probability) <= 5 * sigma + 1e-12
-
-
-def test_equal_laws_accept_everything() -> None:
-    """Catches 0/0 where P = Q."""
-    law = np.array([0.5, 0.25, 0.25])
-    chosen = choose_width(law, law, 5, 3, ResolvedSettings(draft_width=5, width_threshold=1.0))
-    assert chosen.numbers.distribution == [0, 0, 0, 0, 0, 1]
-    assert (chosen.width, chosen.numbers.reason) == (5, "threshold")
-
-
-def test_disjoint_laws_accept_nothing() -> None:
-    """Catches a width above min_width where no draft can be accepted."""
-    chosen = choose_width(np.array([0.5, 0.5]), np.zeros(2), 5, 2, ResolvedSettings(draft_width=5))
-    assert chosen.numbers.distribution == [1, 0, 0, 0, 0, 0]
-    assert (chosen.width, chosen.numbers.reason) == (1, "min_width")
+def test_equal_laws_accept_everything_and_disjoint_ones_nothing() -> None:
+    """Catches 0/0 where P = Q, a threshold that must be passed and not reached, and a width above min_width."""
+    law, chosen = np.array([0.5, 0.25, 0.25]), ResolvedSettings(draft_width=5, width_threshold=1.0)
+    for draft, width, reason in ((law, 5, "threshold"), (np.zeros(3), 1, "min_width")):
+        found = choose_width(law, draft, 5, 3, chosen)
+        assert (found.width, found.numbers.reason) == (width, reason)
+        assert found.numbers.distribution == ([0, 0, 0, 0, 0, 1] if width == 5 else [1, 0, 0, 0, 0, 0])
 
 
 @settings(max_examples=200, deadline=None)
@@ -115,12 +87,6 @@ def test_choose_width_is_the_oracles(target, draft, drafts, low, more, threshold
     assert shipped.width == expected
     bounds = {"threshold": shipped.width, "min_width": low, "max_width": low + more, "support": 4}
     assert shipped.width == bounds[shipped.numbers.reason]
-
-
-@pytest.mark.parametrize(("replacement", "expected"), [(True, 7), (False, 3)])
-def test_cap_width(replacement: bool, expected: int) -> None:
-    """Catches more beams than pairs without replacement, or a cap where beams may repeat."""
-    assert cap_width(7, 3, ResolvedSettings(replacement=replacement)) == expected
 
 
 def test_where_nothing_is_left_every_draft_is_accepted() -> None:

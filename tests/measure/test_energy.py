@@ -63,15 +63,12 @@ def test_idle_energy_is_subtracted_by_time(device, gpu, counters):
     assert energy.above_idle_joules == pytest.approx(150.0 * counters)
 
 
-@pytest.mark.parametrize("state", [{"refuses": True}, {"packages": ()}], ids=["no counter", "no processor"])
-def test_a_device_without_a_counter_is_not_measured(device, state):
+@pytest.mark.parametrize("state", [{"refuses": True}, {"packages": ()}, None], ids=["no counter", "no cpu", "no zeus"])
+def test_a_device_without_a_counter_is_not_measured(device, state, monkeypatch):
     """Catches a bench that stops, or an energy of zero."""
-    vars(device).update(state)
+    if state is None:
+        monkeypatch.setitem(sys.modules, "zeus.monitor", None)
+    vars(device).update(state or {})
     meter = Meter()
     meter.begin()
     assert meter.end() == NOT_MEASURED
-
-
-def test_without_the_package_nothing_is_measured(monkeypatch):
-    monkeypatch.setitem(sys.modules, "zeus.monitor", None)
-    assert Meter().end() == NOT_MEASURED

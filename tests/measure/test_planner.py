@@ -22,16 +22,8 @@ BUNDLED = asset_path("models/stories")
 
 def sizes(**changes) -> ModelSizes:
     """Return the sizes of a made-up model, easy to compute with."""
-    plain = {
-        "id": "made-up",
-        "parameters": 1200,
-        "weight_bytes": 2400,
-        "slot_bytes": 10,
-        "number_bytes": 2,
-        "vocabulary_size": 100,
-        "context_size": 1000,
-        "masks": 1,
-    }
+    plain = {"id": "made-up", "parameters": 1200, "weight_bytes": 2400, "slot_bytes": 10, "number_bytes": 2,
+             "vocabulary_size": 100, "context_size": 1000, "masks": 1}  # fmt: skip
     return ModelSizes(**(plain | changes))
 
 
@@ -109,23 +101,16 @@ def test_the_largest_context_is_the_last_that_fits(engine):
     assert largest_context(*models, asked, engine, 5000.0) == 0, "the weights alone take 4,800"
 
 
-def test_the_context_is_that_of_memory_and_models():
-    """Catches a context that the memory has room for and the models were not made for."""
+def test_a_plan_fits_the_memory_and_both_models():
+    """Catches a context that the models were not made for, a pair that leaves nothing for activations, and a plan that
+    is no plain data, or that seems to know the speed."""
     assert plan_memory(memory=16e9).largest_context == 2048
     assert plan_memory(memory=0.05e9).largest_context < 2048
-    assert (plan_memory().fits, plan_memory().largest_context) == (None, None)
-
-
-def test_a_share_of_the_memory_stays_free():
-    """Catches a pair that is said to fit and leaves nothing for activations."""
-    just_enough = plan_memory().needs.total / (1 - RESERVED)
+    plan = plan_memory()
+    assert (plan.fits, plan.largest_context) == (None, None)
+    just_enough = plan.needs.total / (1 - RESERVED)
     assert [plan_memory(memory=just_enough * share).fits for share in (0.999, 1.001)] == [False, True]
-
-
-def test_a_plan_says_what_it_does_not_know():
-    """Catches a plan that is no plain data, and one that seems to know the speed."""
-    plain = json.loads(json.dumps(plan_memory().to_dict(), allow_nan=False))
-    assert any("bench" in line for line in plain["unknown"])
+    assert any("bench" in line for line in json.loads(json.dumps(plan.to_dict(), allow_nan=False))["unknown"])
 
 
 @pytest.mark.parametrize(
@@ -147,30 +132,25 @@ def test_refusals(arguments, named):
         plan_memory(**arguments)
 
 
+QUANTISED = json.loads((BUNDLED / "draft" / "config.json").read_text(encoding="utf-8"))
+QUANTISED["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
+
+
 @pytest.mark.parametrize(
     ("config", "named"),
     [
         (MambaConfig(vocab_size=23, hidden_size=16, num_hidden_layers=1, state_size=4), r"\(mamba\) has recurrent"),
         (T5Config(vocab_size=23, d_model=16, num_layers=1), "encoder-decoder"),
+        (QUANTISED, "quantised"),
+        (None, r"no config\.json"),
     ],
-    ids=["recurrent", "encoder-decoder"],
+    ids=["recurrent", "encoder-decoder", "four bits", "no configuration"],
 )
 def test_models_that_cannot_be_planned(config, named, tmp_path):
-    """Catches a plan by the rules of attention for a model that follows others."""
-    config.save_pretrained(tmp_path)
+    """Catches a plan by the rules of attention, or at two bytes a weight, for a model that follows others."""
+    if isinstance(config, dict):
+        (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    elif config is not None:
+        config.save_pretrained(tmp_path)
     with pytest.raises(PairError, match=named):
-        model_sizes(tmp_path, "float32")
-
-
-def test_a_quantised_model_is_refused(tmp_path):
-    """Catches four-bit weights that are planned at two bytes each."""
-    config = json.loads((BUNDLED / "draft" / "config.json").read_text(encoding="utf-8"))
-    config["quantization_config"] = {"quant_method": "bitsandbytes", "load_in_4bit": True}
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(PairError, match="quantised"):
-        model_sizes(tmp_path, "bfloat16")
-
-
-def test_a_folder_without_a_configuration(tmp_path):
-    with pytest.raises(PairError, match=r"no config\.json"):
         model_sizes(tmp_path, "bfloat16")

@@ -23,19 +23,13 @@ class Driver:
     def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
         self.source = random.Random(seed)
         self.rows: list[Row] = [new_row(model), PathRows(model)]
-        self.root = Node(None, -1, 0)
+        root = Node(None, -1, 0)
         self.prompt = [self.source.randrange(VOCABULARY) for _ in range(prompt_size)]
-        self.beams = [self.root]
+        self.beams = [root]
         self.fed: set[Node] = set()  # nodes in the row, without those of the prompt
-        self.extra = 0  # slots that are no node
         self.worst = 0.0
-        with torch.inference_mode():
-            for row in self.rows:
-                row.prefill(self.prompt, self.root)
-
-    @property
-    def slots(self) -> int:
-        return len(self.prompt) - 1 + len(self.fed) + self.extra
+        for row in self.rows:
+            row.prefill(self.prompt, root)
 
     @torch.inference_mode()
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
@@ -46,58 +40,47 @@ class Driver:
         tokens, parents, nodes = self._forest(depth, width)
         feeds = [(0, 0)] + [(n * width, (n + 1) * width) for n in range(depth)] if layerwise else [(0, depth * width)]
         for start, end in feeds:
-            self._compare(tokens[start:end], parents[start:end], [width] * ((end - start) // width))
-            self.extra += end - start
-            self._count_slots()
+            given = tokens[start:end], parents[start:end], [width] * ((end - start) // width)
+            forest, paths = (row.feed(*given) for row in self.rows)
+            assert forest.shape == paths.shape
+            self.worst = max(self.worst, float((forest - paths).abs().max()))
+            self._count_slots(end)
         for row in self.rows:
             row.register(nodes)
         known = {node for node in nodes if node is not None}
         self.fed |= known
-        self.extra -= len(known)
-        self._count_slots()
+        self._count_slots(len(nodes) - len(known))
         self._commit(known, keep, gap, deepest)
 
-    def _count_slots(self) -> None:
-        """Rows with a cache for each path count no slots."""
-        assert self.rows[0].slots == (self.slots if isinstance(self.rows[0], ForestRow) else 0)
+    def _count_slots(self, extra: int) -> None:
+        """Check the slots in use, ``extra`` of them no node; rows with a cache for each path count none."""
+        expected = len(self.prompt) - 1 + len(self.fed) + extra
+        assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestRow) else 0)
 
     def _forest(self, depth: int, width: int):
         """Make random drafts, layer by layer; some slots are no node, and have no children."""
         above = [(beam, place) for place, beam in enumerate(self.beams)]
         tokens, parents, nodes = [], [], []
-        content: set[tuple[Node, int]] = set()
         for _ in range(depth):
             layer = []
             for _ in range(width):
                 parent, station = self.source.choice(above)
-                token = self.source.randrange(VOCABULARY)
+                used = {node.token for node, _ in layer if node.parent is parent}
+                token = self.source.choice([token for token in range(VOCABULARY) if token not in used])
                 tokens.append(token)
                 parents.append(station)
-                inert = (parent, token) in content or (self.source.random() < 0.2 and layer)
-                content.add((parent, token))
-                nodes.append(None if inert else parent.child(token))
+                nodes.append(None if layer and self.source.random() < 0.2 else parent.child(token))
                 if nodes[-1] is not None:
                     layer.append((nodes[-1], len(self.beams) + len(tokens) - 1))
-            above = layer or above
-            if not layer:
-                break
-        while len(tokens) < depth * width:  # a layer without nodes: the rest is inert
-            tokens.append(0)
-            parents.append(0)
-            nodes.append(None)
+            above = layer
         return torch.tensor(tokens), torch.tensor(parents), nodes
-
-    def _compare(self, tokens, parents, sizes) -> None:
-        forest, paths = (row.feed(tokens, parents, sizes) for row in self.rows)
-        assert forest.shape == paths.shape
-        self.worst = max(self.worst, float((forest - paths).abs().max()))
 
     def _commit(self, forest: set[Node], keep: int, gap: int, deepest: bool) -> None:
         lengths = [node.length for node in forest | set(self.beams)]
         level = max(lengths) if deepest else self.source.choice(lengths)
         stand = [node for node in forest | set(self.beams) if node.length == level]
         stand.sort(key=lambda node: node.token_ids())
-        made: dict[tuple[int, ...], Node] = {tuple(node.token_ids()): node for node in forest}
+        made = {tuple(node.token_ids()): node for node in forest}
         beams: dict[tuple[int, ...], Node] = {}
         while len(beams) < min(keep, VOCABULARY):
             node = self.source.choice(stand)
@@ -108,10 +91,8 @@ class Driver:
         self.beams = list(beams.values())
         kept = self.rows[0].commit(self.beams)
         self.rows[1].commit(self.beams)
-        alive = {node for beam in self.beams for node in _path(beam) if node is not beam}
-        self.fed &= alive
-        self.extra = 0
-        self._count_slots()
+        self.fed &= {node for beam in self.beams for node in _path(beam) if node is not beam}
+        self._count_slots(0)
         assert set(kept) <= self.fed
         assert len(set(kept)) == len(kept)
 
@@ -132,7 +113,4 @@ def wandered(model: LanguageModel, seed: int) -> Driver:
 
 
 def _path(node: Node) -> list[Node]:
-    path = [node]
-    while path[-1].parent is not None:
-        path.append(path[-1].parent)
-    return path
+    return [node] if node.parent is None else [node, *_path(node.parent)]

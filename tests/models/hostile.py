@@ -1,4 +1,4 @@
-"""Hostile folders of a model, each a change of a good one. None may run code, hang, or end outside of a sentence."""
+"""Hostile folders of a model, each a change of a good one. None may run code or hang; a PairError is the only error."""
 
 import json
 import os
@@ -12,124 +12,112 @@ from typing import Any
 RAN = "ran"
 """A file that is written beside the model once any of its code has run."""
 JSONS = ("config.json", "tokenizer.json", "tokenizer_config.json", "generation_config.json")
-VALUES: list[Any] = [
-    None, 0, 1, -1, 3.5, 10**9, 10**18, 10**300, -(10**9), 1e308, float("nan"), float("inf"), True, "", "x", "10",
-    [], [1], {}, {"x": 1}, [None], ["x", -1],
-]  # fmt: skip
+TRUSTED = {"trust_remote_code": 1}
 Random = random.Random
 
 
-def deep(levels: int, key: str = "x") -> Any:
+def deep(levels: int) -> Any:
     """Return so many objects inside each other."""
     found: Any = {}
     for _ in range(levels):
-        found = {key: found}
+        found = {"x": found}
     return found
 
 
+VALUES: list[Any] = [
+    None, 0, 1, -1, 3.5, 7, 1000, 2**31, 10**9, 10**18, 10**300, -(10**9), 1e308, float("nan"), float("inf"), True, "",
+    "x", "10", [], [1], {}, {"x": 1}, [None], ["x", -1], deep(20), deep(100), deep(900),
+]  # fmt: skip
+PATTERNS = ["(a+)+$", "(" * 30_000, "a{1,65535}{1,65535}{1,65535}", "[", "(?<=a+)b", r"\p{Nope}", "a" * 10**6]
+TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
+            "special_tokens": {}}  # fmt: skip
+"""A template of a token that is not there."""
+
+
+def nested(levels: int) -> Any:
+    """Return so many normalizers inside each other."""
+    return json.loads('{"type": "Sequence", "normalizers": [' * levels + '{"type": "Lowercase"}' + "]}" * levels)
+
+
+def split(pattern: str) -> Any:
+    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+
+
+def change(folder: Path, name: str, **fields: Any) -> None:
+    """Set fields of a JSON file, which may be missing."""
+    path = folder / name
+    content = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(text_of({**content, **fields}))
+
+
 def text_of(content: Any) -> str:
-    """Return JSON of any depth."""
     try:
         return json.dumps(content)
     except RecursionError:
         return '{"x": ' * 5000 + "1" + "}" * 5000
 
 
-def change(folder: Path, name: str, **fields: Any) -> None:
-    """Set fields of a JSON file, which need not be there yet."""
-    path = folder / name
-    content = json.loads(path.read_text()) if path.is_file() else {}
-    path.write_text(text_of({**content, **fields}))
-
-
-def code(folder: Path) -> None:
-    """Put code into the folder that says when it ran."""
+def code(folder: Path) -> Any:
+    """Put code into the folder that tells when it ran; return the ``auto_map`` that names it."""
     (folder / "evil.py").write_text(
         f"open({str(folder / RAN)!r}, 'w').close()\n"
         "from transformers import LlamaConfig as EvilConfig, LlamaForCausalLM as EvilModel\n"
         "from transformers import PreTrainedTokenizerFast as EvilTokenizer\n"
         "def generate(*given, **more): pass\n"
     )
+    models = {"AutoModelForCausalLM": "evil.EvilModel", "AutoModel": "evil.EvilModel"}
+    return {"AutoConfig": "evil.EvilConfig", **models, "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"]}
 
 
-MAP = {
-    "AutoConfig": "evil.EvilConfig",
-    "AutoModelForCausalLM": "evil.EvilModel",
-    "AutoModel": "evil.EvilModel",
-    "AutoTokenizer": ["evil.EvilTokenizer", "evil.EvilTokenizer"],
-}
-
-
-TRUSTED = {"trust_remote_code": 1}
-
-
-def own_kind(folder: Path, _: Random | None = None) -> None:
+def own_kind(folder: Path, _: Random | None = None, kind: str = "evil") -> None:
     """A kind of model that only its own code knows."""
-    code(folder)
-    change(folder, "config.json", model_type="evil", architectures=["EvilModel"], auto_map=MAP)
+    change(folder, "config.json", model_type=kind, architectures=["EvilModel"], auto_map=code(folder))
 
 
 def own_model(folder: Path, _: Random | None = None) -> None:
     """A kind that transformers knows, but not as a causal model."""
-    code(folder)
-    change(folder, "config.json", model_type="clip", architectures=["EvilModel"], auto_map=MAP)
+    own_kind(folder, kind="clip")
 
 
 def own_tokenizer(folder: Path, _: Random | None = None) -> None:
     """A tokenizer that only its own code knows."""
-    code(folder)
-    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=MAP)
+    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=code(folder))
 
 
 def own_tokenizer_old(folder: Path, _: Random | None = None) -> None:
     """The same, as older files write it, of a kind without a tokenizer."""
-    code(folder)
+    own_tokenizer(folder)
     change(folder, "config.json", model_type="persimmon")
-    change(folder, "tokenizer_config.json", tokenizer_class="EvilTokenizer", auto_map=MAP["AutoTokenizer"])
+    change(folder, "tokenizer_config.json", auto_map=code(folder)["AutoTokenizer"])
 
 
 def own_generate(folder: Path, _: Random | None = None) -> None:
     """A way of generating that comes with the model."""
-    code(folder)
+    named = code(folder)
     (folder / "custom_generate").mkdir()
     shutil.copy(folder / "evil.py", folder / "custom_generate" / "generate.py")
-    change(folder, "generation_config.json", custom_generate=str(folder), auto_map=MAP, **TRUSTED)
+    change(folder, "generation_config.json", auto_map=named, custom_generate=str(folder), **TRUSTED)
 
 
 def own_everything(folder: Path, _: Random | None = None) -> None:
-    """Code named wherever it can be, with a yes beside it."""
-    code(folder)
-    for name in ("config.json", "tokenizer_config.json", "generation_config.json", "adapter_config.json"):
-        change(folder, name, auto_map=MAP, **TRUSTED, custom_pipelines={"x": {"impl": "evil.EvilModel"}})
+    """Code named wherever possible, with a yes beside it."""
+    named, pipelines = code(folder), {"x": {"impl": "evil.EvilModel"}}
+    for name in (*JSONS, "adapter_config.json"):
+        if name != "tokenizer.json":
+            change(folder, name, auto_map=named, custom_pipelines=pipelines, **TRUSTED)
 
 
 def adapter(folder: Path, _: Random | None = None) -> None:
-    """An adapter of PEFT whose base model has code of its own."""
+    """An adapter of PEFT whose base model has its own code."""
     base = folder / "base"
     shutil.copytree(folder, base)
     own_kind(base)
     (folder / "config.json").unlink()
-    change(folder, "adapter_config.json", base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=MAP)
+    named = code(folder)
+    change(folder, "adapter_config.json", base_model_name_or_path=str(base), peft_type="LORA", auto_mapping=named)
 
 
-def field(folder: Path, chance: Random) -> None:
-    """A field of the configuration with another value, or none."""
-    content = json.loads((folder / "config.json").read_text())
-    name = chance.choice(sorted(content))
-    if chance.random() < 0.1:
-        del content[name]
-    else:
-        content[name] = chance.choice([*VALUES, deep(20), deep(100), deep(900)])
-    (folder / "config.json").write_text(text_of(content))
-
-
-def numbers(folder: Path, chance: Random) -> None:
-    """Several numbers of the configuration that do not go together."""
-    content = json.loads((folder / "config.json").read_text())
-    names = [name for name, value in content.items() if type(value) is int]
-    for name in chance.sample(names, 3):
-        content[name] = chance.choice([0, 1, 3, 7, 64, 1000, 2**20, 2**31, -5])
-    (folder / "config.json").write_text(text_of(content))
+WITH_CODE = (own_kind, own_model, own_tokenizer, own_tokenizer_old, own_generate, own_everything, adapter)
 
 
 def other_kind(folder: Path, chance: Random) -> None:
@@ -139,81 +127,61 @@ def other_kind(folder: Path, chance: Random) -> None:
 
 
 def anywhere(folder: Path, chance: Random) -> None:
-    """Any value of any JSON file, however deep inside, with another."""
-    path = folder / chance.choice(JSONS[1:])
+    """One to three values of a JSON file, however deep inside, changed or removed; most often of the configuration."""
+    path = folder / chance.choice([JSONS[0], *JSONS])
     content = json.loads(path.read_text())
-    place = content
-    while True:
-        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
-        key = chance.choice(keys)
-        if not isinstance(place[key], (dict, list)) or not place[key] or chance.random() < 0.3:
-            break
-        place = place[key]
-    if chance.random() < 0.1:
-        del place[key]
-    else:
-        place[key] = chance.choice([*VALUES, deep(20), deep(100), deep(900)])
+    for _ in range(chance.choice([1, 1, 3])):
+        place = content
+        while True:
+            key = chance.choice(list(place) if isinstance(place, dict) else list(range(len(place))))
+            if not isinstance(place[key], (dict, list)) or not place[key] or chance.random() < 0.3:
+                break
+            place = place[key]
+        if chance.random() < 0.1:
+            del place[key]
+        else:
+            place[key] = chance.choice(VALUES)
     path.write_text(text_of(content))
 
 
 def tokenizer(folder: Path, chance: Random) -> None:
     """A tokenizer that breaks what reads it."""
-    path = folder / "tokenizer.json"
-    content = json.loads(path.read_text())
-    vocabulary = content["model"]["vocab"]
-    pattern = chance.choice(
-        ["(a+)+$", "(" * 30_000, "a{1,65535}{1,65535}{1,65535}", "[", "(?<=a+)b", "\\p{Nope}", "a" * 10**6]
-    )
-    inner: Any = {"type": "Lowercase"}
-    for _ in range(chance.choice([10, 25, 60, 120, 5000])):
-        inner = {"type": "Sequence", "normalizers": [inner]}
-    nested = '{"type": "Sequence", "normalizers": [' * 200_000
-    kind = chance.randrange(9)
-    if kind == 0:
-        content["normalizer"] = inner
-    elif kind == 1:
-        content["pre_tokenizer"] = {
-            "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False
-        }  # fmt: skip
-    elif kind == 2:
-        content["normalizer"] = {"type": "Replace", "pattern": {"Regex": pattern}, "content": "x" * 10**5}
-    elif kind == 3:
-        vocabulary[chance.choice(sorted(vocabulary))] = chance.choice([-1, 2**31, 2**32, 2**40, 1.5, None, "1"])
-    elif kind == 4:
-        content["added_tokens"] = [
-            {**token, "id": chance.choice([-1, 0, 2**32, 10**9])} for token in content["added_tokens"]
-        ]
-    elif kind == 5:
-        content["model"] = chance.choice(
-            [
-                None,
-                {},
-                {"type": "BPE"},
-                {"type": "Unigram", "vocab": []},
-                {"type": "WordLevel", "vocab": {}, "unk_token": "x"},
-            ]
-        )
-    elif kind == 6:
-        content["model"]["merges"] = chance.choice([[["a", "b"]] * 100_000, [["a"]], ["a b c"], None, [[0, 1]]])
-    elif kind == 7:
-        content["post_processor"] = {
-            "type": "TemplateProcessing",
-            "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}] * 1000,
-            "pair": [],
-            "special_tokens": {},
-        }
-    path.write_text(nested if kind == 8 else text_of(content))
+    content = json.loads((folder / "tokenizer.json").read_text())
+    model, pattern = content["model"], chance.choice(PATTERNS)
+    words = {**model["vocab"], chance.choice(sorted(model["vocab"])): chance.choice([-1, 2**31, 2**40, 1.5, None, "1"])}
+    merges = chance.choice([[["a", "b"]] * 100_000, [["a"]], ["a b c"], None, [[0, 1]]])
+    added = [{**token, "id": chance.choice([-1, 0, 2**32, 10**9])} for token in content["added_tokens"]]
+    models = [None, {}, {"type": "BPE"}, {"type": "Unigram", "vocab": []}, {"type": "WordLevel", "vocab": {}}]
+    fields = [
+        {"normalizer": nested(chance.choice([10, 25, 60, 120]))},
+        {"normalizer": {"type": "Replace", "pattern": {"Regex": pattern}, "content": "x" * 10**5}},
+        {"pre_tokenizer": split(pattern)},
+        {"model": {**model, "vocab": words}},
+        {"model": {**model, "merges": merges}},
+        {"model": chance.choice(models)},
+        {"added_tokens": added},
+        {"post_processor": {**TEMPLATE, "single": TEMPLATE["single"] * 1000}},
+    ]
+    change(folder, "tokenizer.json", **chance.choice(fields))
 
 
 def broken_text(folder: Path, chance: Random) -> None:
     """A JSON file that was cut, emptied or overwritten."""
     path = folder / chance.choice(JSONS)
     content = path.read_bytes()
-    path.write_bytes(
-        chance.choice(
-            [b"", content[: len(content) // 2], b"\0" * 1000, b"\xff\xfe" + content, content * 2, b"[" * 10**6, b"null"]
-        )
-    )
+    half, opened = content[: len(content) // 2], b'{"type": "Sequence", "normalizers": [' * 200_000
+    texts = [b"", half, b"\0" * 1000, b"\xff\xfe" + content, content * 2, b"[" * 10**6, b"null", opened]
+    path.write_bytes(chance.choice(texts))
+
+
+class Runs:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch '{self.file}'",)
 
 
 def weights(folder: Path, chance: Random) -> None:
@@ -223,78 +191,48 @@ def weights(folder: Path, chance: Random) -> None:
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
     name = chance.choice(sorted(name for name in header if name != "__metadata__"))
-    kind = chance.randrange(9)
+    shape = header[name]["shape"]
+    shapes, dtypes = [shape[::-1], [-1, 1], [2**62, 2**62], ["x"], None], ["I32", "F8_E4M3", "BOOL", "C64", "X", 3]
+    kind = chance.randrange(8)
     if kind == 0:
         path.write_bytes(content[: chance.randrange(len(content))])
     elif kind == 1:
         path.write_bytes(chance.choice([2**63, 2**40, 0, 5]).to_bytes(8, "little") + content[8:])
     elif kind == 2:
-        path.write_bytes(pickle.dumps(Runs(folder)))
+        path.write_bytes(pickle.dumps(Runs(folder / RAN)))
     elif kind == 3:
-        path.replace(folder / "pytorch_model.bin")
-    elif kind == 4:
         path.unlink()
-        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Runs(folder), protocol=2))
-    elif kind == 5:
-        files = {
-            name: chance.choice(["model-1.safetensors", "../../model.safetensors", "/dev/zero"]) for name in header
-        }
+        (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Runs(folder / RAN), protocol=2))
+    elif kind == 4:
+        places = ["model-1.safetensors", "../../model.safetensors", "/dev/zero"]
+        files = {name: chance.choice(places) for name in header}
         change(folder, "model.safetensors.index.json", weight_map=files, metadata={})
     else:
-        entry = header[name]
-        if kind == 6:
-            entry["shape"] = chance.choice(
-                [entry["shape"][::-1], [math_of(entry)], [-1, 1], [2**62, 2**62], ["x"], None]
-            )
-        elif kind == 7:
-            entry["dtype"] = chance.choice(["I32", "U32", "F8_E4M3", "BOOL", "C64", "X", 3])
-        else:
-            header[f"x{name}"] = header.pop(name)
+        change_of = [{"shape": chance.choice(shapes)}, {"dtype": chance.choice(dtypes)}, {}][kind - 5]
+        header[name if change_of else f"x{name}"] = header.pop(name) | change_of
         text = json.dumps(header).encode()
         path.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length :])
 
 
-def math_of(entry: dict[str, Any]) -> int:
-    """Return the numbers of a tensor of float32."""
-    start, end = entry["data_offsets"]
-    return (end - start) // 4
-
-
-class Runs:
-    """Says that it ran when it is unpickled."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return os.system, (f"touch '{self.folder / RAN}'",)
-
-
 def strange_file(folder: Path, chance: Random) -> None:
-    """A file that is no file, has no end, or is enormous."""
-    path = folder / chance.choice(
-        [*JSONS, "model.safetensors", "chat_template.jinja", "added_tokens.json", "vocab.json"]
-    )
+    """Something that is not a file, has no end, or is enormous."""
+    names = [*JSONS, "model.safetensors", "chat_template.jinja", "added_tokens.json", "vocab.json"]
+    path = folder / chance.choice(names)
     path.unlink(missing_ok=True)
-    kind = chance.randrange(6)
+    kind = chance.randrange(4)
     if kind == 0:
         os.mkfifo(path)
     elif kind == 1:
-        path.symlink_to(chance.choice(["/dev/zero", "/dev/stdin", "/dev/full"]))
+        path.symlink_to(chance.choice(["/dev/zero", "/dev/stdin", "/dev/full", "/proc/self/mem", path.name]))
     elif kind == 2:
-        path.symlink_to(path.name)
-    elif kind == 3:
         path.mkdir()
-    elif kind == 4:
-        path.symlink_to("/proc/self/mem")
     else:
         with path.open("wb") as stream:
             stream.truncate(20 * 1024**3)
 
 
 KINDS: tuple[Callable[[Path, Random], None], ...] = (
-    own_kind, own_model, own_tokenizer, own_tokenizer_old, own_generate, own_everything, adapter,
-    *(field,) * 6, *(numbers,) * 3, *(other_kind,) * 2, *(anywhere,) * 5, *(tokenizer,) * 5, *(broken_text,) * 2,
+    *WITH_CODE, *(other_kind,) * 2, *(anywhere,) * 14, *(tokenizer,) * 5, *(broken_text,) * 3,
     *(weights,) * 4, *(strange_file,) * 3,
 )  # fmt: skip
 

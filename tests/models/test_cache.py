@@ -16,7 +16,7 @@ def _states(first: int, count: int) -> torch.Tensor:
 
 
 def _cache(layers: int, slots: int = 0) -> ForestCache:
-    return ForestCache([LayerShape((2, 3), (2, 3), torch.float64)] * layers, slots, torch.device("cpu"))
+    return ForestCache([LayerShape((2, 3), (2, 3), torch.float64)] * layers, slots)
 
 
 def _append(cache: ForestCache, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -79,7 +79,7 @@ def test_buffer_grows_and_is_written_in_place() -> None:
 def test_layers_of_unequal_shape_have_buffers_of_their_own() -> None:
     """Catches a move that reaches only the layers shaped like the first."""
     shapes = [LayerShape((2, 3), (2, 3), torch.float64), LayerShape((1, 3), (2, 2), torch.float64)]
-    cache = ForestCache(shapes, 0, torch.device("cpu"))
+    cache = ForestCache(shapes, 0)
     assert len(cache.buffers) == 3
     for first, count in ((0, 3), (3, 4)):
         cache.reserve(cache.length + count)

@@ -1,7 +1,8 @@
 """Folders that are hostile, damaged or of another kind: each is refused in one sentence, and no code of theirs runs."""
 
-import json
+import io
 import os
+import pickle
 import re
 import shutil
 from contextlib import suppress
@@ -9,18 +10,18 @@ from pathlib import Path
 
 import httpx
 import pytest
+import torch
+from transformers import T5Config, T5ForConditionalGeneration
 
 import dsbd
 from dsbd.errors import PairError
 from dsbd.measure.model_sizes import model_sizes
 from dsbd.models import hub
 from tests.models import hostile
+from tests.models.hostile import RAN, Runs, change
 from tests.toy_pair import toy_model, toy_tokenizer
 
-WITH_CODE = (
-    hostile.own_kind, hostile.own_model, hostile.own_tokenizer, hostile.own_tokenizer_old, hostile.own_generate,
-    hostile.own_everything, hostile.adapter,
-)  # fmt: skip
+EAGER = {"device": "cpu", "dtype": "float32", "engine": "eager"}
 
 
 @pytest.fixture
@@ -32,13 +33,14 @@ def folder(toy_folders, tmp_path) -> Path:
 def refusal(target, draft=None) -> str:
     """Return the sentence that a pair is refused with."""
     with pytest.raises(PairError) as caught:
-        dsbd.load_pair(target, draft, device="cpu", dtype="float32", engine="eager")
+        dsbd.load_pair(target, draft, **EAGER)
     assert "\n" not in str(caught.value)
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
     return str(caught.value)
 
 
 @pytest.mark.parametrize("as_what", ["target", "draft", "plan"])
-@pytest.mark.parametrize("kind", WITH_CODE, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", hostile.WITH_CODE, ids=lambda kind: kind.__name__)
 def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, toy_folders, monkeypatch):
     """Catches the question of transformers whether to run the code: a script that says yes to everything ran it."""
     asked = []
@@ -49,18 +51,13 @@ def test_code_of_a_model_is_not_run_and_nobody_is_asked(kind, as_what, folder, t
         if as_what == "plan":
             model_sizes(folder, "float32")
         else:
-            pair = [str(folder)] if as_what == "target" else [toy_folders["target"], str(folder)]
-            dsbd.load_pair(*pair, device="cpu", dtype="float32", engine="eager")
+            dsbd.load_pair(*([folder] if as_what == "target" else [toy_folders["target"], folder]), **EAGER)
     except PairError as error:
         said = str(error)
     assert "trust_remote_code" not in said
+    assert "such code is never run here; use a model whose kind transformers knows" in said or kind != hostile.own_kind
     assert asked == []
-    assert list(folder.rglob(hostile.RAN)) == []
-
-
-def test_a_kind_that_only_its_own_code_knows_is_refused(folder):
-    hostile.own_kind(folder)
-    assert "such code is never run here; use a model whose kind transformers knows" in refusal(folder)
+    assert list(folder.rglob(RAN)) == []
 
 
 @pytest.mark.parametrize(
@@ -82,25 +79,16 @@ def test_a_kind_that_only_its_own_code_knows_is_refused(folder):
 )
 def test_a_hostile_configuration_is_refused_in_a_sentence(fields, said, folder):
     """Catches a wait without end, an error of Python that escapes, and weights that were made up."""
-    hostile.change(folder, "config.json", **fields)
+    change(folder, "config.json", **fields)
     assert re.search(said, refusal(folder))
-
-
-def split(pattern: str) -> dict:
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
-
-
-NESTED = json.loads('{"type": "Sequence", "normalizers": [' * 60 + '{"type": "Lowercase"}' + "]}" * 60)
-TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<no>", "type_id": 0}}], "pair": [],
-            "special_tokens": {}}  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"normalizer": NESTED}, "tokenizer.json of '.*' has 122 lists and objects inside each other"),
-        ({"pre_tokenizer": split(r"\p{Nope}")}, "Oniguruma error"),
-        ({"post_processor": TEMPLATE}, "PanicException"),
+        ({"normalizer": hostile.nested(60)}, "tokenizer.json of '.*' has 122 lists and objects inside each other"),
+        ({"pre_tokenizer": hostile.split(r"\p{Nope}")}, "Oniguruma error"),
+        ({"post_processor": hostile.TEMPLATE}, "PanicException"),
         ({"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}}, "invalid value: integer `-1`"),
         ({"added_tokens": None}, "cannot load the tokenizer"),
     ],
@@ -108,7 +96,7 @@ TEMPLATE = {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<n
 )
 def test_a_hostile_tokenizer_is_refused_in_a_sentence(fields, said, folder):
     """Catches a panic of the tokenizers' Rust, which is no Exception, and a process that it ends."""
-    hostile.change(folder, "tokenizer.json", **fields)
+    change(folder, "tokenizer.json", **fields)
     message = refusal(folder)
     assert re.search(said, message)
     assert "download it again" in message
@@ -116,47 +104,92 @@ def test_a_hostile_tokenizer_is_refused_in_a_sentence(fields, said, folder):
 
 def test_a_prompt_that_breaks_a_tokenizer_is_refused(folder):
     """Catches a tokenizer that loads, and panics at the first prompt of a visitor who knows which."""
-    hostile.change(folder, "tokenizer.json", pre_tokenizer=split("(a+)+$"))
-    pair = dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager")
+    change(folder, "tokenizer.json", pre_tokenizer=hostile.split("(a+)+$"))
+    pair = dsbd.load_pair(folder, **EAGER)
     with pytest.raises(dsbd.PromptError, match=r"fails on this prompt \(PanicException: .*; change one of them"):
         pair.encode("a" * 40 + "c")
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_a_file_that_is_a_pipe_is_refused(name, folder):
-    """Catches a load that waits for ever for a writer."""
+    """Catches a load that waits forever for a writer."""
     (folder / name).unlink()
     os.mkfifo(folder / name)
-    assert f"has {name}, which is no plain file but a pipe or a device; remove it" in refusal(folder)
+    assert f"has {name}, which is not a plain file but a pipe or a device; remove it" in refusal(folder)
+
+
+def removed(pattern: str):
+    return lambda folder: [file.unlink() for file in folder.glob(pattern)]
+
+
+def cut(folder: Path, kept: int) -> None:
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:kept])
+
+
+def encoder_decoder(folder: Path) -> None:
+    config = T5Config(vocab_size=23, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
+    T5ForConditionalGeneration(config).save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (shutil.rmtree, "hub id"),
+        (removed("*"), "has no config.json"),
+        (removed("*token*"), "has no tokenizer; .* or save it here with AutoTokenizer"),
+        (lambda folder: (folder / "config.json").write_text("{ not json"), "not JSON .* give a folder or hub id"),
+        (lambda folder: cut(folder, -4), "model.safetensors has .* download it again"),
+        (lambda folder: cut(folder, 200), "model.safetensors does not begin .* download it again"),
+        (encoder_decoder, "encoder-decoder model; use a decoder-only"),
+        (hostile.adapter, "is an adapter of PEFT .*merge_and_unload.*save the tokenizer of the base model"),
+    ],
+    ids=["folder", "files", "tokenizer", "config", "cut", "cut more", "encoder-decoder", "adapter"],
+)
+def test_a_damaged_folder_is_refused_with_the_remedy(damage, said, folder):
+    """Catches an error of a library that escapes, or a sentence without its remedy."""
+    damage(folder)
+    message = refusal(folder)
+    assert re.search(said, message)
+    assert folder.name in message
+
+
+def zipped(file: Path) -> bytes:
+    stream = io.BytesIO()
+    torch.save({"lm_head.weight": Runs(file)}, stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content", [zipped, lambda file: pickle.dumps(Runs(file), protocol=2), lambda file: b"rubbish", lambda file: b""]
+)
+def test_pickled_weights_are_not_run(content, folder):
+    """Catches weights that run code, an unpickling error that escapes, and torch's advice to run them all the same."""
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(content(folder / RAN))
+    message = refusal(folder)
+    assert "save the weights as safetensors" in message
+    assert "weights_only" not in message
+    assert not (folder / RAN).exists()
+
+
+def test_a_gguf_file_is_refused_with_the_way_to_convert_it(tmp_path):
+    """Catches a stranger's file name in a command that is copied into a shell."""
+    file = tmp_path / "$(reboot).gguf"
+    file.write_bytes(b"GGUF")
+    for given in (tmp_path, file):
+        assert re.search("holds a model as GGUF, .*, gguf_file='FILE'.*dequantize.* give the folder", refusal(given))
+        assert "reboot" not in refusal(given).partition("pip install")[2]
 
 
 @pytest.mark.parametrize(("ids", "kept"), [("x", None), ([[1]], None), (-1, set()), ([-1, 5], {5})])
 def test_eos_ids_that_cannot_be(ids, kept, folder):
     """Catches a text for an id, and -1 taken for the last token of the vocabulary."""
-    hostile.change(folder, "generation_config.json", eos_token_id=ids)
+    change(folder, "generation_config.json", eos_token_id=ids)
     if kept is None:
         assert "give numbers in its generation_config.json" in refusal(folder)
     else:
-        assert dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager").eos == kept
-
-
-def test_a_folder_without_a_tokenizer_says_how_to_get_one(folder):
-    """Catches the sentence of a library that lists files, cut off in its middle."""
-    for file in folder.glob("*token*"):
-        file.unlink()
-    assert re.search("has no tokenizer; .* or save it here with AutoTokenizer", refusal(folder))
-
-
-def test_other_kinds_of_model_are_refused_with_the_way_to_convert_them(folder, tmp_path):
-    """Catches "no config.json" for an adapter, and a stranger's file name in a command that is copied into a shell."""
-    hostile.adapter(folder)
-    assert re.search("is an adapter of PEFT .*merge_and_unload.*save the tokenizer of the base model", refusal(folder))
-    packed = tmp_path / "packed"
-    packed.mkdir()
-    (packed / "$(reboot).gguf").write_bytes(b"GGUF")
-    for given in (packed, packed / "$(reboot).gguf"):
-        assert re.search("holds a model as GGUF, .*, gguf_file='FILE'.*dequantize.* give the folder", refusal(given))
-        assert "reboot" not in refusal(given).partition("pip install")[2]
+        assert dsbd.load_pair(folder, **EAGER).eos == kept
 
 
 def test_a_draft_with_fewer_ids_is_named(toy_folders, tmp_path):
@@ -193,5 +226,5 @@ def test_any_change_of_a_folder_loads_or_is_refused(number, toy_folders, tmp_pat
     folder = tmp_path / "model"
     hostile.hostile_folder(Path(toy_folders["draft"]), folder, number)
     with suppress(PairError):
-        dsbd.load_pair(folder, device="cpu", dtype="float32", engine="eager")
-    assert list(folder.rglob(hostile.RAN)) == []
+        dsbd.load_pair(folder, **EAGER)
+    assert list(folder.rglob(RAN)) == []

@@ -38,17 +38,13 @@ def test_every_byte_has_one_token() -> None:
     assert sorted(of(token) for token in range(256)) == [bytes([byte]) for byte in range(256)]
 
 
-def test_a_split_character_shows_what_it_is() -> None:
-    """Catches half a character that is shown as text, or lost."""
+def test_a_piece_shows_what_it_is() -> None:
+    """Catches half a character that is shown as text or lost, an end of text that is an empty piece, and an id that is
+    no token."""
     tokenizer = toy_tokenizer()
     pieces = TokenBytes(tokenizer)
     assert [pieces.piece(token) for token in tokenizer("é").input_ids] == [("\ufffd", "c3"), ("\ufffd", "a9")]
     assert pieces.piece(tokenizer("a").input_ids[0]) == ("a", None)
-
-
-def test_special_tokens_show_their_name() -> None:
-    """Catches an end of text that is an empty piece; and an id that is no token."""
-    pieces = TokenBytes(toy_tokenizer())
     assert pieces.piece(EOS) == ("<end>", None)
     assert pieces.piece(100_000) == ("", None)
 

@@ -40,22 +40,16 @@ def _as_it_was(monkeypatch):
 @pytest.mark.parametrize(
     "before", [TALKING, (True, True, logging.DEBUG), (False, False, logging.WARNING), (False, True, logging.NOTSET)]
 )
-def test_every_switch_is_turned_back(before):
-    """Catches progress bars that a program never sees again, or that it had switched off and sees now."""
+def test_every_switch_is_turned_back_by_the_last_who_leaves(before):
+    """Catches progress bars that a program never sees again, or had switched off and sees now; and the first of two
+    threads turning back what the second relies on."""
     switch(*before)
     with without_progress:
-        assert state() == SILENT
-    assert state() == before
-
-
-def test_what_two_threads_share_lasts_until_the_last():
-    """Catches the first that is done turning back what the second relies on, or the second keeping it for good."""
-    switch(*TALKING)
-    with without_progress:
         without_progress.__enter__()
+        assert state() == SILENT
     assert state() == SILENT
     without_progress.__exit__()
-    assert state() == TALKING
+    assert state() == before
 
 
 @pytest.mark.parametrize("fails", [False, True])

@@ -17,7 +17,8 @@ import dsbd
 from dsbd.errors import ModelError, PairError
 from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.ranks import InStep, Ranks, ranks_of
+from dsbd.models.ranks import Ranks, ranks_of
+from dsbd.observer import InStep
 from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,43 +60,31 @@ def found(folders, tmp_path_factory) -> dict:
 
 
 @pytest.mark.slow
-def test_two_processes_give_the_ids_of_one(found, folders):
-    """Catches logits that are joined wrongly, processes that draw on their own, and a report from each of them."""
+def test_two_processes_decode_as_one(found, folders):
+    """Catches logits that are joined wrongly, processes that draw separately or go on with different beams, a model
+    that every process loads whole, an engine that leaves the messages out, an answer to ``stop`` that one process keeps
+    for itself, and a report from each of them."""
     pair = dsbd.load_pair(*folders, device="cpu", dtype="float64", engine="eager")
     assert pair.ranks is None
     assert pair.reports
     for mode, changes in MODES.items():
-        alone = outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **changes)))
-        assert found["decoded"][mode] == alone, mode
+        assert found["decoded"][mode] == outcome(dsbd.decode(pair, PROMPT, replace(SETTINGS, **changes))), mode
     assert found["mixed"] == found["decoded"]["defaults"]
     assert found["command line"] == found["mixed"][0][0]
     assert found["recorded"]
-
-
-@pytest.mark.slow
-def test_the_weights_are_shared_and_run_eagerly(found):
-    """Catches a model that every process loads whole, and an engine that leaves the messages out."""
     assert found["heads"] == [1]  # of two
     assert found["engines"] == ["eager", "eager", "traced"]
-    assert len(found["fallbacks"]) == 2
-    assert all("processes join its parts" in line for line in found["fallbacks"])
-
-
-@pytest.mark.slow
-def test_the_first_process_decides(found):
-    """Catches logits or an answer to ``stop`` that another process keeps for itself."""
+    assert ["processes join its parts" in line for line in found["fallbacks"]] == [True, True]
     assert found["of first"] == [[0.0] * 3] * 2
-    assert "stop() returned True" in found["stopped"]
-
-
-@pytest.mark.slow
-def test_processes_that_differ_end_with_an_error(found):
-    """Catches processes that go on with different beams, and what would measure in each by itself."""
-    assert "differ in prompt or settings" in found["other seeds"]
-    assert "differ in the beams" in found["beams"]
-    assert "2 processes, and auto would measure" in found["auto"]
-    assert "a bench runs in one" in found["bench"]
-    assert "an evaluation runs in one" in found["eval"]
+    for what, said in {
+        "stopped": "stop() returned True",
+        "other seeds": "differ in prompt or settings",
+        "beams": "differ in the beams",
+        "auto": "2 processes, and auto would measure",
+        "bench": "a bench runs in one",
+        "eval": "an evaluation runs in one",
+    }.items():
+        assert said in found[what]
 
 
 class Alone:
@@ -228,14 +217,11 @@ class Spread:
         self.tp_size = processes
 
 
-def test_what_the_processes_cannot_share_is_refused(monkeypatch, folders):
-    """Catches a view of the wrong size deep in a model, and a wait for processes that nobody started."""
+def test_what_the_processes_cannot_share_is_refused(monkeypatch):
+    """Catches a view of the wrong size deep in a model."""
     monkeypatch.setattr(torch.distributed, "get_world_size", lambda: 4)
     with pytest.raises(PairError, match="2 key-value heads, which 4 processes cannot share"):
         ranks_of([LanguageModel(Spread(2, 4), "toy")])
     with pytest.raises(PairError, match=r"over 2 of 4 processes; .* leave tp_size out"):
         ranks_of([LanguageModel(Spread(4, 2), "toy")])
     assert ranks_of([LanguageModel(toy_model(1, 1), "toy")]) is None
-    monkeypatch.delenv("WORLD_SIZE", raising=False)
-    with pytest.raises(PairError, match="start the program with torchrun"):
-        dsbd.load_pair(folders[0], load_kwargs={"tp_plan": "auto"})

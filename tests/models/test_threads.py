@@ -6,45 +6,36 @@ import torch
 from dsbd.models import threads
 from dsbd.models.threads import cpu_quota, limit_threads
 
-
-def group(folder, **files):
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name.replace("__", ".")).write_text(text)
+OLD = {"cpu/pod/cpu.cfs_quota_us": "150000\n", "cpu/pod/cpu.cfs_period_us": "100000\n"}
+MEMBER = "4:memory:/elsewhere\n3:cpu,cpuacct:/pod\nnonsense\n0::/../pod/box\n"
 
 
 @pytest.mark.parametrize(
     ("files", "share"),
     [
-        ({"cpu__max": "200000 100000\n"}, 2.0),
-        ({"cpu__max": "max 100000\n"}, None),
-        ({"cpu__max": "50000 100000\n"}, 0.5),
-        ({"cpu__cfs_quota_us": "150000\n", "cpu__cfs_period_us": "100000\n"}, 1.5),
-        ({"cpu__cfs_quota_us": "-1\n", "cpu__cfs_period_us": "100000\n"}, None),
-        ({"cpu__max": "rubbish"}, None),
+        ({"cpu.max": "200000 100000\n"}, 2.0),
+        ({"cpu.max": "max 100000\n"}, None),
+        ({"cpu.max": "50000 100000\n"}, 0.5),
+        ({"cpu.cfs_quota_us": "150000\n", "cpu.cfs_period_us": "100000\n"}, 1.5),
+        ({"cpu.cfs_quota_us": "-1\n", "cpu.cfs_period_us": "100000\n"}, None),
+        ({"cpu.max": "rubbish"}, None),
         ({}, None),
+        ({"member": MEMBER, "pod/cpu.max": "300000 100000", "pod/box/cpu.max": "max 100000"}, 3.0),
+        ({"member": MEMBER, "pod/cpu.max": "300000 100000", **OLD}, 1.5),
     ],
+    ids=str,
 )
 def test_a_quota_is_read(tmp_path, files, share):
-    """Catches a quota of one of the two versions that is missed, and "no limit" that becomes a limit."""
-    group(tmp_path, **files)
-    assert cpu_quota(tmp_path, tmp_path / "none") == share
-
-
-def test_the_tightest_group_above_counts(tmp_path):
-    """Catches a limit set on a parent group, as orchestrators do, and paths that lead out of the tree."""
-    group(tmp_path / "pod", cpu__max="300000 100000")
-    group(tmp_path / "pod" / "box", cpu__max="max 100000")
-    membership = tmp_path / "membership"
-    membership.write_text("0::/../pod/box\n")
-    assert cpu_quota(tmp_path, membership) == 3.0
-    group(tmp_path / "cpu" / "old", cpu__cfs_quota_us="100000", cpu__cfs_period_us="100000")
-    membership.write_text("4:memory:/elsewhere\n3:cpu,cpuacct:/old\nnonsense\n")
-    assert cpu_quota(tmp_path, membership) == 1.0
+    """Catches a quota of one of the two versions that is missed, "no limit" that becomes a limit, a limit on a parent
+    group, as orchestrators set it, and paths that lead out of the tree."""
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert cpu_quota(tmp_path, tmp_path / "member") == share
 
 
 def test_threads_follow_the_quota(monkeypatch):
-    """Catches sixty-four threads on two cores' worth of time, and a user's own choice overridden."""
+    """Catches sixty-four threads on two cores' worth of time, and a user's choice overridden."""
     before = torch.get_num_threads()
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     try:

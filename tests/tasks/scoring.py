@@ -1,11 +1,11 @@
 """What every scored task must do: right answers score 1, and answers dealt to wrong questions what chance gives."""
 
 
-def mean_score(task, shift=0, metric=None, filter=None):
+def mean_score(task, shift=0, metric=None):
     """Return the mean score when every question gets the right answer of the question ``shift`` places on."""
     questions = task.questions()
     dealt = [questions[(place + shift) % len(questions)] for place in range(len(questions))]
-    answers = [task.answer(task.gold(question), filter or task.filters[0]) for question in dealt]
+    answers = [task.answer(f" {question.references[0]}") for question in dealt]
     scores = [
         task.score(question, answer).metrics[metric or task.main_metric]
         for question, answer in zip(questions, answers, strict=True)

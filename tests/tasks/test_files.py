@@ -19,8 +19,8 @@ def test_packed_and_plain_files_read_the_same(tmp_path):
     ("name", "content", "message"),
     [
         ("a.json", b"\xff", "not UTF-8 at byte 0"),
-        ("a.json", b"{", "is no JSON"),
-        ("a.json", b"[" * 100_000, "is no JSON"),
+        ("a.json", b"{", "is not JSON"),
+        ("a.json", b"[" * 100_000, "is not JSON"),
         ("a.json.gz", b"plain", "cannot be read"),
         ("a.json.gz", gzip.compress(b"x" * 1000)[:-9], "cannot be read"),
         ("a.json", b" " * 101, "more than 100 bytes"),

@@ -26,16 +26,16 @@ def test_a_missing_path_is_an_error_with_its_remedy(data, tmp_path, monkeypatch)
         place_of("t", data, "the remedy")
 
 
-@pytest.mark.parametrize("name", ["gsm8k", "jsonl", "mt_bench", "spider", "squad"])
+@pytest.mark.parametrize("name", ["jsonl", "mt_bench", "spider", "squad"])
 def test_a_task_without_bundled_data_says_what_to_give(name):
     with pytest.raises(TaskError, match=r"give (the|a) (path|folder)"):
         load_task(name)
 
 
 def test_an_unknown_task_is_an_error_that_names_the_tasks():
-    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are gsm8k, jsonl, mt_bench, spider, sql, "):
+    with pytest.raises(TaskError, match="there is no task 'sqad'; tasks are jsonl, mt_bench, spider, sql, "):
         load_task("sqad")
-    assert sorted(TASKS) == ["gsm8k", "jsonl", "mt_bench", "spider", "sql", "sql_validation", "squad", "stories"]
+    assert sorted(TASKS) == ["jsonl", "mt_bench", "spider", "sql", "sql_validation", "squad", "stories"]
 
 
 def test_a_hub_needs_its_library(monkeypatch):
@@ -58,14 +58,13 @@ def test_an_error_of_a_hub_is_a_task_error(monkeypatch):
 
 HUB = {
     "squad": {"id": "1", "title": "T", "context": "One two.", "question": "Q?", "answers": {"text": ["One"]}},
-    "gsm8k": {"question": "Q?", "answer": "So.\n#### 5"},
     "mt_bench": {"prompt": ["First.", "Second."], "category": "math", "prompt_id": 7},
 }
 
 
 @pytest.mark.parametrize(
     ("name", "asked", "references"),
-    [("squad", "validation", ("One",)), ("gsm8k", "test", ("5",)), ("mt_bench", "train", ())],
+    [("squad", "validation", ("One",)), ("mt_bench", "train", ())],
 )
 def test_rows_of_a_hub_become_questions(name, asked, references, monkeypatch):
     """Catches a wrong split, and fields that a hub names otherwise than the file does."""

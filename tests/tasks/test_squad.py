@@ -11,45 +11,31 @@ from dsbd.tasks.records import Question
 from dsbd.tasks.squad import Squad
 from tests.tasks.scoring import chance, mean_score
 
-DATA = {
-    "data": [
-        {
-            "title": "Bridges",
-            "paragraphs": [
-                {
-                    "context": "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901.",
-                    "qas": [
-                        {"id": "a", "question": "Who built it?", "answers": ["the Hart brothers", "Hart brothers"]},
-                        {"id": "b", "question": "When was it built?", "answers": ["1850", "in 1850"]},
-                    ],
-                }
-            ],
-        },
-        {
-            "title": "Rivers",
-            "paragraphs": [
-                {
-                    "context": "The Lind is 300 km long.",
-                    "qas": [
-                        {"id": "c", "question": "How long is the Lind?", "answers": ["300 km"]},
-                        {"id": "d", "question": "Which river is 300 km long?", "answers": ["The Lind"]},
-                    ],
-                }
-            ],
-        },
-    ]
+BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."
+ASKED = {
+    ("Bridges", BRIDGES): [
+        ("a", "Who built it?", ["the Hart brothers", "Hart brothers"]),
+        ("b", "When was it built?", ["1850", "in 1850"]),
+    ],
+    ("Rivers", "The Lind is 300 km long."): [
+        ("c", "How long is the Lind?", ["300 km"]),
+        ("d", "Which river is 300 km long?", ["The Lind"]),
+    ],
 }
+
+
+def entry(id, question, answers):
+    return {"id": id, "question": question, "answers": [{"text": text, "answer_start": 0} for text in answers]}
 
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    data = json.loads(json.dumps(DATA))
-    for article in data["data"]:
-        for paragraph in article["paragraphs"]:
-            for asked in paragraph["qas"]:
-                asked["answers"] = [{"text": text, "answer_start": 0} for text in asked["answers"]]
+    articles = [
+        {"title": title, "paragraphs": [{"context": context, "qas": [entry(*one) for one in asked]}]}
+        for (title, context), asked in ASKED.items()
+    ]
     file = tmp_path_factory.mktemp("squad") / "dev.json"
-    file.write_text(json.dumps(data), encoding="utf-8")
+    file.write_text(json.dumps({"data": articles}), encoding="utf-8")
     return file
 
 
@@ -106,33 +92,30 @@ def test_a_wrong_normalisation_is_caught(mutant, monkeypatch, task):
     assert right == [1.0, 1.0, 1.0] != wrong
 
 
-def test_questions_of_one_passage_are_one_cluster(task):
-    clusters = {question.id: question.cluster for question in task.questions()}
-    assert clusters["a"] == clusters["b"] != clusters["c"] == clusters["d"]
-    assert clusters["a"].startswith("Bridges/")
-
-
-def test_a_passage_is_cut_and_the_question_survives(task):
-    question = next(question for question in task.questions() if question.id == "a")
+def test_a_passage_is_a_cluster_and_is_cut_and_the_question_survives(task):
+    asked = {question.id: question for question in task.questions()}
+    assert asked["a"].cluster == asked["b"].cluster != asked["c"].cluster == asked["d"].cluster
+    question = asked["a"]
     assert "The old bridge was built in 1850 by the Hart brothers. It fell in 1901.\nQuestion" in question.prompt
     fitted = task.fit(question, lambda text: len(text.split()), len(question.prompt.split()) - 8)
     assert fitted.startswith(squad.HEAD)
     assert fitted.endswith("The old bridge was built in 1850\nQuestion: Who built it?\nAnswer:")
-
-
-def test_an_answer_is_the_first_line(task):
     assert task.answer(" the Hart brothers\nQuestion: more?") == "the Hart brothers"
+
+
+def first_asked(data):
+    return data["data"][0]["paragraphs"][0]["qas"]
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (lambda data: data.pop("data"), "not in the format of SQuAD"),
-        (lambda data: data["data"][0]["paragraphs"][0]["qas"][0].pop("answers"), "not in the format of SQuAD"),
+        (lambda data: first_asked(data)[0].pop("answers"), "not in the format of SQuAD"),
         (lambda data: data.update(data=[1]), "not in the format of SQuAD"),
         (lambda data: data.update(data=[]), "no questions"),
-        (lambda data: data["data"][1]["paragraphs"][0]["qas"][0].update(id="a"), "several questions with the id 'a'"),
-        (lambda data: data["data"][0]["paragraphs"][0]["qas"][0].update(answers=[]), "'a' has no right answer"),
+        (lambda data: first_asked(data)[1].update(id="a"), "several questions with the id 'a'"),
+        (lambda data: first_asked(data)[0].update(answers=[]), "'a' has no right answer"),
     ],
     ids=["no data", "no answers", "no article", "empty", "same id", "unanswerable"],
 )

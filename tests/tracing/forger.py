@@ -8,13 +8,18 @@ from typing import Any, NamedTuple
 from dsbd.errors import TraceError
 from dsbd.tracing.audit import follows, verify_trace
 from dsbd.tracing.checks import TOLERANCE
-from dsbd.tracing.sealed import THE_END, Place, sealed_only
-from dsbd.tracing.trace import Trace
-from tests.tracing.alterations import resealed
+from dsbd.tracing.sealed import CHOICES, THE_END, Place, sealed_only
+from dsbd.tracing.trace import Trace, canonical_digest
 
 Data = Any
 HALF = "a\ud800"
 """A text with half of a surrogate pair."""
+
+
+def resealed(data: Data) -> Trace:
+    """The trace with a digest that fits."""
+    trace = Trace.from_dict(data)
+    return replace(trace, digest=canonical_digest(trace))
 
 
 class Altered(NamedTuple):
@@ -42,6 +47,21 @@ class Forger:
     def alter(self) -> Altered:
         """One alteration by chance. Every kind of field is as likely as every other."""
         return self.chance.choices([self._value, self._swap, self._item, self._whole], [12, 2, 4, 1])[0]()
+
+    def alter_kind(self, kind: Place, sealed: Set[Place]) -> Altered | None:
+        """One alteration of a kind of field, where more than the digest holds it; None if that is nowhere."""
+        values = [(value_at(self.data, place), place) for place in self.leaves[kind] if not holds(sealed, place)]
+        if not values:
+            return None
+        values.sort(key=lambda found: found[0] is None)  # numbers before nulls
+        old, place = values[0]
+        if isinstance(old, str):
+            others = [*(value_at(self.data, other) for other in self.leaves[kind]), *CHOICES.get(str(kind[-1]), ())]
+        else:
+            others = [old * 0.98 + 1e-6] if isinstance(old, float) else [not old] if isinstance(old, bool) else []
+            others += self._others(old)[-1:]
+        new = next((other for other in others if other != old), "x")
+        return Altered(f"{old!r} becomes {new!r}", (place,), with_value(self.data, place, new))
 
     def _value(self) -> Altered:
         place = self._any(self.leaves)
@@ -106,11 +126,11 @@ class Forger:
         if isinstance(value, bool):
             return [not value, None]
         if isinstance(value, (int, float)):
-            near = [value + 1, value - 1, value * 1.001 + 1e-4, value * 0.999, -value, value / 2]
+            near = [value - 1, value * 1.001 + 1e-4, value * 0.999, -value, value / 2, value + 1]
             return [None, 0, 1, 0.5, 0.9, 1e-300, 1e300, -1e300, "x", *near, *near]
         if isinstance(value, str):
             return [None, "", "x", HALF, value + "x", value[:-1]]
-        return [0, 0.5, 0.9, 1, -1, True, "x"]
+        return [0, 0.9, 1, -1, True, "x", 0.5]
 
     def _collect(self, place: Place, value: Any) -> None:
         for one, _ in _leaves(place, value):

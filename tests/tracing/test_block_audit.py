@@ -3,7 +3,7 @@
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from tests.tracing.alterations import resealed
+from tests.tracing.forger import resealed
 
 
 def test_what_the_next_draft_leaves_bounds_s_from_below():

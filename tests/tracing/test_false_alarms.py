@@ -1,7 +1,7 @@
 """Honest traces under any settings: each follows, loads again from its bytes, and can be drawn."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dsbd
@@ -9,6 +9,7 @@ import visualize
 from dsbd.models.rows import forest
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
+from tests.tracing.toys import toy_traces
 
 any_settings = st.fixed_dictionaries(
     {
@@ -32,7 +33,6 @@ any_settings = st.fixed_dictionaries(
         "seed": st.integers(0, 2**31),
     }
 )
-MORE_SLOTS_THAN_PAIRS = {"replacement": False, "top_p": 0.95, "draft_width": 60, "cover_width": 9, "max_width": 8}
 prompts = st.sampled_from(["", "a", "Once upon a time", "\u00e9\U0001f600"])
 
 
@@ -49,6 +49,49 @@ def check(prompt: str, fields: dict) -> None:
     assert visualize.scene_json(visualize.scene(read))
 
 
+EDGES = [
+    {"cover_width": 6, "min_width": 4, "max_width": 4},
+    {"cover_width": 6, "min_width": 3, "max_width": 3, "replacement": False, "temperature": 0.7},
+    {"landing": False, "top_p": 0.8},
+    {"input_beams": 1, "top_k": 0},
+    {"top_k": 3, "replacement": False, "draft_width": 6, "min_width": 5},
+    {"forest": "likely", "draft_width": 12, "replacement": False, "temperature": 0.7},
+    {"forest": "likely", "draft_width": 9, "temperature": 0.0, "replacement": False, "max_new_tokens": 24},
+    {"forest": "likely", "draft_width": 9, "temperature": 0.0},
+    {"forest": "likely", "draft_width": 9, "min_width": 4, "max_width": 4, "top_p": 0.9, "input_beams": 2},
+    {"forest": "likely", "draft_width": 30, "width_threshold": 0.0, "top_k": 0},
+    {"forest": "likely", "draft_width": 2, "width_threshold": 0.0, "temperature": 0.0, "replacement": False},
+    {"forest": "likely", "width_threshold": 0.0, "temperature": 0.0, "replacement": False, "top_k": 1},
+    {"draft_width": 200, "min_width": 8, "max_width": 8, "replacement": False, "temperature": 0.005, "top_k": 0},
+    {"width_threshold": 0.0},
+    {"width_threshold": 1.0},
+    {"length_penalty": 0.0, "max_new_tokens": 24},
+    {"temperature": 1e-310, "draft_width": 8},
+    {"temperature": 1e-5, "replacement": False, "forest": "likely"},
+    {"temperature": 100.0, "top_k": 0},
+    {"top_p": 1e-300},
+    {"method": "mjsd", "joint_threshold": 1e300},
+    {"method": "specinfer", "temperature": 0.01, "replacement": False},
+    {"method": "width_rule_sampling", "temperature": 0.0},
+    {"top_p": 0.95, "replacement": False, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8},
+]
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("fields", EDGES, ids=str)
+def test_honest_traces_at_the_edges_follow(fields):
+    """Catches a bound of the audit that rounding, a very cold or warm temperature, or a bound of a width exceeds."""
+    check("Once", {"max_new_tokens": 6, "draft_depth": 2} | fields)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("method", dsbd.METHODS)
+def test_honest_traces_of_every_method_follow(method):
+    """The audit was written apart from the decoder: it agrees with every method and mode."""
+    for trace in toy_traces(method):
+        assert dsbd.verify_trace(trace).failure is None
+
+
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(prompts, any_settings)
@@ -60,9 +103,6 @@ def test_no_settings_raise_a_false_alarm(prompt, fields):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 @settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@example(
-    "", {"replacement": False, "top_p": 0.95, "draft_width": 60, "cover_width": 9, "draft_depth": 1, "max_width": 8}
-)
 @given(prompts, any_settings)
 def test_many_settings_raise_no_false_alarm(prompt, fields):
     """Catches what the short test misses."""

@@ -7,7 +7,7 @@ import pytest
 import dsbd
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from tests.tracing.alterations import resealed
+from tests.tracing.forger import resealed
 
 
 def cut_nodes(trace: Trace):

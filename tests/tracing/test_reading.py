@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
@@ -15,6 +16,7 @@ from dsbd.tracing.limits import FILE_LIMITS, MIB, PAGE_LIMITS
 from dsbd.tracing.reading import parse
 from dsbd.tracing.trace import Trace
 from tests.command_line import refused
+from tests.toy_pair import toy_pair
 
 START = b'{"format":"dsbd-trace/1",'
 
@@ -76,7 +78,6 @@ def test_a_damaged_list_gives_few_errors(field):
     ("content", "message"),
     [
         (START + b'"seed":1' + b"0" * 400 + b"}", "characters"),
-        (START + b'"seed":1' + b"0" * 7_000_000 + b"}", "characters"),
         (START + b'"seed":1e308}', "too large"),
         (START + b'"seed":1e999}', "too large"),
         (START + b'"seed":NaN}', "no number of JSON"),
@@ -85,7 +86,6 @@ def test_a_damaged_list_gives_few_errors(field):
         (START + b",".join(b'"f%d":0' % place for place in range(100_000)) + b"}", "fields"),
         (b"[" * 100_000, "inside each other"),
         (b'{"a":' * 100_000, "inside each other"),
-        (b"[" * 100_000 + b"]" * 100_000, "inside each other"),
         (b"[" + b"0," * FILE_LIMITS.values + b"0]", "values"),
         (START + b'"seed":"' + b"x" * 7_000_000 + b'"}', "bytes"),
         (START + b'"seed":"' + b'\\"' * 3_500_000 + b'"}', "bytes"),
@@ -181,7 +181,6 @@ def add_nodes(data: dict, count: int, chain: bool) -> None:
         (lambda data: data["iterations"][0]["nodes"][0].update(text="x" * 7_000_000), "4,000,000 bytes"),
         (lambda data: data["result"]["stats"].update(seconds=nested(600)), "inside each other"),
         (lambda data: data["result"]["stats"].update(seconds=[1]), "'seconds' is a list"),
-        (lambda data: data["result"]["stats"].update(seconds="x"), "'seconds' is a str"),
         (lambda data: data["result"].update(beams=[]), "no hypotheses"),
         (lambda data: data["settings"].update(branching=[1]), "branching has 1"),
         (lambda data: data["settings"].update(branching=[1.5]), "branching"),
@@ -194,31 +193,22 @@ def test_what_a_trace_cannot_hold_is_refused(plain, change, message):
     assert message in error_of(changed(plain, change))
 
 
-def test_stats_that_are_no_file_are_checked_too(plain):
-    """Catches a check that only the parser makes: plain data has not come through it."""
-    data = copy.deepcopy(plain)
-    data["result"]["stats"]["seconds"] = nested(2000)
-    with pytest.raises(TraceError, match="'seconds' is a list"):
-        Trace.from_dict(data)
-
-
-HALVES = {
-    "the prompt": lambda data: data["prompt"].update(text="a\ud800b"),
-    "the prompt, a token": lambda data: data["prompt"]["pieces"][0].update(text="\udfff"),
-    "the models": lambda data: data["models"]["target"].update(id="\ud800"),
-    "the models, a name": lambda data: data["software"].update({"\ud800": "1"}),
-    "iteration 1": lambda data: data["iterations"][0]["nodes"][0].update(text="\udc00\ud800"),
-    "iteration 1, layer 1": lambda data: data["iterations"][0]["layers"][0].update(width_reason="\ud800"),
-    "the result": lambda data: data["result"]["beams"][-1].update(text="\ud800"),
-    "the result, a statistic": lambda data: data["result"]["stats"].update({"\ud800": 1}),
-}
-
-
-@pytest.mark.parametrize("where", HALVES)
-def test_half_a_character_is_refused_in_one_sentence(plain, where):
+@pytest.mark.parametrize(
+    ("where", "change"),
+    [
+        ("the prompt", lambda data: data["prompt"].update(text="a\ud800b")),
+        ("the prompt", lambda data: data["prompt"]["pieces"][0].update(text="\udfff")),
+        ("the models", lambda data: data["software"].update({"\ud800": "1"})),
+        ("iteration 1", lambda data: data["iterations"][0]["nodes"][0].update(text="\udc00\ud800")),
+        ("iteration 1, layer 1", lambda data: data["iterations"][0]["layers"][0].update(width_reason="\ud800")),
+        ("the result", lambda data: data["result"]["beams"][-1].update(text="\ud800")),
+        ("the result", lambda data: data["result"]["stats"].update({"\ud800": 1})),
+    ],
+)
+def test_half_a_character_is_refused_in_one_sentence(plain, where, change):
     """Catches half of a surrogate pair that is read, and that no page, file or answer can then show."""
-    message = error_of(changed(plain, HALVES[where]))
-    assert message.startswith(f"damaged trace: a text of {where.split(', a ')[0]} holds '\\ud")
+    message = error_of(changed(plain, change))
+    assert message.startswith(f"damaged trace: a text of {where} holds '\\ud")
     assert message.endswith("which is half a character; record it again")
 
 
@@ -229,48 +219,18 @@ def test_a_whole_surrogate_pair_is_a_character(plain):
     assert Trace.loads(content).prompt.text == "\U0001f600"
 
 
-def large(plain: dict, iterations: int, depth: int, width: int, cover: int) -> dict:
-    """Iterations of a deep and wide forest with one final layer each: the most a decode of so many tokens writes."""
-    data = copy.deepcopy(plain)
-    first = data["iterations"][0]
-    layer = first["layers"][0]
-    number = 0.12345678901234567
-    made, last, beams = list[dict](), 0, [{"node": 0, "multiplicity": 1, "log_weight": 0.0}]
-    for index in range(iterations):
-        given, above, nodes, trials = beams, beams[0]["node"], [], []
-        for depth_of in range(1, depth + 1):
-            for place in range(width + cover):
-                last += 1
-                kind = "drafted" if place < width else "cover"
-                nodes.append({**first["nodes"][0], "id": last, "parent": above, "layer": depth_of, "kind": kind})
-            above = nodes[-1]["id"]
-        for place in range(width):
-            trials.append({**first["trials"][0], "layer": 1, "order": place, "node": nodes[place]["id"], "c": number})
-        beams = [{"node": nodes[0]["id"], "multiplicity": 1, "log_weight": number}]
-        chain = {name: [number] * (width + 1) for name in ("chain_c", "chain_S", "accepted_distribution")}
-        decided = {"draws_planned": width, "acceptance_chain": [number] * width, "alive": [given[0]["node"]]}
-        named = {"beams": beams, "finished": [], "alternatives": []}
-        rest = {"draws": [], "output_beams": beams, "kept": {**first["kept"], "nodes": []}}
-        own = {"nodes": nodes, "trials": trials, "layers": [{**layer, **chain, **decided, **named}]}
-        made.append({**first, "index": index, "input_beams": given, "draft_depth": depth, **own, **rest})
-    data["iterations"], data["result"] = made, None
-    return data
-
-
-def test_the_largest_honest_trace_fits(plain):
-    """Catches limits below what 512 tokens of depth 8, width 32 and 32 cover nodes come to: one part in 64 is made."""
-    data = large(plain, 8, 8, 32, 32)
-    content = json.dumps(data).encode()
-    assert len(Trace.loads(content).iterations) == 8
-    assert 64 * len(content) < FILE_LIMITS.unpacked_bytes / 2
-    assert 64 * content.count(b",") < FILE_LIMITS.values / 2
+def test_the_largest_honest_trace_fits():
+    """Catches limits below what 512 iterations of depth 8, width 32 and 32 cover nodes come to."""
+    widest = dsbd.DecodingSettings(max_new_tokens=20, draft_depth=8, draft_width=32, cover_width=32, input_beams=8)
+    trace = dsbd.decode(toy_pair(), "Once", widest, record=True).trace
+    parts = 512 / len(trace.iterations)
+    assert parts * len(trace.dumps()) < FILE_LIMITS.unpacked_bytes
+    assert parts * trace.dumps().count(b",") < FILE_LIMITS.values
     assert FILE_LIMITS.nodes > 512 * 8 * 64
 
 
 def test_the_limits_follow_the_settings():
     """Catches a setting whose range grew past what a trace may hold."""
-    import dsbd
-
     widest = dsbd.DecodingSettings(draft_depth=32, draft_width=256, cover_width=256, max_width=64, max_new_tokens=32768)
     assert FILE_LIMITS.iteration_layers == widest.draft_depth + 1
     assert FILE_LIMITS.layer_nodes == widest.draft_width + widest.cover_width + widest.max_width
@@ -288,32 +248,21 @@ def test_every_limit_of_the_page_is_at_most_that_of_files():
 
 
 COMMANDS = {
-    "verify-trace": lambda file, folder: ["verify-trace", file],
-    "export svg": lambda file, folder: ["export", file, "--format", "svg", "--output", f"{folder}/a.svg"],
-    "export tikz": lambda file, folder: ["export", file, "--format", "tikz", "--output", f"{folder}/a.tex"],
-    "export html": lambda file, folder: ["export", file, "--format", "html", "--output", f"{folder}/a.html"],
-    "lesson": lambda file, folder: ["lesson", f"{folder}/lesson.md", "--output", f"{folder}/a.html"],
+    "verify-trace": ["verify-trace", "t.json"],
+    "export": ["export", "t.json", "--format", "svg", "--output", "a.svg"],
+    "lesson": ["lesson", "lesson.md", "--output", "a.html"],
+    "site": ["site", "--traces", "traces", "--output", "out"],
 }
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("harm", ["entries", "empty layers", "deep stats"])
-def test_every_command_refuses_in_one_line(capsys, tmp_path, plain, command, harm):
-    """Catches a command with a way of its own to read a trace."""
-    content = {
-        "entries": gzip.compress(BROKEN, mtime=0),
-        "empty layers": changed(plain, lambda data: data["iterations"][0].update(layers=[], trials=[], draws=[])),
-        "deep stats": changed(plain, lambda data: data["result"]["stats"].update(seconds=nested(600))),
-    }[harm]
-    (tmp_path / "t.json").write_bytes(content)
-    (tmp_path / "lesson.md").write_text("---\ntitle: A\ntrace: t.json\n---\n\n## B {iteration=1}\n\nC.\n")
-    message = refused(capsys, *COMMANDS[command](str(tmp_path / "t.json"), str(tmp_path)))
-    assert "trace" in message
-
-
-def test_a_site_names_the_trace_it_cannot_read(capsys, tmp_path):
-    """Catches a site that reads traces without limits."""
+@pytest.mark.parametrize("harm", ["entries", "deep stats"])
+def test_every_command_refuses_in_one_line(capsys, monkeypatch, tmp_path, plain, command, harm):
+    """Catches a command that reads traces in another way."""
+    monkeypatch.chdir(tmp_path)
+    stats = changed(plain, lambda data: data["result"]["stats"].update(seconds=nested(600)))
     (tmp_path / "traces").mkdir()
-    (tmp_path / "traces" / "t.json.gz").write_bytes(gzip.compress(BROKEN, mtime=0))
-    message = refused(capsys, "site", "--traces", str(tmp_path / "traces"), "--output", str(tmp_path / "out"))
-    assert "damaged trace" in message
+    for path in ("t.json", "traces/t.json"):
+        (tmp_path / path).write_bytes(stats if harm == "deep stats" else gzip.compress(BROKEN, mtime=0))
+    (tmp_path / "lesson.md").write_text("---\ntitle: A\ntrace: t.json\n---\n\n## B {iteration=1}\n\nC.\n")
+    assert "trace" in refused(capsys, *COMMANDS[command])

@@ -21,15 +21,9 @@ from .conftest import STORIES, make_tiny_model
 LARGEST_FILE_BYTES = 9_000_000
 
 
-@pytest.fixture(scope="module")
-def large_model():
-    """A model of more bytes than one file may have."""
+def test_a_large_member_is_cut_into_small_bfloat16_files(tiny_tokenizer, tmp_path):
     sizes = {"hidden_size": 256, "intermediate_size": 688, "num_attention_heads": 4, "num_key_value_heads": 2}
-    return new_model(model_config(6, vocab_size=4096, head_dim=64, **sizes), seed=0)
-
-
-def test_a_large_member_is_cut_into_small_bfloat16_files(large_model, tiny_tokenizer, tmp_path):
-    model = large_model
+    model = new_model(model_config(6, vocab_size=4096, head_dim=64, **sizes), seed=0)
     export_member(model, tiny_tokenizer, tmp_path)
     shards = sorted(tmp_path.glob("*.safetensors"))
     assert len(shards) > 1
@@ -41,19 +35,10 @@ def test_a_large_member_is_cut_into_small_bfloat16_files(large_model, tiny_token
         assert torch.equal(weight, model.state_dict()[name]), name
     assert loaded.generation_config.eos_token_id == 0
     assert loaded.lm_head.weight is loaded.model.embed_tokens.weight
-
-
-def test_exporting_again_leaves_no_old_shard(large_model, tiny_tokenizer, tmp_path):
-    export_member(large_model, tiny_tokenizer, tmp_path)
-    assert len([*tmp_path.glob("*.safetensors")]) > 1
-    export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)
+    export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)  # no old shard stays
     assert [p.name for p in tmp_path.glob("*.safetensors*")] == ["model.safetensors"]
-
-
-def test_the_tokenizer_config_names_a_class_of_every_transformers_version(tiny_tokenizer, tmp_path):
-    export_member(make_tiny_model(layers=1, seed=0), tiny_tokenizer, tmp_path)
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert settings["tokenizer_class"] == "PreTrainedTokenizerFast"  # every version of transformers knows it
     loaded = AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=False)
     assert loaded("One day")["input_ids"] == tiny_tokenizer("One day")["input_ids"]
 
@@ -67,18 +52,10 @@ def test_windows_score_every_token_but_bos_once(tiny_documents):
 def test_a_uniform_model_loses_the_logarithm_of_the_vocabulary(tiny_tokenizer):
     model = make_tiny_model(layers=1, seed=0)
     model.model.embed_tokens.weight.data.zero_()
-    documents = encode_documents(tiny_tokenizer, STORIES[:3])
-    figures = text_loss(model, documents).figures()
-    assert figures["nats_per_token"] == pytest.approx(np.log(320), rel=1e-4)
+    figures = text_loss(model, encode_documents(tiny_tokenizer, STORIES[:3])).figures()
     size = sum(len(text.encode()) for text in STORIES[:3])
+    assert figures["nats_per_token"] == pytest.approx(np.log(320), rel=1e-4)
     assert figures["bits_per_byte"] == pytest.approx(figures["nats_per_token"] * figures["tokens"] / size / np.log(2))
-
-
-def test_a_model_overlaps_wholly_with_itself(tiny_model, tiny_documents, tiny_tokenizer):
-    documents = encode_documents(tiny_tokenizer, STORIES[:3])
-    assert mean_overlap(tiny_model, tiny_model, documents) == pytest.approx(1.0, abs=1e-5)
-    other = make_tiny_model(layers=1, seed=5)
-    assert 0 < mean_overlap(tiny_model, other, documents) < 0.99
 
 
 def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tokenizer):
@@ -92,6 +69,7 @@ def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tok
     assert part.tokens == behind < whole.tokens
     assert 0 < part.nats < whole.nats
     assert mean_overlap(tiny_model, tiny_model, documents, marker) == pytest.approx(1.0, abs=1e-5)
+    assert 0 < mean_overlap(tiny_model, make_tiny_model(layers=1, seed=5), documents) < 0.99
 
 
 def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
@@ -116,14 +94,7 @@ def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documen
     ("arguments", "said"),
     [
         (["target", "--work", "w", "--data", "nowhere"], "holds no tinystories.txt.gz"),
-        (
-            ["target", "--work", "w", "--data", "d", "--mix", "poems=1"],
-            "the parts of --recipe stories are stories, tales, books",
-        ),
-        (["target", "--work", "w", "--data", "d", "--mix", "stories"], "not PART=WEIGHT"),
         (["target", "--work", "w", "--data", "d", "--recipe", "sql"], "holds no train.jsonl.gz"),
-        (["target", "--work", "w", "--data", "d", "--start", "s"], "--start s holds no target/config.json"),
-        (["target", "--work", "w", "--data", "d", "--mix", "stories=0"], "every part the weight 0"),
         (["draft", "--work", "w", "--data", "d", "--seconds", "-3"], "not a positive number"),
     ],
 )

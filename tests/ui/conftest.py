@@ -11,8 +11,9 @@ import pytest
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
-from tests.ui.forked_reader import forked_reader, reading_by
+from tests.ui.one_reader import one_reader
 from tests.ui.served import served
+from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui import Engine, build_page
 from ui.decodes import traces
@@ -25,24 +26,18 @@ class PacedEngine(Engine):
     pace_seconds = 0.0
     _held_at: int | None = None
 
-    def __init__(self, pair, limits=None):
-        super().__init__(pair, limits)
+    def __init__(self, *given, **named):
+        super().__init__(*given, **named)
         quick = self.run
         self.closed = 0
         self.held = threading.Event()
         """Set once a run waits."""
 
-        self.began_at: list[int] = []
-        """How many decodes each evaluation had behind it when it began."""
-
         def run(job, stop):
             try:
                 with closing(quick(job, stop)) as steps:
                     for place, step in enumerate(steps):
-                        if job.call == "evaluate" and not place:
-                            self.began_at.append(step.done)
-                        if job.call in ("decode", "evaluate"):
-                            self._wait_at(step.done if job.call == "evaluate" else place, stop)
+                        self._wait_at(place, stop)
                         yield step
             finally:
                 self.closed += 1
@@ -98,17 +93,10 @@ def places(recorded):
         cached.cache_clear()
 
 
-@pytest.fixture(scope="session")
-def forked():
-    """A process that reads files as the page's reader does."""
-    with forked_reader() as forked:
-        yield forked
-
-
-@pytest.fixture
-def reader(forked):
-    """The page's reader of files, imported once for all tests."""
-    with reading_by(forked):
+@pytest.fixture(scope="module")
+def reader():
+    """The page's reader of files, started once for the tests of a file."""
+    with one_reader():
         yield
 
 
@@ -127,3 +115,25 @@ def address(page, engine):
     """Where the page is served."""
     with served(page, engine) as address:
         yield address
+
+
+@pytest.fixture
+def visits(browser, address, engine):
+    """Make visits of the page. At the end of each there was no error, and nothing was asked of another machine."""
+    made: list[Visit] = []
+
+    def visit(where: str = address, **how) -> Visit:
+        made.append(Visit(browser, where, **how))
+        return made[-1]
+
+    yield visit
+    engine.release()
+    for one in reversed(made):
+        one.leave()
+    assert [(one.faults, one.elsewhere) for one in made if one.faults or one.elsewhere] == []
+
+
+@pytest.fixture
+def visit(visits) -> Visit:
+    """One visit of the page."""
+    return visits()

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dsbd.settings import METHODS, DecodingSettings
 from tests.visualize.toy import toy_trace
-from ui.asked.form import FIELDS, shown_value
 from ui.traffic.gate import FAULT
 
 PATIENCE_SECONDS = 60
@@ -34,35 +33,22 @@ scalars = st.one_of(
 anything = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4)
 )
-NAMED = ["data", "prompt", "methods", "settings", "runs", "session_hash", "event_data", "other"]
-names = st.sampled_from([field.name for field in fields(DecodingSettings)])
-settings = st.one_of(
-    st.just({"max_new_tokens": 4}), anything, st.dictionaries(names, st.one_of(scalars, st.integers(0, 40)), max_size=5)
+NAMED = st.sampled_from(["data", "prompt", "methods", "settings", "runs", "session_hash", "event_data", "other"])
+FIELD_NAMES = st.sampled_from([field.name for field in fields(DecodingSettings)])
+settings = (
+    st.just({"max_new_tokens": 4}) | anything | st.dictionaries(FIELD_NAMES, scalars | st.integers(0, 40), max_size=5)
 )
-prompts = st.one_of(anything, st.text(max_size=40), st.just("Once upon"))
-FORM = [8 if field.name == "max_new_tokens" else shown_value(field) for field in FIELDS]
-
-
+prompts = anything | st.text(max_size=40) | st.just("Once upon")
 NUMBERS = st.integers(0, 30)
-"""Numbers of the page's own handlers, and some beyond."""
+"""Numbers of the page's handlers, and some beyond."""
+SESSIONS = st.sampled_from(["x", "", "../x", 5, None, "y" * 500])
 ADDRESSES = [
-    "file=/etc/passwd",
-    "file=../../../etc/passwd",
-    "file=..%2f..%2fapp.py",
-    "file=http://127.0.0.1:1/",
-    "file/etc/passwd",
-    "proxy=http://127.0.0.1:1/",
-    "call/decode/0123abc",
-    "queue/data?session_hash=nobody",
-    "queue/status",
-    "stream/a/b/1/playlist.m3u8",
-    "custom_component/1/client/component/x.js",
-    "upload_progress?upload_id=x",
-    "deep_link?session_hash=x",
-    "dev/reload",
-    "info",
-    "openapi.json",
-]
+    "file=/etc/passwd", "file=../../../etc/passwd", "file=..%2f..%2fapp.py", "file=http://127.0.0.1:1/",
+    "file/etc/passwd", "proxy=http://127.0.0.1:1/", "call/decode/0123abc", "queue/data?session_hash=nobody",
+    "queue/status", "stream/a/b/1/playlist.m3u8", "custom_component/1/client/component/x.js", "info", "openapi.json",
+    "upload_progress?upload_id=x", "deep_link?session_hash=x", "dev/reload",
+]  # fmt: skip
+POSTS = ("queue/join", "call/decode", "call/v2/decode", "call/export", "cancel", "component_server", "upload", "mcp/")
 
 
 @dataclass(frozen=True)
@@ -78,72 +64,41 @@ class Call:
     """Beside the kind; they may name another one once more."""
 
 
-@st.composite
-def calls(draw) -> Call:
+def _calls(paths: str, **parts: st.SearchStrategy) -> st.SearchStrategy[Call]:
+    return st.builds(Call, st.sampled_from(paths.split()), st.fixed_dictionaries(parts))
+
+
+def calls() -> st.SearchStrategy[Call]:
     """A call of any endpoint: those for programs, the page's handlers by number, files, and whatever Gradio adds."""
-    session = draw(st.sampled_from(["x", "", "../x", 5, None, "y" * 500]))
-    way = draw(st.sampled_from(["decode", "compare", "named", "join", "run", "cancel", "server", "raw", "address"]))
-    if way == "decode":
-        return Call("call/decode", {"data": [*draw(st.lists(prompts, max_size=1)), draw(settings)]})
-    if way == "compare":
-        methods = draw(st.one_of(anything, st.lists(st.sampled_from(METHODS), max_size=2)))
-        return Call("call/compare", {"data": [draw(prompts), methods, draw(scalars), draw(settings)]})
-    if way == "named":
-        name = draw(st.sampled_from(["decode", "compare", "run", "nothing", "v2/decode", "v2/nothing"]))
-        return Call(f"call/{name}", draw(st.one_of(st.dictionaries(st.sampled_from(NAMED), anything), anything)))
-    if way == "join":
-        body = {"fn_index": draw(st.one_of(NUMBERS, scalars)), "session_hash": f"s{draw(NUMBERS)}"}
-        body["data"] = draw(st.one_of(st.lists(anything, max_size=4), st.lists(scalars, min_size=19, max_size=23)))
-        return Call(
-            "queue/join", body | draw(st.dictionaries(st.sampled_from(["session_hash", "trigger_id"]), scalars))
-        )
-    if way == "run":
-        name = draw(
-            st.sampled_from(["run/decode", "api/compare", "run/predict", "reset", "stream/x", "stream/x/close"])
-        )
-        return Call(name, {"data": draw(anything), "fn_index": draw(NUMBERS), "session_hash": session})
-    if way == "cancel":
-        return Call("cancel", {"session_hash": session, "fn_index": draw(scalars), "event_id": draw(scalars)})
-    if way == "server":
-        body = {"component_id": draw(scalars), "fn_name": draw(st.sampled_from(["__init__", "load", 5, None]))}
-        return Call("component_server", body | {"data": draw(anything), "session_hash": session})
-    if way == "raw":
-        path = draw(st.sampled_from(["call/decode", "queue/join", "cancel", "component_server", "nothing"]))
-        return Call(path, draw(st.binary(max_size=60)), draw(st.sampled_from(["application/json", "text/plain", ""])))
-    return Call(draw(st.sampled_from(ADDRESSES)), None)
+    methods = anything | st.lists(st.sampled_from(METHODS), max_size=2)
+    named = ["call/decode", "call/evaluate", "call/run", "call/nothing", "call/v2/decode", "call/v2/nothing"]
+    sessions = NUMBERS.map("s{}".format) | scalars
+    values = st.lists(anything, max_size=4) | st.lists(scalars, min_size=19, max_size=23)
+    posts = st.sampled_from([*POSTS, "nothing"])
+    return st.one_of(
+        _calls("call/decode", data=st.tuples(prompts, settings) | st.tuples(settings)),
+        _calls("call/evaluate", data=st.tuples(prompts, methods, scalars, scalars, st.none(), settings)),
+        st.builds(Call, st.sampled_from(named), st.dictionaries(NAMED, anything) | anything),
+        _calls("queue/join", fn_index=NUMBERS, session_hash=NUMBERS.map("s{}".format), data=values),
+        _calls("queue/join", fn_index=scalars, session_hash=sessions, trigger_id=scalars, data=values),
+        _calls(
+            "run/decode api/evaluate run/predict reset stream/x stream/x/close",
+            data=anything, fn_index=NUMBERS, session_hash=SESSIONS,
+        ),
+        _calls("cancel", session_hash=SESSIONS, fn_index=scalars, event_id=scalars),
+        _calls(
+            "component_server", component_id=scalars, fn_name=st.sampled_from(["__init__", "load", 5, None]),
+            data=anything, session_hash=SESSIONS,
+        ),
+        st.builds(Call, posts, st.binary(max_size=60), st.sampled_from(["application/json", "text/plain", ""])),
+        st.builds(Call, st.sampled_from(ADDRESSES), st.none()),
+    )  # fmt: skip
 
 
-POSTS = ("queue/join", "call/decode", "call/v2/decode", "call/export", "cancel", "component_server", "upload", "mcp/")
-KINDS = (
-    "application/json",
-    "application/json; charset=utf-16",
-    "APPLICATION/JSON",
-    "text/plain",
-    "multipart/form-data",
-    "",
-)
-HOSTS = (
-    "evil.example",
-    "127.0.0.1.evil.example",
-    "evil.example:7860",
-    "a b",
-    "[::1",
-    "localhost@evil.example",
-    "\x80",
-    "",
-)
+KINDS = ("application/json", "application/json; charset=utf-16", "text/plain", "multipart/form-data", "")
+HOSTS = ("evil.example", "127.0.0.1.evil.example", "evil.example:7860", "a b", "[::1", "localhost@evil.example", "")
 METHODS_OF_HTTP = ("HEAD", "OPTIONS", "DELETE", "TRACE", "PUT", "PATCH", "GET", "BREW")
-ITEMS = (
-    b"[]",
-    b"{}",
-    b"0",
-    b'""',
-    b"[" * 20 + b"]" * 20,
-    b'{"a":' * 20 + b"0" + b"}" * 20,
-    b"1" * 300,
-    b"1e308",
-    b"-0.1e-9",
-)
+ITEMS = ("[]", "{}", "0", '""', "[" * 20 + "]" * 20, '{"a":' * 20 + "0" + "}" * 20, "1" * 300, "1e308", "-0.1e-9")
 TOOL = '{"jsonrpc": "2.0", "id": %s, "method": "tools/call", "params": {"name": "%s", "arguments": %s}}'
 PLACES = (
     '{"data": [%s], "fn_index": 9, "session_hash": "s1"}',
@@ -154,68 +109,46 @@ PLACES = (
     TOOL % ("1", "explain_node", '{"trace": %s}'),
     TOOL % ("%s", "decode", '{"prompt": "Once", "settings": %s}'),
     "%s",
-    "[%s, %s]",
 )
 
 
 @st.composite
 def bodies(draw, secret: str) -> Call:
     """A request whose body was not made by a JSON writer of good will; ``secret``: a file to name."""
-    way = draw(
-        st.sampled_from(["many", "deep", "numbers", "broken", "files", "kinds", "hosts", "methods", "multipart"])
-    )
-    path, headers = draw(st.sampled_from(POSTS)), (("accept", "application/json, text/event-stream"),)
-    place, value = draw(st.sampled_from(PLACES)), draw(st.sampled_from(ITEMS)).decode()
+
+    def one_of(*choices: Any) -> Any:
+        return draw(st.sampled_from(choices))
+
+    way = one_of("many", "deep", "numbers", "broken", "files", "kinds", "hosts", "methods", "multipart")
+    path, headers = one_of(*POSTS), (("accept", "application/json, text/event-stream"),)
+    place, value = one_of(*PLACES), one_of(*ITEMS)
+    first = value
     if way == "many":
-        count = draw(st.sampled_from([1_000, 20_000, 100_000, 340_000]))
-        body = place.replace("%s", "[" + ",".join([value] * min(count, 1_040_000 // (len(value) + 1))) + "]", 1)
+        count = one_of(1_000, 20_000, 100_000, 340_000)
+        first = "[" + ",".join([value] * min(count, 1_040_000 // (len(value) + 1))) + "]"
     elif way == "deep":
-        opened, closed = draw(st.sampled_from([("[", "]"), ('{"a":', "}")]))
-        depth = draw(st.sampled_from([31, 40, 900, 1_200, 20_000, 200_000]))
-        body = place.replace("%s", opened * depth + "0" + closed * depth, 1)
+        (opened, closed), depth = one_of(("[", "]"), ('{"a":', "}")), one_of(31, 40, 900, 1_200, 20_000, 200_000)
+        first = opened * depth + "0" + closed * depth
     elif way == "numbers":
-        body = place.replace(
-            "%s", draw(st.sampled_from(["9", "-1", "0."])) + "7" * draw(st.sampled_from([20, 400, 9_999])), 1
-        )
+        first = one_of("9", "-1", "0.") + "7" * one_of(20, 400, 9_999)
     elif way == "files":
-        name = draw(
-            st.sampled_from(
-                [secret, f"/tmp/../{secret}", f"file://{secret}", "http://127.0.0.1:1/x", "/etc/passwd", "\0"]
-            )
-        )
+        name = one_of(secret, f"/tmp/../{secret}", f"file://{secret}", "http://127.0.0.1:1/x", "/etc/passwd", "\0")
         file = {"path": name, "url": name, "orig_name": name, "meta": {"_type": "gradio.FileData"}}
-        body = place.replace(
-            "%s", json.dumps(draw(st.sampled_from([file, [file], {"a": {"b": [file]}}, {"path": name}])))
-        )
-    else:
-        body = place
-    content = body.replace("%s", value).encode()
+        first = json.dumps(one_of(file, [file], {"a": {"b": [file]}}, {"path": name}))
+    content = place.replace("%s", first, 1).replace("%s", value).encode()
     if way == "broken":
-        cut, put = (
-            draw(st.integers(0, len(content))),
-            draw(st.sampled_from([b"\xff", b"\xed\xa0\x80", b"\xc3", b"\\ud800", b"\0", b""])),
-        )
+        cut, put = draw(st.integers(0, len(content))), one_of(b"\xff", b"\xed\xa0\x80", b"\xc3", b"\\ud800", b"\0", b"")
         content = content[:cut] + put + content[cut + draw(st.integers(0, 9)) :]
-    if way == "hosts":
-        headers += (
-            (draw(st.sampled_from(["host", "x-forwarded-host", "x-gradio-server"])), draw(st.sampled_from(HOSTS))),
-        )
-    if way == "multipart":
-        parts = draw(st.sampled_from([1, 1_001, 5_000]))
-        content = (
-            b'--x\r\nContent-Disposition: form-data; name="files"; filename="a\xff"\r\n\r\n{}\r\n' * parts
-            + b"--x--\r\n"
-        )
+    elif way == "hosts":
+        headers += ((one_of("host", "x-forwarded-host", "x-gradio-server"), one_of(*HOSTS)),)
+    elif way == "multipart":
+        part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a\xff"\r\n\r\n{}\r\n'
+        content = part * one_of(1, 1_001, 5_000) + b"--x--\r\n"
         return Call(path, content, "multipart/form-data; boundary=x", headers=headers)
-    if way == "kinds":
-        headers += (("content-type", draw(st.sampled_from(KINDS))),)
-        return Call(path, content, draw(st.sampled_from(KINDS)), headers=headers)
-    if way == "methods":
-        return Call(
-            draw(st.sampled_from((*POSTS, *ADDRESSES))),
-            content,
-            method=draw(st.sampled_from(METHODS_OF_HTTP)),
-        )
+    elif way == "kinds":
+        return Call(path, content, one_of(*KINDS), headers=(*headers, ("content-type", one_of(*KINDS))))
+    elif way == "methods":
+        return Call(one_of(*POSTS, *ADDRESSES), content, method=one_of(*METHODS_OF_HTTP))
     return Call(path, content, headers=headers)
 
 

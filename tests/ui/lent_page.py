@@ -1,14 +1,15 @@
 """A page's engine behind the wrappers of Hugging Face's own ``spaces``; CUDA and the lender's service are stand-ins.
 
-Run in a process of its own, because ``spaces`` changes torch and Gradio as it is imported:
-``python -m tests.ui.lent_page``.
-Prints what each visitor got, as JSON.
+Run it in a separate process, because ``spaces`` changes torch and Gradio as it is imported:
+``python -m tests.ui.lent_page``. It prints what each visitor got, as JSON.
 """
 
 import json
 import os
 import sys
+from collections.abc import Callable
 from types import ModuleType
+from typing import Any
 
 os.environ |= {"SPACES_ZERO_GPU": "1", "SPACES_ZERO_DEVICE_API_URL": "http://127.0.0.1:9", "CUDA_VISIBLE_DEVICES": ""}
 
@@ -19,19 +20,21 @@ for name in ("enter_mode", "init", "is_in_bad_fork", "move", "pack", "patch", "s
     setattr(no_cuda, name, lambda *_, **__: 0)
 sys.modules[no_cuda.__name__] = no_cuda
 
-import spaces  # noqa: E402 - it reads the environment as it is imported
+import torch  # noqa: E402 - spaces reads the environment as it is imported
 from spaces.zero import api, client  # noqa: E402
 
 from dsbd.auto.measuring import known_plans  # noqa: E402
-from dsbd.auto.plan import PlanProgress  # noqa: E402
 from dsbd.errors import DsbdError  # noqa: E402
+from dsbd.measure.bench.contenders import Contender  # noqa: E402
 from dsbd.settings import DecodingSettings  # noqa: E402
-from dsbd.tracing.trace import Trace  # noqa: E402
 from tests.toy_pair import toy_pair_on  # noqa: E402
 from ui.engine import Engine  # noqa: E402
-from ui.jobs import recorded_decode  # noqa: E402
+from ui.jobs import Job, race_of, recorded_decode  # noqa: E402
+from ui.pairs.shelf import PAGE  # noqa: E402
 
-AUTO = {"max_new_tokens": 8, "forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
+SHORT = DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
+LONG = DecodingSettings(method="sampling", max_new_tokens=100)
+AUTO = DecodingSettings(max_new_tokens=8, forest="auto", draft_depth="auto", draft_width="auto", cover_width="auto")
 
 
 class Service:
@@ -53,9 +56,7 @@ class Service:
         """The process may use the GPU."""
         return client.httpx.codes.OK
 
-    def release(self, **_):
-        """The GPU is given back."""
-        return client.httpx.codes.OK
+    release = allow
 
 
 def stand_in(service: Service) -> None:
@@ -65,14 +66,21 @@ def stand_in(service: Service) -> None:
     client._get_token_and_payload = lambda headers: ("token", {})
 
 
-def visit(engine: Engine, prompt: str, **settings) -> list:
-    """What a visitor gets: the names of the events' types, or an error's class and sentence."""
+def loading(target: str, draft: str | None):
+    """Load the toy pair under any name."""
+    yield "loading"
+    return toy_pair_on("eager")
+
+
+def visit(engine: Engine, job: Job, seconds: float = 200, stops: bool = False) -> list[str]:
+    """What a visitor gets: what each step has last, or an error's class and sentence."""
     got: list[str] = []
-    with engine.visitors.run("me", 200) as stop:
+    with engine.visitors.run("me", seconds) as stop:
         try:
-            for event in engine.run(recorded_decode(engine.limits, prompt, DecodingSettings(**settings)), stop):
-                got.append(type(event).__name__)
-                if settings.get("method") == "sampling":
+            for step in engine.run(job, stop):
+                values = step._asdict() if isinstance(step, tuple) else vars(step)
+                got.append([name for name, value in values.items() if value is not None][-1])
+                if stops:
                     engine.visitors.stop("me")
         except DsbdError as error:
             got += [type(error).__name__, str(error)]
@@ -83,20 +91,35 @@ def main() -> None:
     """All visits, one after the other."""
     service = Service()
     stand_in(service)
-    assert spaces.config.Config.zero_gpu
-    engine = Engine(toy_pair_on("eager"))
-    found = {
-        "decode": visit(engine, "Once", max_new_tokens=8),
-        "error": visit(engine, "x" * 100, max_new_tokens=64),
-        "first auto": visit(engine, "Once", **AUTO),
-        "second auto": visit(engine, "Once", **AUTO),
-        "stopped": visit(engine, "Once", method="sampling", max_new_tokens=100),
-        "plans": len(known_plans(engine.pair)),
-    }
+    engine = Engine(toy_pair_on("eager"), load=loading)
+    here: list[int] = []
+    engine.pair.target.model.register_forward_pre_hook(lambda *_: here.append(1))
+    torch.set_num_threads(2)
+    torch.rand(512, 512) @ torch.rand(512, 512)  # starts threads, of which a forked process has one
+    found: dict[str, Any] = {}
+
+    def note(name: str, what: Callable[[], Any]) -> None:
+        before = len(service.asked)
+        found[name] = what(), service.asked[before:]
+
+    def decode(name: str, settings: DecodingSettings, prompt: str = "Once", pair: str = PAGE, **how) -> None:
+        note(name, lambda: visit(engine, recorded_decode(engine.limits, prompt, settings, pair), **how))
+
+    contenders = [Contender(one, one, DecodingSettings(method=one, max_new_tokens=8)) for one in ("greedy", "sampling")]
+    decode("decode", SHORT)
+    decode("longer", DecodingSettings(max_new_tokens=64))
+    decode("error", DecodingSettings(max_new_tokens=64), prompt="x" * 100)
+    decode("first auto", AUTO)
+    decode("second auto", AUTO)
+    decode("stopped", LONG, stops=True)
+    decode("late", SHORT, seconds=0)
+    engine.pairs.put("a + b", toy_pair_on("eager"))
+    decode("pair that came later", SHORT, pair="a + b")
+    decode("bundled pair", SHORT, pair="bundled:sql")
+    note("race", lambda: visit(engine, race_of(engine.limits, ["Once"], contenders, 1)))
     service.is_empty = True
-    found["no time left"] = visit(engine, "Once", max_new_tokens=8)
-    kinds = [PlanProgress.__name__, Trace.__name__]
-    print(json.dumps({**found, "asked": service.asked, "kinds": kinds}))
+    decode("no time left", SHORT)
+    print(json.dumps({**found, "forwards here": len(here), "plans": len(known_plans(engine.pair))}))
 
 
 if __name__ == "__main__":

@@ -1,42 +1,23 @@
-"""The page in a browser: the recorded trace at once, run and stop, messages, themes, silence."""
+"""The page in a browser: the recorded trace at once, run and stop, messages, files, zoom."""
 
 import re
 
 import pytest
 
-from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from tests.watched import settle
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture
-def visit(browser, address, engine):
-    visit = Visit(browser, address)
-    yield visit
-    visit.leave()
-    engine.release()
-    assert visit.errors == []
 
 
 def test_the_recorded_trace_is_there_at_once(visit):
     """A visitor sees a forest before any model has run."""
     assert "once upon a" in visit.page.input_value("#prompt textarea")
-    assert visit.page.inner_text(".running-line").strip().startswith("once upon a")
+    trace, shown = toy_trace(), visit.page.inner_text(".running-line").removesuffix("∎")
+    assert "".join(shown.split()) == "".join((trace.prompt.text + trace.result.text).split())
     assert "recorded" in visit.page.inner_text("#note")
     assert visit.page.locator("#forest .dsbd-node:not([hidden])").count() > 3
     visit.page.click("#forest button[aria-label='First step']")
     visit.wait_for("#forest .dsbd-count-step", "^1 of")
-
-
-def test_nothing_leaves_this_machine(visit):
-    visit.run("Once upon")
-    visit.wait_for("#note", "Decoded in")
-    for tab in ("Race", "About"):
-        visit.page.get_by_role("tab", name=tab).click()
-    visit.page.wait_for_timeout(300)
-    assert {url for url in visit.asked if not re.match(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)", url)} == set()
 
 
 def test_run_shows_text_and_forest(visit):
@@ -54,7 +35,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.hold(at=4)
     visit.choose("method", "Sampling")
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration \d")
+    visit.wait_for("#note", r"pass \d")
     visit.page.click("#stop")
     said = visit.wait_for("#note", r"Stopped\. What was recorded stays")
     engine.release()
@@ -71,13 +52,14 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     assert [one.strip(" ✓\n").partition(":")[0] for one in listed] == ["Your run 2", "Your run 1", "Toy story"]
 
 
-def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, address, visit, engine):
-    """Catches a place in the queue that is said once and then stays as it was, and a note that fades."""
+def test_a_visitor_who_waits_sees_its_place_and_then_its_own_run(visits, engine):
+    """Catches a place in the queue that is said once and then stays as it was, a note that fades, and a text or a list
+    of decodes that goes to another visitor."""
+    visit, second = visits(), visits()
     engine.hold(at=2)
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration \d")
-    second = Visit(browser, address)
-    second.run("Once upon")
+    visit.wait_for("#note", r"pass \d")
+    second.run("Another prompt")
     first_said = second.wait_for("#note", r"queue: 1/1 \|\s*\d")
     second.page.wait_for_function("said => document.querySelector('#note').innerText !== said", arg=first_said)
     assert "Waiting for the model: 1 run is before yours" in second.page.inner_text("#note")
@@ -87,15 +69,18 @@ def test_a_visitor_who_waits_sees_its_place_until_its_run_begins(browser, addres
     assert "queue" not in visit.page.inner_text("#note")
     engine.release()
     assert "queue" not in second.wait_for("#note", "Decoded in")
-    second.leave()
-    assert second.errors == []
+    visit.wait_for("#note", "Decoded in")
+    for one, prompt in ((visit, "Once upon"), (second, "Another prompt")):
+        one.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1')")
+        assert prompt in one.page.input_value("#shown input")
+        assert one.page.inner_text(".running-line").startswith(prompt)
 
 
 def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     """Catches Stop in one tab that ends the run of another, and a page that is stopped and waits on."""
     engine.hold(at=2)
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration \d")
+    visit.wait_for("#note", r"pass \d")
     visit.page.get_by_role("tab", name="Race").click()
     visit.page.click("#race-run")
     visit.wait_for("#race-note", "queue: 1/1")
@@ -153,29 +138,11 @@ def test_files_in_and_out(visit, tmp_path):
     assert visit.page.inner_text("#problem") == ""
 
 
-def test_dark_mode(browser, address, visit):
-    dark = Visit(browser, address, color_scheme="dark")
-    assert dark.page.get_attribute("#forest .dsbd", "data-theme") == "dark"
-    dark.page.click(".theme-switch")
-    dark.page.wait_for_selector("#forest .dsbd[data-theme=light]")
-    dark.leave()
-    assert dark.errors == []
-
-
-def test_a_narrow_screen_does_not_scroll_sideways(visit):
-    for tab in ("Play", "Race", "About"):
-        visit.page.set_viewport_size({"width": 1280, "height": 900})  # where it is narrow a menu has the last tabs
-        visit.page.get_by_role("tab", name=tab).click()
-        visit.page.set_viewport_size({"width": 400, "height": 800})
-        settle(visit.page)
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= 400
-
-
 def test_zoom_is_kept_while_news_arrive(visit, engine):
-    """Whoever looks closer at an iteration is not thrown out by the next one."""
+    """Catches a visitor who looks closer at an iteration and is thrown out by the next one."""
     engine.pace_seconds = 0.15
     visit.run("Once upon")
-    visit.wait_for("#note", r"iteration ([3-9]|\d\d)")
+    visit.wait_for("#note", r"pass ([3-9]|\d\d)")
     visit.page.click("#forest button[aria-label='First step']")
     visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
         "input => { input.value = 1; input.dispatchEvent(new Event('input')); }"
@@ -189,10 +156,3 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.wait_for("#note", "Decoded in")
     assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed
-
-
-def test_the_toy_is_what_is_shown(visit):
-    """The text on the page is the recorded one, token by token."""
-    shown = visit.page.inner_text(".running-line").removesuffix("∎")
-    trace = toy_trace()
-    assert "".join(shown.split()) == "".join((trace.prompt.text + trace.result.text).split())

@@ -18,12 +18,11 @@ from ui.asked.form import FIELDS, shown_value
 from ui.decodes import history, traces
 from ui.decodes.recording import Recording
 from ui.engine import LOOK_SECONDS
-from ui.evaluate import handlers as evaluate
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.play import shown
 from ui.race import handlers as race
-from ui.runs import around, compare, decode
+from ui.runs import around, decode
 from ui.runs.around import KEEP
 
 START = {field.name: shown_value(field) for field in FIELDS}
@@ -50,7 +49,7 @@ def test_frames_are_as_wide_as_the_outputs(engine, page):
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
     widths = {len(function.outputs) for function in in_line if function.api_visibility == "private"}
     a_plan = 1
-    assert widths == {len(tab.Frame._fields) for tab in (decode, race, evaluate)} | {a_plan}
+    assert widths == {len(tab.Frame._fields) for tab in (decode, race)} | {a_plan}
 
 
 def test_hostile_prompts_are_carried_as_data(engine):
@@ -95,25 +94,15 @@ def test_closing_a_run_closes_the_decode(engine):
 
 
 def test_stopping_keeps_what_was_recorded(engine):
-    first, *_, last = stopped_after_one_frame(decode.run(engine, "me", "Once upon", "sampling", *values()), engine)
+    frames = decode.run(engine, "me", "Once upon", "sampling", *values())
+    first = next(frames)
+    engine.visitors.stop("me")
+    *_, last = frames
     assert first.stop["visible"] is True
     assert last.note.startswith("Stopped. What was recorded stays: ")
     assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
     assert last.news[1] is last.recording
     assert Trace.load(shown.save_trace(last.recording)[0]).result is None
-
-
-def stopped_after_one_frame(frames, engine):
-    yield next(frames)
-    engine.visitors.stop("me")
-    yield from frames
-
-
-def test_stopping_a_race_shows_no_part_of_it(engine):
-    given = ["prompt", "Once", [], ["sampling", "dsbd"], [], 1, 8]
-    *_, last = stopped_after_one_frame(race.run(engine, "me", *given, *values()), engine)
-    assert last.note == "Stopped. The figures of an unfinished race are not shown."
-    assert last.stage is KEEP
 
 
 def test_one_run_uses_the_models_at_a_time_without_the_queue(engine):
@@ -189,11 +178,18 @@ def changed_trace(value, *path) -> bytes:
         changed_trace(10**6, "nodes", 0, "parent"),
         changed_trace(10**9, "layers", 0, "draws_planned"),
         changed_trace("<script>", "nodes", 0, "bytes"),
+        changed_trace(1e308, "layers", 0, "width"),
+        json.dumps(toy_trace().to_dict()).replace('"seed": ', '"seed": 1' + "0" * 400, 1).encode(),
+        json.dumps(toy_trace().to_dict() | {"software": {"x": "y" * 7_000_000}}).encode(),
+        gzip.compress(b'{"format":"dsbd-trace/1","iterations":[' + b"{}," * 100_000 + b"{}]}", mtime=0),
+        b'{"format":"dsbd-trace/1","result":{"stats":' + b'{"a":' * 600 + b"1" + b"}" * 602,
     ],
-    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes"],
-)
+    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes", "1e308",
+         "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
+)  # fmt: skip
 @pytest.mark.usefixtures("reader")
 def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
+    """Catches also a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
     path = tmp_path / "bad.json.gz"
     path.write_bytes(content)
     frame = shown.bring_file(engine, PAGE, str(path))
@@ -201,23 +197,6 @@ def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     assert "<script" not in frame.problem
     assert frame.forest is KEEP
     assert frame.recording is KEEP
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        changed_trace(1e308, "layers", 0, "width"),
-        json.dumps(toy_trace().to_dict()).replace('"seed": ', '"seed": 1' + "0" * 400, 1).encode(),
-        json.dumps(toy_trace().to_dict() | {"software": {"x": "y" * 7_000_000}}).encode(),
-        gzip.compress(b'{"format":"dsbd-trace/1","iterations":[' + b"{}," * 100_000 + b"{}]}", mtime=0),
-        b'{"format":"dsbd-trace/1","result":{"stats":' + b'{"a":' * 600 + b"1" + b"}" * 602,
-    ],
-    ids=["1e308", "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
-)
-@pytest.mark.usefixtures("reader")
-def test_files_made_to_hold_the_page_get_a_sentence(engine, tmp_path, content):
-    """Catches a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
-    test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content)
 
 
 def test_a_file_that_takes_too_long_gets_a_sentence(engine, trace_file, monkeypatch):
@@ -273,23 +252,3 @@ def test_recorded_traces(engine, recorded):
     assert shown.choose(engine, PAGE, (), "toy-story").recording.result is not None
     assert "no recorded trace" in shown.choose(engine, PAGE, (), "../secrets").problem.lower()
     assert shown.choose(engine, PAGE, (), None) == decode.Frame()
-
-
-def test_decode_for_programs(engine):
-    *_, answer = decode.decode(engine, "me", "Once upon", {"max_new_tokens": 6, "method": "beam_sampling"})
-    assert answer["settings"]["max_new_tokens"] == 6
-    assert answer["text"] == answer["beams"][0]["text"]
-    json.dumps(answer)
-
-
-@pytest.mark.parametrize("settings", [{"max_new_tokens": 10_000}, {"magic": 1}, {"temperature": -1}])
-def test_decode_for_programs_names_what_is_wrong(engine, settings):
-    with pytest.raises(gr.Error) as caught:
-        list(decode.decode(engine, "me", "Once upon", settings))
-    assert next(iter(settings)) in str(caught.value).lower()
-
-
-@pytest.mark.parametrize(("methods", "runs"), [([], 1), (["magic"], 1), (["dsbd"], 0), (["dsbd"], 2.5), (["dsbd"], 99)])
-def test_comparisons_that_are_refused(engine, methods, runs):
-    with pytest.raises(gr.Error):
-        compare.compare(engine, "me", "Once", methods, runs)

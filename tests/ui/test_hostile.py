@@ -26,7 +26,7 @@ QUICK = hypothesis_settings(
     derandomize=True,
     phases=[Phase.generate],  # to make a call smaller takes minutes of calls: a fault would look like a page that hangs
 )
-SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_compared_tokens=64, uploads_per_hour=100_000)
+SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_evaluated_tokens=64, uploads_per_hour=100_000)
 CLIENTS = 16
 
 

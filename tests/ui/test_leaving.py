@@ -1,14 +1,15 @@
-"""Whoever cancels, leaves or is cut off ends its run within one forward, and the next run begins only then."""
+"""A run ends within one forward when its visitor cancels, leaves or is cut off, and the next run begins only then."""
 
 import socket
 import threading
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from dataclasses import dataclass
 
+import gradio as gr
 import httpx
 import pytest
 from gradio_client import Client
-from gradio_client.exceptions import AppError
 
 from tests.ui.served import served
 from tests.ui.test_server import LONG, SlowPair, call, heard, wait_until
@@ -16,34 +17,42 @@ from ui import Engine, build_page
 from ui.host.limits import Limits
 from ui.host.options import Host
 
+ACCEPT = {"accept": "application/json, text/event-stream"}
 GIVEN = {
     "decode": ["Once upon", LONG],
-    "compare": ["Once upon", ["sampling"], 2, LONG],
     "evaluate": ["stories", ["sampling"], 2, 1, None, {"max_new_tokens": 60}],
 }
 
 
+@dataclass
 class Site:
     """A page of slow models that is an MCP server too."""
 
-    def __init__(self, slow: SlowPair, engine: Engine, page, address: str) -> None:
-        self.slow, self.engine, self.page, self.address = slow, engine, page, address
+    slow: SlowPair
+    engine: Engine
+    page: gr.Blocks
+    address: str
 
     def wait_for_run(self) -> None:
         """Until a run has had two forwards of the target."""
         before = self.slow.forwards
         wait_until(lambda: self.slow.forwards >= before + 2)
 
-    @property
-    def health(self) -> dict:
-        return httpx.get(f"{self.address}/health", timeout=60).json()
+    def wait_for_calls(self, running: int, waiting: int) -> None:
+        """Wait until this many calls run, and this many wait."""
+
+        def are() -> bool:
+            health = httpx.get(f"{self.address}/health", timeout=60).json()
+            return (health["running"], health["waiting"]) == (running, waiting)
+
+        wait_until(are)
 
     @contextmanager
     def ends(self):
         """What is done here ends the run within one forward, and leaves nothing behind."""
         yield
         forwards = self.slow.forwards
-        wait_until(lambda: (self.health["running"], self.health["waiting"]) == (0, 0))
+        self.wait_for_calls(0, 0)
         assert self.slow.forwards <= forwards + 1
 
 
@@ -62,7 +71,7 @@ def site(whole_site):
     whole_site.slow.slow.set()
     yield whole_site
     whole_site.slow.slow.clear()
-    wait_until(lambda: whole_site.health["running"] == 0)
+    whole_site.wait_for_calls(0, 0)
 
 
 def by_cancelling(site, name, event):
@@ -119,18 +128,18 @@ def test_who_cancels_and_asks_again_has_one_run_at_a_time(site):
     assert max(at_once) == 1
 
 
-def test_a_call_that_waits_is_cancelled_and_the_other_of_its_client_goes_on(site):
-    """Catches a cancelled call that runs when its turn comes, and one that takes its client's own run with it."""
-    client = Client(site.address, verbose=False)
-    running = client.submit("Once upon", {"method": "sampling", "max_new_tokens": 8, "seed": 1}, api_name="/decode")
+def test_a_call_that_waits_ends_when_it_is_cancelled_or_left_and_no_other(site):
+    """Catches a cancelled call that runs when its turn comes, and one that takes another run with it."""
+    running = call(site.address, "decode", "Once upon", {"method": "sampling", "max_new_tokens": 8})
     site.wait_for_run()
-    waiting = client.submit("Once upon", LONG, api_name="/decode")
-    wait_until(lambda: waiting.communicator.event_id and site.health["waiting"] == 1)
-    waiting.cancel()
-    with pytest.raises((CancelledError, AppError), match=r"before it began|^$"):  # whichever its client hears first
-        waiting.result(timeout=60)
+    by_hanging_up(site, "evaluate", call(site.address, "evaluate", *GIVEN["evaluate"]))
+    site.wait_for_calls(1, 0)
+    waiting = call(site.address, "decode", "Once upon", LONG)
+    by_cancelling(site, "decode", waiting)
+    kind, said = heard(site.address, "decode", waiting)
+    assert (kind, said["error"]) == ("error", "Stopped before it began.")
     with site.ends():
-        assert len(running.result(timeout=60)["token_ids"]) == 8
+        assert heard(site.address, "decode", running)[0] == "complete"
 
 
 def test_a_call_that_is_cancelled_before_it_has_a_name_ends(site):
@@ -140,46 +149,32 @@ def test_a_call_that_is_cancelled_before_it_has_a_name_ends(site):
     for job in jobs:
         job.cancel()
     wait_until(lambda: all(job.done() for job in jobs))
-    wait_until(lambda: (site.health["running"], site.health["waiting"]) == (0, 0))
+    site.wait_for_calls(0, 0)
     assert site.slow.forwards < forwards + LONG["max_new_tokens"]
-
-
-def test_who_leaves_while_waiting_never_runs(site):
-    running = call(site.address, "decode", "Once upon", {"method": "sampling", "max_new_tokens": 8})
-    site.wait_for_run()
-    by_hanging_up(site, "compare", call(site.address, "compare", *GIVEN["compare"]))
-    wait_until(lambda: site.health["waiting"] == 0)
-    with site.ends():
-        assert heard(site.address, "decode", running)[0] == "complete"
 
 
 def asked_of_tool(site, number: int):
     """The request of a tool of the MCP server, by hand, so that it can be cut off."""
     body = {"jsonrpc": "2.0", "id": number, "method": "tools/call"}
     body["params"] = {"name": "decode", "arguments": {"prompt": "Once upon", "settings": LONG}}
-    headers = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    return httpx.stream("POST", f"{site.address}/gradio_api/mcp/", json=body, headers=headers, timeout=60)
+    return httpx.stream("POST", f"{site.address}/gradio_api/mcp/", json=body, headers=ACCEPT, timeout=60)
 
 
-def test_a_tool_of_mcp_ends_when_its_caller_hangs_up(site):
+def test_a_tool_of_mcp_ends_when_its_caller_hangs_up_or_cancels(site):
+    """Catches the run of a program that left, and one that ends with another caller's."""
     with asked_of_tool(site, 1):
         site.wait_for_run()
         with asked_of_tool(site, 2):
-            wait_until(lambda: site.health["waiting"] == 1)
-        wait_until(lambda: site.health["waiting"] == 0)
-        assert site.health["running"] == 1, "the other caller's run goes on"
+            site.wait_for_calls(1, 1)
+        site.wait_for_calls(1, 0)
         closing = site.ends()
         closing.__enter__()
     closing.__exit__(None, None, None)
-
-
-def test_a_tool_of_mcp_ends_when_its_caller_cancels(site):
     told = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
-    headers = {"accept": "application/json, text/event-stream"}
     with asked_of_tool(site, 7) as answer:
         site.wait_for_run()
         with site.ends():
-            httpx.post(f"{site.address}/gradio_api/mcp/", json=told, headers=headers, timeout=60).raise_for_status()
+            httpx.post(f"{site.address}/gradio_api/mcp/", json=told, headers=ACCEPT, timeout=60).raise_for_status()
         assert "Stopped." in answer.read().decode()
 
 

@@ -137,32 +137,35 @@ async def _told(address: str, calls: list[tuple[str, dict]]) -> tuple[list, list
 
 
 def told(*given) -> tuple[list, list]:
-    """The same, in a thread of its own: a browser of another test may run in this one."""
+    """The same, in a separate thread: a browser of another test may run in this one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, _told(*given)).result()
 
 
-def test_four_tools_and_no_other(address):
+def test_these_tools_and_no_other(address):
     """Catches an endpoint of the page that a model may call by accident, and a refusal that is no sentence."""
     calls = [
         ("list_traces", {}),
         ("explain_node", {"trace": NAME, "iteration": 0, "node": 3}),
         ("decode", {"prompt": "Once upon", "settings": {"max_new_tokens": 3}}),
-        ("compare", {"prompt": "Once", "methods": ["sampling"], "settings": {"max_new_tokens": 2}}),
         ("decode", {"prompt": "Once", "settings": {"max_new_tokens": 99}}),
+        ("evaluate", {"task": "stories", "methods": ["sampling"], "questions": 1, "settings": {"max_new_tokens": 2}}),
         ("export", {"trace": NAME}),
+        ("compare", {"prompt": "Once", "methods": ["sampling"]}),
     ]
     tools, answers = told(address, calls)
     assert {tool.name for tool in tools} == set(programs.MCP_TOOLS)
     assert all(tool.description for tool in tools)
-    listed, node, decoded, compared, refused, unknown = answers
+    listed, node, decoded, refused, raced, *unknown = answers
     assert NAME in listed.content[0].text
     assert "sentences" in node.content[0].text
     assert "token_ids" in decoded.content[0].text
-    assert "sampling" in compared.content[0].text
     assert refused.isError
     assert "99 asked for, 16 allowed" in refused.content[0].text
-    assert unknown.isError
+    assert "tables" in raced.content[0].text
+    for answer in unknown:
+        assert answer.isError
+        assert "the tools are decode, evaluate" in answer.content[0].text
     schema = httpx.get(f"{address}gradio_api/mcp/schema", timeout=PATIENCE_SECONDS).json()
     assert {tool["name"] for tool in schema} == set(programs.MCP_TOOLS)
 
@@ -173,7 +176,7 @@ def test_four_tools_and_no_other(address):
     [
         ("explain_node", lambda file: {"trace": file}),
         ("decode", lambda file: {"prompt": "Once", "settings": {"seed": [{"deep": file}]}}),
-        ("compare", lambda file: {"prompt": "Once", "methods": ["sampling"], "settings": {"x": file}}),
+        ("evaluate", lambda file: {"task": "stories", "methods": ["sampling"], "settings": {"x": file}}),
     ],
 )
 def test_no_tool_takes_a_file_of_the_server(address, tmp_path, path, tool, given):

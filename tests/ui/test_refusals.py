@@ -26,23 +26,6 @@ def address(engine, recorded):
         yield address
 
 
-@pytest.fixture
-def visits(browser, address, engine):
-    """Makes visitors, and closes their pages."""
-    made: list[Visit] = []
-
-    def visit() -> Visit:
-        made.append(Visit(browser, address))
-        made[-1].set_field("max_new_tokens", "12")
-        return made[-1]
-
-    yield visit
-    engine.release()
-    for one in made:
-        one.leave()
-        assert one.faults == []
-
-
 def toasts(visit: Visit) -> int:
     return visit.page.locator(".toast-body:visible").count()
 
@@ -58,6 +41,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visits, tmp_path):
     for file in files:
         toy_trace().save(file)
     visit = visits()
+    visit.set_field("max_new_tokens", "12")
     upload(visit, files[0])
     visit.wait_for("#note", "Your trace")
     for file in files[1:3]:
@@ -80,7 +64,7 @@ def test_a_full_queue_is_said_once(visits, engine):
     running, waiting, refused = visits(), visits(), visits()
     engine.hold(at=2)
     running.run("Once upon")
-    running.wait_for("#note", r"iteration \d")
+    running.wait_for("#note", r"pass \d")
     waiting.run("Once upon")
     waiting.wait_for("#note", "queue: 1/1")
     refused.open_drawer()
@@ -94,10 +78,9 @@ def test_a_full_queue_is_said_once(visits, engine):
 
 
 @pytest.mark.parametrize("tab", ["Play", "Race"])
-def test_a_prompt_that_is_too_long_is_said_and_not_cut(visits, tab):
+def test_a_prompt_that_is_too_long_is_said_and_not_cut(visit, tab):
     """Catches a text box that takes a part of what was pasted, and a large call that is said to meet a full queue."""
-    visit, prefix = visits(), "race-" if tab == "Race" else ""
-    visit.close_drawer()
+    prefix = "race-" if tab == "Race" else ""
     visit.page.get_by_role("tab", name=tab).click()
     for characters, words in ((6_800, "Prompt has 6,800 characters; this page takes 4,000"), (1_100_000, "1,048,576")):
         visit.page.fill(f"#{prefix}prompt textarea", "x" * characters)

@@ -7,9 +7,11 @@ from tests.watched import Watched
 PATIENCE = 90_000
 """Milliseconds; a machine may be busy."""
 SIZE = {"width": 1280, "height": 900}
+HERE = re.compile(r"(http://(127\.0\.0\.1|localhost):|data:|blob:)")
+REFUSED = re.compile(r"Failed to load resource: the server responded with a status of (413|429|503)\b")
 MOST_IDLE = 3
 _idle: dict = {}
-"""By browser, pages that wait for their next visitor, each in a context of its own, which has kept Gradio's files: a
+"""By browser, pages that wait for their next visitor, each in a separate context, which has kept Gradio's files: a
 fresh context fetches and compiles megabytes of scripts."""
 
 
@@ -45,7 +47,7 @@ class Visit(Watched):
         self.page.wait_for_selector("#forest .dsbd-node")
 
     def leave(self) -> None:
-        """End the visit, as whoever closes the page does: its connections break. Call it once."""
+        """End the visit, as a visitor who closes the page: its connections break. Call it once."""
         if self._is_beside:
             self.page.close()
             return
@@ -60,9 +62,14 @@ class Visit(Watched):
         self._idle.append(self.page)
 
     @property
+    def elsewhere(self) -> list[str]:
+        """The addresses of other machines that the page asked for."""
+        return [url for url in self.asked if not HERE.match(url)]
+
+    @property
     def faults(self) -> list[str]:
-        """The errors without the lines that a browser writes of each refused request."""
-        return [error for error in self.errors if not error.startswith("Failed to load resource")]
+        """The errors without the lines that a browser writes of each request that was refused."""
+        return [error for error in self.errors if not REFUSED.match(error)]
 
     def open_drawer(self) -> None:
         if self.page.get_attribute(".drawer-switch", "aria-expanded") == "false":

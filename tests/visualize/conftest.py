@@ -1,12 +1,9 @@
-"""Fixtures: the toy's exported page in a browser, and the viewer's source files as ES modules."""
-
-import shutil
+"""Fixtures: the toy's exported page in a browser."""
 
 import pytest
 
 import visualize
 from tests.visualize.homes import viewer
-from tests.visualize.modules import InBrowser, UnderNode
 from tests.visualize.toy import toy_trace
 
 
@@ -25,28 +22,3 @@ def page(browser, exported):
         seen.page.wait_for_selector(".dsbd-badge svg")
         yield seen.page
         assert seen.errors == []
-
-
-@pytest.fixture(scope="session")
-def modules_in_browser(browser):
-    """Runs code against the viewer's source files, in the browser."""
-    modules = InBrowser(browser)
-    yield modules
-    modules.close()
-
-
-if shutil.which("node"):
-
-    @pytest.fixture(scope="session")
-    def modules():
-        """Run code against the viewer's source files, under node."""
-        modules = UnderNode()
-        yield modules
-        modules.close()
-
-else:
-
-    @pytest.fixture(scope="session")
-    def modules(modules_in_browser):
-        """Run code against the viewer's source files, in the browser: this machine has no node."""
-        return modules_in_browser

@@ -19,6 +19,7 @@ NASTY = [
     "<a href='javascript:alert(1)'>",
     "&lt;",
     "&amp;",
+    "=1+1",
     "<!--",
 ]
 

@@ -76,14 +76,14 @@ def test_the_story_pair_decodes_what_is_recorded(name):
 def test_the_recordings_hold_every_verdict_and_every_awkward_word():
     """Catches a recording that no longer shows what the drawings are tested for."""
     trace = toy_trace()
-    verdicts = {trial.verdict for iteration in trace.iterations for trial in iteration.trials}
-    assert verdicts == {"accepted", "rejected", "orphaned", "unneeded"}
-    draws = [draw for iteration in trace.iterations for draw in iteration.draws]
+    trials, draws, layers, nodes = (
+        [one for iteration in trace.iterations for one in getattr(iteration, kind)]
+        for kind in ("trials", "draws", "layers", "nodes")
+    )
+    assert {trial.verdict for trial in trials} == {"accepted", "rejected", "orphaned", "unneeded"}
     assert {draw.kind for draw in draws} == {"recovered", "fresh", "bonus"}
     assert {draw.landed for draw in draws} == {True, False}
-    outcomes = {layer.outcome for iteration in trace.iterations for layer in iteration.layers}
-    assert outcomes == {"passed", "landed", "short", "bonus"}
-    nodes = [node for iteration in trace.iterations for node in iteration.nodes]
+    assert {layer.outcome for layer in layers} == {"passed", "landed", "short", "bonus"}
     assert {node.kind for node in nodes} == {"drafted", "cover", "drawn"}
     assert any(node.bytes for node in nodes)
     assert any(node.ends for node in nodes)

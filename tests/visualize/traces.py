@@ -42,8 +42,6 @@ TRACES = Traces(
         **RECORDED.loads,
     }
 )
-OPEN = """const {Iteration} = await load("forest/iteration.js");
-          const {Words} = await load("base/words.js");"""
 
 
 @cache

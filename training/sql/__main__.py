@@ -1,7 +1,5 @@
 """Command line: `python -m training.sql {databases,questions,training,coverage,readings}`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One draw of the grammar: words and values from a seed, readings of ambiguous words as given."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any, TypeVar

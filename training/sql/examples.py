@@ -1,7 +1,5 @@
 """A seed as an example: its question, every reading of it, and the readings' SQL."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

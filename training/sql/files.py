@@ -1,7 +1,5 @@
 """The task's files: training as one packed file, validation and test as plain lines, and their coverage."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import sys

@@ -1,7 +1,5 @@
 """Filters: the words before or after a noun, and the condition that they mean."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from training.sql import readings, values, wordings
@@ -39,31 +37,24 @@ def draw_filter(draw: Draw, table: str, kind: str, after_only: bool = False) -> 
     """Draw a filter of a kind on a table."""
     if not fits(table, kind):
         raise Rejected
-    before, after, meaning = {
-        "equal": equal,
-        "unequal": unequal,
-        "compare": compare,
-        "between": between,
-        "like": like,
-        "null": null,
-        "either": either,
-    }[kind](draw, table, after_only)
+    kinds = {"equal": equal, "unequal": unequal, "compare": compare, "between": between, "like": like, "null": null}
+    before, after, meaning = (kinds | {"either": either})[kind](draw, table, after_only)
     return Filter(before, after.replace("{who}", wordings.WHO[table]), meaning)
 
 
 Drawn = tuple[str, str, Condition]
 
 
-def label_column(draw: Draw, table: str) -> str:
-    """Return a column of words of a table."""
+def label(draw: Draw, table: str) -> str:
+    """Return a column of words."""
     columns = [column for owner, column in values.LABELS if owner == table]
     if not columns:
         raise Rejected
     return draw.pick(columns)
 
 
-def amount_column(draw: Draw, table: str) -> str:
-    """Return a column of numbers of a table."""
+def numeric(draw: Draw, table: str) -> str:
+    """Return a column of numbers."""
     return draw.pick([column for owner, column in values.AMOUNTS if owner == table])
 
 
@@ -95,15 +86,12 @@ def equal(draw: Draw, table: str, after_only: bool) -> Drawn:
 
 
 def origin(draw: Draw, table: str, after_only: bool) -> Drawn:
-    """ "Members from Oslo", "Spanish books": of which table is that said?"""
+    """ "Members from Oslo", "Spanish books": which table has that column is ambiguous."""
     if table == "members":
         city = draw.pick(values.CITIES)
         owner, column = draw.read("origin.members")
-        return (
-            "",
-            draw.pick(("from {}", "of {}", "{who} are from {}")).replace("{}", city),
-            condition(owner, column, "=", city),
-        )
+        words = draw.pick(("from {}", "of {}", "{who} are from {}"))
+        return "", words.replace("{}", city), condition(owner, column, "=", city)
     if after_only:
         raise Rejected
     country = draw.pick(values.COUNTRIES)
@@ -114,7 +102,7 @@ def origin(draw: Draw, table: str, after_only: bool) -> Drawn:
 
 def unequal(draw: Draw, table: str, after_only: bool) -> Drawn:
     """Any word but one."""
-    column = label_column(draw, table)
+    column = label(draw, table)
     value = draw.pick(values.LABELS[table, column])
     words = draw.pick(wordings.LABEL_COMPARISONS[table, column]["!="])
     return "", words.replace("{}", value), condition(table, column, "!=", value)
@@ -122,7 +110,7 @@ def unequal(draw: Draw, table: str, after_only: bool) -> Drawn:
 
 def either(draw: Draw, table: str, after_only: bool) -> Drawn:
     """One of two words."""
-    column = label_column(draw, table)
+    column = label(draw, table)
     first, second = draw.rng.sample(values.LABELS[table, column], 2)
     words = draw.pick(wordings.LABEL_COMPARISONS[table, column]["IN"])
     return "", words.replace("{}", first, 1).replace("{}", second, 1), condition(table, column, "IN", (first, second))
@@ -136,7 +124,7 @@ def compare(draw: Draw, table: str, after_only: bool) -> Drawn:
         word = draw.pick(vague.words)
         meaning = condition(table, column, operator, value)
         return ("", "{who} are " + word, meaning) if after_only else (word, "", meaning)
-    column = amount_column(draw, table)
+    column = numeric(draw, table)
     value = amount(draw, table, column)
     if (table, column) in wordings.TIMES and draw.chance(0.7):
         hedge = draw.pick(("since", "by"))
@@ -165,17 +153,14 @@ def comparison_words(draw: Draw, table: str, column: str, operator: str, *number
 
 def between(draw: Draw, table: str, after_only: bool) -> Drawn:
     """From one number to another; or near a year."""
-    column = amount_column(draw, table)
+    column = numeric(draw, table)
     low, high, step = values.AMOUNTS[table, column]
     if (table, column) in wordings.TIMES and draw.chance(0.7):
         middle = amount(draw, table, column)
         width = draw.read("hedge.around")
         words = f"{draw.pick(wordings.TIMES[table, column])} {draw.pick(readings.HEDGES['around'].words)}"
-        return (
-            "",
-            words.replace("{}", str(middle)),
-            condition(table, column, "BETWEEN", (middle - width, middle + width)),
-        )
+        years = middle - width, middle + width
+        return "", words.replace("{}", str(middle)), condition(table, column, "BETWEEN", years)
     first = draw.number(low, high - 2 * step, step)
     widest = max(2, (high - low) // step // 3)
     second = min(high, first + step * draw.number(2, widest))

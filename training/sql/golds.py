@@ -1,7 +1,5 @@
 """Which queries are fit to be right answers: they have a result, it is determined, and no neighbour has it too."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import Counter
 from dataclasses import replace

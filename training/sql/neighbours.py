@@ -1,7 +1,5 @@
 """The one-edit neighbours of a query: another operator, column, value or aggregate, or one clause less."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Noun phrases with filters: "long poetry books written after 1990", and the conditions that they mean."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 

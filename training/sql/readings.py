@@ -16,166 +16,115 @@ class Ambiguity:
     readings: tuple[tuple[float, object], ...]
 
 
+def readings_of(*meanings: object) -> tuple[tuple[float, object], ...]:
+    """Return two or three meanings with their rates."""
+    return tuple(zip((0.55, 0.45) if len(meanings) == 2 else (0.45, 0.3, 0.25), meanings, strict=True))
+
+
+def vague(words: str, column: str, operator: str, *limits: int) -> Ambiguity:
+    """Return adjectives that leave a number open."""
+    return Ambiguity(tuple(words.split()), readings_of(*((column, operator, limit) for limit in limits)))
+
+
 VAGUE = {
     "authors": (
-        Ambiguity(
-            ("famous", "well-known", "celebrated"),
-            ((0.45, ("prizes", ">", 3)), (0.3, ("prizes", ">", 1)), (0.25, ("prizes", ">", 5))),
-        ),
-        Ambiguity(
-            ("young", "contemporary"),
-            ((0.45, ("born", ">", 1975)), (0.3, ("born", ">", 1965)), (0.25, ("born", ">", 1985))),
-        ),
+        vague("famous well-known celebrated", "prizes", ">", 3, 1, 5),
+        vague("young contemporary", "born", ">", 1975, 1965, 1985),
     ),
     "books": (
-        Ambiguity(
-            ("recent", "modern", "new"),
-            ((0.45, ("year", ">", 2010)), (0.3, ("year", ">", 2000)), (0.25, ("year", ">", 2015))),
-        ),
-        Ambiguity(
-            ("old", "early", "vintage"),
-            ((0.45, ("year", "<", 1970)), (0.3, ("year", "<", 1980)), (0.25, ("year", "<", 1960))),
-        ),
-        Ambiguity(
-            ("long", "thick"), ((0.45, ("pages", ">", 400)), (0.3, ("pages", ">", 300)), (0.25, ("pages", ">", 500)))
-        ),
-        Ambiguity(
-            ("short", "thin"), ((0.45, ("pages", "<", 200)), (0.3, ("pages", "<", 150)), (0.25, ("pages", "<", 250)))
-        ),
+        vague("recent modern new", "year", ">", 2010, 2000, 2015),
+        vague("old early vintage", "year", "<", 1970, 1980, 1960),
+        vague("long thick", "pages", ">", 400, 300, 500),
+        vague("short thin", "pages", "<", 200, 150, 250),
     ),
     "members": (
-        Ambiguity(
-            ("old", "elderly", "senior"), ((0.45, ("age", ">", 60)), (0.3, ("age", ">", 65)), (0.25, ("age", ">", 70)))
-        ),
-        Ambiguity(("young", "youthful"), ((0.45, ("age", "<", 25)), (0.3, ("age", "<", 30)), (0.25, ("age", "<", 20)))),
-        Ambiguity(
-            ("new", "recent"),
-            ((0.45, ("joined", ">", 2018)), (0.3, ("joined", ">", 2020)), (0.25, ("joined", ">", 2015))),
-        ),
+        vague("old elderly senior", "age", ">", 60, 65, 70),
+        vague("young youthful", "age", "<", 25, 30, 20),
+        vague("new recent", "joined", ">", 2018, 2020, 2015),
     ),
     "branches": (
-        Ambiguity(
-            ("big", "large"), ((0.45, ("staff", ">", 20)), (0.3, ("staff", ">", 25)), (0.25, ("staff", ">", 15)))
-        ),
-        Ambiguity(
-            ("old", "historic"),
-            ((0.45, ("opened", "<", 1960)), (0.3, ("opened", "<", 1950)), (0.25, ("opened", "<", 1970))),
-        ),
+        vague("big large", "staff", ">", 20, 25, 15),
+        vague("old historic", "opened", "<", 1960, 1950, 1970),
     ),
-    "loans": (
-        Ambiguity(
-            ("long", "lengthy"), ((0.45, ("days", ">", 30)), (0.3, ("days", ">", 40)), (0.25, ("days", ">", 20)))
-        ),
-        Ambiguity(
-            ("recent", "new"), ((0.45, ("taken", ">", 2020)), (0.3, ("taken", ">", 2018)), (0.25, ("taken", ">", 2016)))
-        ),
-    ),
+    "loans": (vague("long lengthy", "days", ">", 30, 40, 20), vague("recent new", "taken", ">", 2020, 2018, 2016)),
     "copies": (
-        Ambiguity(
-            ("cheap", "low-priced"), ((0.45, ("price", "<", 10)), (0.3, ("price", "<", 8)), (0.25, ("price", "<", 15)))
-        ),
-        Ambiguity(
-            ("expensive", "costly", "dear"),
-            ((0.45, ("price", ">", 20)), (0.3, ("price", ">", 25)), (0.25, ("price", ">", 30))),
-        ),
+        vague("cheap low-priced", "price", "<", 10, 8, 15),
+        vague("expensive costly dear", "price", ">", 20, 25, 30),
     ),
 }
 """Table: adjectives without a number; the meaning is (column, operator, value)."""
 
+
+def greatest(words: str, *meanings: tuple[str, str, str | None, bool]) -> Ambiguity:
+    """Return superlatives, separated by commas."""
+    return Ambiguity(tuple(words.split(", ")), readings_of(*meanings))
+
+
 SUPERLATIVES = {
     "authors": (
-        Ambiguity(
-            ("best", "top", "greatest"),
-            (
-                (0.45, ("", "authors", "prizes", True)),
-                (0.3, ("COUNT", "books", None, True)),
-                (0.25, ("SUM", "books", "pages", True)),
-            ),
-        ),
+        greatest("best, top, greatest", ("", "authors", "prizes", True), ("COUNT", "books", None, True),
+                 ("SUM", "books", "pages", True)),
     ),
     "books": (
-        Ambiguity(
-            ("most popular", "best loved", "favourite"),
-            ((0.55, ("COUNT", "loans", None, True)), (0.45, ("COUNT", "copies", None, True))),
-        ),
-        Ambiguity(
-            ("biggest", "largest"), ((0.55, ("", "books", "pages", True)), (0.45, ("COUNT", "copies", None, True)))
-        ),
+        greatest("most popular, best loved, favourite", ("COUNT", "loans", None, True),
+                 ("COUNT", "copies", None, True)),
+        greatest("biggest, largest", ("", "books", "pages", True), ("COUNT", "copies", None, True)),
     ),
     "members": (
-        Ambiguity(
-            ("most active", "keenest", "busiest"),
-            ((0.55, ("COUNT", "loans", None, True)), (0.45, ("SUM", "loans", "days", True))),
-        ),
-        Ambiguity(
-            ("most loyal", "most faithful", "top"),
-            (
-                (0.45, ("", "members", "joined", False)),
-                (0.3, ("COUNT", "loans", None, True)),
-                (0.25, ("SUM", "loans", "days", True)),
-            ),
-        ),
+        greatest("most active, keenest, busiest", ("COUNT", "loans", None, True), ("SUM", "loans", "days", True)),
+        greatest("most loyal, most faithful, top", ("", "members", "joined", False), ("COUNT", "loans", None, True),
+                 ("SUM", "loans", "days", True)),
     ),
     "branches": (
-        Ambiguity(
-            ("biggest", "largest", "main"),
-            (
-                (0.45, ("", "branches", "staff", True)),
-                (0.3, ("COUNT", "members", None, True)),
-                (0.25, ("COUNT", "copies", None, True)),
-            ),
-        ),
+        greatest("biggest, largest, main", ("", "branches", "staff", True), ("COUNT", "members", None, True),
+                 ("COUNT", "copies", None, True)),
     ),
-    "loans": (
-        Ambiguity(
-            ("worst", "most serious"), ((0.55, ("", "loans", "fine", True)), (0.45, ("", "loans", "days", True)))
-        ),
-    ),
+    "loans": (greatest("worst, most serious", ("", "loans", "fine", True), ("", "loans", "days", True)),),
     "copies": (),
-}
+}  # fmt: skip
 """Table: superlatives; the meaning is (aggregate, table, column, whether the greatest comes first)."""
 
 HEDGES = {
     "since": Ambiguity(("since {}", "from {} on", "from {} onwards"), ((0.6, ">="), (0.4, ">"))),
     "by": Ambiguity(("by {}", "up to {}", "until {}"), ((0.6, "<="), (0.4, "<"))),
-    "around": Ambiguity(("around {}", "about {}", "in or near {}"), ((0.55, 5), (0.45, 2))),
+    "around": Ambiguity(("around {}", "about {}", "in or near {}"), readings_of(5, 2)),
 }
 """Words before a year; the meaning is an operator, or how many years to each side."""
 
 SHOW = {
-    "authors": ((0.45, ("name",)), (0.3, ("name", "country")), (0.25, ("name", "born"))),
-    "books": ((0.45, ("title",)), (0.3, ("title", "year")), (0.25, ("title", "genre"))),
-    "members": ((0.45, ("name",)), (0.3, ("name", "city")), (0.25, ("name", "age"))),
-    "branches": ((0.45, ("name",)), (0.3, ("name", "city")), (0.25, ("name", "staff"))),
-    "copies": ((0.55, ("copy_id",)), (0.45, ("copy_id", "price"))),
-    "loans": ((0.55, ("loan_id",)), (0.45, ("loan_id", "days"))),
+    "authors": readings_of(("name",), ("name", "country"), ("name", "born")),
+    "books": readings_of(("title",), ("title", "year"), ("title", "genre")),
+    "members": readings_of(("name",), ("name", "city"), ("name", "age")),
+    "branches": readings_of(("name",), ("name", "city"), ("name", "staff")),
+    "copies": readings_of(("copy_id",), ("copy_id", "price")),
+    "loans": readings_of(("loan_id",), ("loan_id", "days")),
 }
 """Table: the columns meant where a question asks for rows and names no column ("Show the books in Greek.")."""
 
 ORIGIN = {
-    "members": ((0.55, ("members", "city")), (0.45, ("branches", "city"))),
-    "books": ((0.55, ("books", "language")), (0.45, ("authors", "country"))),
+    "members": readings_of(("members", "city"), ("branches", "city")),
+    "books": readings_of(("books", "language"), ("authors", "country")),
 }
 """Table: the column meant by "members from Oslo" and "Spanish books"."""
 
-REPEATS = ((0.55, True), (0.45, False))
+REPEATS = readings_of(True, False)
 """Whether each value is wanted once where a question asks for a column of few values ("List the genres of ...")."""
 
 
-def rates() -> dict[str, tuple[tuple[float, object], ...]]:
-    """Return every ambiguity under a name of its own."""
-    found: dict[str, tuple[tuple[float, object], ...]] = {}
-    for kind, tables in (("vague", VAGUE), ("superlative", SUPERLATIVES)):
-        for table, ambiguities in tables.items():
-            for one in ambiguities:
-                found[f"{kind}.{table}.{one.words[0]}"] = one.readings
-    found |= {f"hedge.{name}": one.readings for name, one in HEDGES.items()}
-    found |= {f"show.{table}": readings for table, readings in SHOW.items()}
-    found |= {f"origin.{table}": readings for table, readings in ORIGIN.items()}
-    return found | {"repeats": REPEATS}
-
-
-RATES = rates()
+WORDED = {
+    f"{kind}.{table}.{one.words[0]}": one
+    for kind, tables in (("vague", VAGUE), ("superlative", SUPERLATIVES))
+    for table, ambiguities in tables.items()
+    for one in ambiguities
+} | {f"hedge.{name}": one for name, one in HEDGES.items()}
+"""Ambiguities that have words, by name."""
+RATES = {
+    **{name: one.readings for name, one in WORDED.items()},
+    **{f"show.{table}": found for table, found in SHOW.items()},
+    **{f"origin.{table}": found for table, found in ORIGIN.items()},
+    "repeats": REPEATS,
+}
+"""Every ambiguity by name: its readings with their rates."""
 
 
 def described(meaning: object) -> str:
@@ -195,15 +144,10 @@ def described(meaning: object) -> str:
 
 def table() -> str:
     """Return a Markdown table of every ambiguity, its words and its readings with their rates."""
-    words = {
-        f"{kind}.{owner}.{one.words[0]}": one.words
-        for kind, owners in (("vague", VAGUE), ("superlative", SUPERLATIVES))
-        for owner, ambiguities in owners.items()
-        for one in ambiguities
-    } | {f"hedge.{name}": one.words for name, one in HEDGES.items()}
     lines = ["| ambiguity | words | readings |", "|---|---|---|"]
     for name, found in RATES.items():
-        said = ", ".join(words.get(name, ())).replace("{}", "1990") or "(no words of its own)"
+        words = WORDED[name].words if name in WORDED else ()
+        said = ", ".join(words).replace("{}", "1990") or "(no words)"
         means = "; ".join(f"{rate:.0%} {described(meaning)}" for rate, meaning in found)
         lines.append(f"| {name} | {said} | {means} |")
     return "\n".join(lines)

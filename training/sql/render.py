@@ -1,7 +1,5 @@
 """A query as SQL text, in the usual form or in one of its documented equivalents."""
 
-from __future__ import annotations
-
 import itertools
 import random
 from dataclasses import dataclass

@@ -8,7 +8,7 @@ from training.sql import values
 from training.sql.schema import KEYS, NULLABLE, TABLES, definition
 
 COUNTS = {"authors": 90, "branches": 40, "books": 240, "members": 160, "copies": 400, "loans": 400}
-"""Rows of each table; a table stands after those that it refers to."""
+"""Rows of each table; a table comes after those that it refers to."""
 
 SEEDS = {"library": 1, **{f"sibling-{number}": 1 + number for number in range(1, 6)}}
 """Database: its seed."""
@@ -34,9 +34,7 @@ def names(rng: random.Random, table: str) -> list[str]:
     """Return the names or titles of a table, all different."""
     if table == "branches":
         return rng.sample(values.BRANCH_NAMES, COUNTS[table])
-    first, second = (
-        (values.TITLE_FIRST, values.TITLE_SECOND) if table == "books" else (values.FIRST_NAMES, values.LAST_NAMES)
-    )
+    first, second = values.NAME_PARTS[table]
     return rng.sample([f"{one} {two}" for one in first for two in second], COUNTS[table])
 
 

@@ -1,7 +1,5 @@
 """The splits: which combinations training never sees, and how questions are drawn for each split."""
 
-from __future__ import annotations
-
 import random
 import zlib
 from collections import Counter
@@ -105,7 +103,7 @@ def questions(split: str, taken: set[str], seen: Seen) -> list[Example]:
 
 
 def training(shard: int, count: int = SHARD) -> Iterator[tuple[Example, str]]:
-    """Yield a shard's examples for training and the SQL drawn for each; none whose question has a reserved reading."""
+    """Yield a shard's training examples and the SQL drawn for each; questions with a reserved reading are left out."""
     rng = random.Random(f"forms {shard}")
     done = 0
     for one in candidates("training", weights(SKELETONS), shard):

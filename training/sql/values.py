@@ -43,6 +43,12 @@ NATIONS = {
     "Turkey": "Turkish",
 }
 """Country: the adjective of its people and of its language."""
+NAME_PARTS = {
+    "authors": (FIRST_NAMES, LAST_NAMES),
+    "members": (FIRST_NAMES, LAST_NAMES),
+    "books": (TITLE_FIRST, TITLE_SECOND),
+}
+"""Table: the first and second words of its names or titles."""
 COUNTRIES = tuple(NATIONS)
 LANGUAGES = tuple(NATIONS.values())
 LETTERS = tuple("ABCDEFGHIJKLMNOPRSTVW")

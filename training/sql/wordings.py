@@ -61,7 +61,7 @@ BARE_TIMES = {
     ("books", "<", "year"): ("older than {}",),
     ("loans", "=", "taken"): ("from {}",),
 }
-"""Comparisons of years that stand without a verb."""
+"""Comparisons of years without a verb."""
 
 AMOUNT_COMPARISONS: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("authors", "prizes"): {

@@ -1,4 +1,4 @@
-"""The About tab as markup: the algorithm in one picture, the marks, the models, what runs here, the limits."""
+"""The About tab as markup: the algorithm in one picture, the marks, what runs here, the limits."""
 
 import platform
 from html import escape
@@ -18,29 +18,29 @@ NAME = (
     "large model checks them at once, and how many versions are kept changes from token to token."
 )
 STEPS = (
-    ("Guess", "The small model guesses a forest of tokens, layer by layer."),
+    ("Guess", "The small model guesses a forest of tokens, several tokens ahead."),
     ("Check", "The large model reads the whole forest in one pass."),
-    ("Choose", "Layer by layer, guesses are kept or dropped, so that the text follows the large model’s own law."),
+    ("Choose", "Token by token, guesses are kept or dropped, so that the text follows the law of the large model."),
     ("Keep", "Several tokens are final after one pass of the large model."),
 )
 MARKS = {
     "accepted": "a guess that passed its trial: its random number fell below P′/Q",
-    "carried": "in a joint test: it fails alone, and a longer beginning takes it along",
+    "carried": "in a joint test: it fails alone, but passes as part of a longer text",
     "rejected": "a guess that failed its trial",
     "orphaned": "the token before it was not kept",
-    "unneeded": "the layer already had its width",
-    "recovered": "picked by the large model after no guess had passed",
-    "fresh": "picked by the large model to fill the width",
-    "bonus": "picked by the large model after every layer had passed",
-    "cover": "a likely token that was checked along, without a guess",
-    "landed": "a pick that had been guessed: verification goes on",
+    "unneeded": "there were enough versions already",
+    "recovered": "picked by the large model where no guess had passed",
+    "fresh": "picked by the large model, to keep as many versions as planned",
+    "bonus": "picked by the large model after every guess had passed",
+    "cover": "a likely token, checked without a guess",
+    "landed": "a pick that was also guessed: verification goes on",
 }
 """Every mark of the drawings, with its definition."""
 PACKAGES = ("torch", "transformers", "gradio", "plotly")
 
 
 def algorithm(engine: Engine) -> str:
-    """The picture: one iteration of a recorded decode, with the four steps above it; light and dark."""
+    """The picture: one iteration of a recorded decode, light and dark, with the four steps above it."""
     recording = opening_recording(engine.pair.target.id)
     steps = "".join(f"<li><b>{name}</b> {words}</li>" for name, words in STEPS)
     drawn = ""
@@ -54,8 +54,8 @@ def algorithm(engine: Engine) -> str:
     return (
         f'<section class="about-part"><h2>The algorithm in one picture</h2><p>{NAME}</p>'
         f'<ol class="about-steps">{steps}</ol>'
-        f'<div class="about-picture">{drawn}</div><p class="said">One pass of a recorded decode. Each column is a '
-        "layer, each mark a token below the one before it.</p></section>"
+        f'<div class="about-picture">{drawn}</div><p class="said">One pass of a recorded decode. Each column is '
+        "one token of the text; the marks in it are versions of that token.</p></section>"
     )
 
 
@@ -82,7 +82,7 @@ def facts() -> str:
         "This page": f"DSBD {__version__}, Apache-2.0",
         "Versions": f"Python {platform.python_version()}, "
         + ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name))),
-        "Licences": "The code and the bundled weights: Apache-2.0. Other models have their own.",
+        "Licences": "The code and the bundled weights: Apache-2.0. Other models have other licences.",
     }
     return "".join(f"<div><dt>{name}</dt><dd>{escape(words)}</dd></div>" for name, words in rows.items())
 

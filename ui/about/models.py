@@ -1,4 +1,4 @@
-"""The models of this page and their cards, as markup. A card is somebody's text: nothing of it runs or is fetched."""
+"""The models of this page and their cards, as markup. A card is untrusted text: nothing in it runs or is fetched."""
 
 import re
 from html import escape
@@ -19,7 +19,7 @@ _HEADING = re.compile(r"<(/?)h([1-6])>")
 
 
 def models(pairs: PairShelf) -> str:
-    """A table for the page's pair, and the card of every bundled pair that can be chosen."""
+    """A table of the page's pair, and the card of each bundled pair that can be chosen."""
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
     heads = "".join(
@@ -57,13 +57,13 @@ def _card(words: str, name: str) -> str:
 
 
 def card_markup(text: str) -> str:
-    """A model card as markup: no HTML and no picture of its own, links to the web only, headings below the page's."""
+    """A model card as markup: without its HTML and pictures, with links to the web only, and with smaller headings."""
     body = _FRONT.sub("", text, count=1)
     try:
         rendered = markdown(body, asset_path("models"))
-    except LessonError:  # a picture that does not come along
+    except LessonError:  # a picture that is not here
         return f"<pre>{escape(body)}</pre>"
-    rendered = _LINK.sub(_link, rendered).replace("<th></th>", "<td></td>")  # a corner heads nothing
+    rendered = _LINK.sub(_link, rendered).replace("<th></th>", "<td></td>")  # an empty corner is no heading
     return _HEADING.sub(lambda found: f"<{found[1]}h{min(6, int(found[2]) + 2)}>", rendered)
 
 

@@ -1,11 +1,16 @@
 """The fold "Plan a pair": the memory that a pair needs, computed before anything is loaded."""
 
+from collections.abc import Iterator
+from functools import partial
+from html import escape
 from typing import Any
 
 import gradio as gr
 
 from dsbd.errors import DsbdError, PairError, PlanError
-from dsbd.measure.planner import plan_memory
+from dsbd.measure.model_sizes import ModelSizes
+from dsbd.measure.planner import MemoryPlan, plan_memory
+from dsbd.models.memory import in_gigabytes
 from dsbd.models.presets import PRESETS
 
 from ..engine import Engine
@@ -14,15 +19,15 @@ from ..parts.components import markup
 from ..parts.wiring import ON_GPU, PRIVATE
 from ..play.pair_loading import LONGEST_NAME
 from ..runs.sentences import alert, sentence
-from .plan_table import plan_table
 
 LARGEST_GB = 10_000
 KNOWN = {
     **{key: (key, "") for key in BUNDLED_KEYS},
     **{f"{one.draft.id} + {one.target.id}": (one.target.id, one.draft.id) for one in PRESETS},
 }
-"""Pairs by their names here: target and draft; a bundled pair has one name for both."""
+"""Target and draft of each pair that the list offers; a bundled pair has one name for both."""
 PUBLIC = {name for names in KNOWN.values() for name in names}
+COMPUTED = "computed, not measured"
 INTRODUCTION = "Computed from the configurations of two models; nothing is loaded, fetched or measured."
 
 
@@ -45,26 +50,23 @@ def build_plan_panel(engine: Engine) -> None:
         said = markup("", elem_id="plan-said")
 
     def fill(name: Any) -> tuple[Any, Any]:
-        return KNOWN.get(name, (gr.skip(), gr.skip())) if isinstance(name, str) else (gr.skip(), gr.skip())
-
-    def compute(*given: Any) -> str:
-        return computed(engine, *given)
+        return KNOWN.get(str(name), (gr.skip(), gr.skip()))
 
     known.input(fill, known, [target, draft], queue=False, **PRIVATE)
-    go.click(compute, [target, draft, memory], said, **PRIVATE, **ON_GPU)
+    go.click(partial(computed, engine), [target, draft, memory], said, **PRIVATE, **ON_GPU)
 
 
 def computed(engine: Engine, target: Any, draft: Any, memory: Any) -> str:
-    """The table of a plan as markup, or why there is none."""
+    """The table of a plan, or what is wrong, as markup."""
     try:
         names = _names(engine, target, draft)
         if not isinstance(memory, (int, float)) or not 1 <= memory <= LARGEST_GB:
             raise PlanError(f"the memory is {str(memory)[:40]!r}; allowed are numbers of GB from 1 to {LARGEST_GB:,}")
-        with engine.alone(lambda: False):  # a model without weights is built in another default dtype of torch's
+        with engine.alone(lambda: False):  # a model without weights is built under another default dtype of torch
             found = plan_memory(names[0], names[1] or None, memory=memory * 1e9, fetch=False)
     except DsbdError as error:
         return alert(sentence(error))
-    return plan_table(found)
+    return _table(found)
 
 
 def _names(engine: Engine, target: Any, draft: Any) -> tuple[str, str]:
@@ -77,3 +79,33 @@ def _names(engine: Engine, target: Any, draft: Any) -> tuple[str, str]:
         if names[-1] not in PUBLIC:
             engine.allowed.require(names[-1])
     return names[0], names[1]
+
+
+def _table(found: MemoryPlan) -> str:
+    """The figures, and below them what the plan does not know. Words of a configuration are escaped."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in _rows(found)
+    )
+    unknown = "".join(f"<li>{escape(line)}</li>" for line in found.unknown)
+    return (
+        f'<p role="status"><b>{escape(f"{found.dtype}, engine {found.engine}")}: {COMPUTED}.</b></p>'
+        f'<div class="table-holder" tabindex="0" role="region" aria-label="Plan"><table class="figures-table">'
+        f'<thead><tr><th scope="col">Figure</th><th scope="col">{COMPUTED.capitalize()}</th></tr></thead>'
+        f"<tbody>{rows}</tbody></table></div><p>Not known before the pair is loaded:</p><ul>{unknown}</ul>"
+    )
+
+
+def _rows(found: MemoryPlan) -> Iterator[tuple[str, str]]:
+    yield "Large model", _model(found.target)
+    yield "Small model", _model(found.draft)
+    room = found.memory
+    of_all = "" if room is None else f" of {in_gigabytes(round(room))}: {'fits' if found.fits else 'does not fit'}"
+    decode = f"{found.prompt_tokens} + {found.new_tokens} tokens, {found.beams} beams"
+    yield f"Memory of a decode ({decode})", f"{in_gigabytes(found.needs.total)}{of_all}"
+    yield "Keys and values in it", in_gigabytes(found.needs.cache)
+    if found.largest_context is not None:
+        yield "Largest context", f"{found.largest_context:,} tokens"
+
+
+def _model(sizes: ModelSizes) -> str:
+    return f"{sizes.id}, {sizes.parameters:,} parameters, {in_gigabytes(sizes.weight_bytes)}"

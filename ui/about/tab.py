@@ -1,4 +1,4 @@
-"""The About tab: what this is, on one screen; the rest folded, with a plan of any pair."""
+"""The About tab: what this is, on one screen, and folds with details and a plan of any pair."""
 
 import gradio as gr
 

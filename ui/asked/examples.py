@@ -1,5 +1,6 @@
-"""Prompts to begin with, each with the word its button shows: stories, questions for the pair that writes SQL, and
-openings that suit models of general use. Each set has equally many, so that buttons keep their places.
+"""Example prompts by the word on their button: stories, questions to SQL, and openings for general models.
+
+Each set has the same number, so that the buttons keep their places.
 """
 
 STORIES = {

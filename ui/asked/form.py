@@ -1,4 +1,4 @@
-"""The settings form: one table of fields, which of them a method reads, and the way back to settings."""
+"""The settings form: a table of fields, which method reads which, and the way from values to settings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,31 +7,19 @@ from typing import Any
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, VERIFICATIONS, DecodingSettings, branching_of
+from visualize.scenes.race import label_of
 
 from ..host.limits import Limits
 
 EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
 
-METHOD_LABELS = {
-    "dsbd": "DSBD",
-    "beam_sampling": "Beam sampling",
-    "beam_search": "Beam search",
-    "speculative_beam_search": "Speculative beam search",
-    "specinfer": "SpecInfer",
-    "speculative": "Speculative sampling",
-    "sampling": "Sampling",
-    "greedy": "Greedy",
-    "mjsd": "Joint test, MJSD (keeps no law)",
-    "mjgd": "Best blocks, MJGD (keeps no law)",
-    "width_rule_sampling": "Width rule sampling",
-    "random_width": "Random width",
-}
+WITHOUT_LAW = {"mjsd": "Joint test, MJSD (keeps no law)", "mjgd": "Best blocks, MJGD (keeps no law)"}
 
 
 @dataclass(frozen=True)
 class Field:
-    """One setting on the page: a choice, a text if :func:`shown_value` is one, or else without a range a checkbox,
-    without a step a plain number."""
+    """One setting on the page: a choice; a text if :func:`shown_value` is one; without a range a checkbox; without a
+    step a plain number; else a slider."""
 
     name: str
     label: str
@@ -96,29 +84,34 @@ FIELDS = (
     Field("length_penalty", "Length penalty", "Above 0 favours long texts, below 0 short ones", -2, 2, 0.1),
 )
 WITHOUT_FIELD = ("depth_costs", "continuation", "width_weights")
-"""Settings that the form leaves alone: auto fills the first two in, and a histogram comes from elsewhere."""
+"""Settings without a field: ``auto`` fills in the first two, and a histogram comes from a file."""
 DEFAULTS = DecodingSettings()
 
 
 def is_known(method: Any) -> bool:
-    """True for the name of a method."""
+    """Return whether this names a method."""
     return isinstance(method, str) and method in READS
 
 
 def is_read(method: str, name: str) -> bool:
-    """True where the method reads the field. Raises: KeyError for an unknown method."""
+    """Return whether the method reads the field. Raises: KeyError: an unknown method."""
     return name in EVERY_METHOD or name in READS[method]
 
 
+def method_label(method: str) -> str:
+    """Return a method as a visitor reads it."""
+    return WITHOUT_LAW.get(method) or label_of(method)
+
+
 def method_choices() -> list[tuple[str, str]]:
-    """Label and name of every method."""
-    return [(METHOD_LABELS.get(method, method.replace("_", " ")), method) for method in METHODS]
+    """Return label and name of every method."""
+    return [(method_label(method), method) for method in METHODS]
 
 
 def shown_value(field: Field, settings: DecodingSettings = DEFAULTS) -> Any:
-    """What the form shows for these settings."""
+    """Return what the form shows for a field of these settings."""
     value = getattr(settings, field.name)
-    if value == AUTO and not field.choices:  # its forest says so
+    if value == AUTO and not field.choices:  # shown by its forest
         value = getattr(DEFAULTS, field.name)
     if isinstance(value, tuple):
         return ",".join(map(str, value))
@@ -126,7 +119,7 @@ def shown_value(field: Field, settings: DecodingSettings = DEFAULTS) -> Any:
 
 
 def values_of(settings: DecodingSettings) -> list[Any]:
-    """What the form shows for these settings, in the order of :data:`FIELDS`: the way back from :func:`settings_of`.
+    """Return what the form shows for these settings, in the order of :data:`FIELDS`; :func:`settings_of` reverses it.
 
     Fields that the method does not read show their defaults.
     """
@@ -134,9 +127,9 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 
 
 def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:
-    """Settings from the form, ``values`` in the order of :data:`FIELDS`.
+    """Return the settings of the form, ``values`` in the order of :data:`FIELDS`.
 
-    Fields that the method does not read keep their defaults: a hidden field never decides anything.
+    Fields that the method does not read are hidden; they keep their defaults.
 
     Raises:
         SettingsError: a value is out of range, or two contradict each other.
@@ -151,7 +144,7 @@ def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:
 
 
 def check_prompt(prompt: Any, limits: Limits) -> str:
-    """The prompt. Raises: PromptError where it is no text, blank, or too long for this page."""
+    """Return the prompt. Raises: PromptError: it is no text, blank, or too long for this page."""
     if not isinstance(prompt, str):
         raise PromptError(f"prompt is a {type(prompt).__name__}; give a text")
     if not prompt.strip():
@@ -164,7 +157,7 @@ def check_prompt(prompt: Any, limits: Limits) -> str:
 
 
 def plain_value(field: Field, value: Any) -> Any:
-    """What a component's value means to the settings. Raises: SettingsError for a text that cannot be read."""
+    """Return the setting for a component's value. Raises: SettingsError: the value is empty or cannot be read."""
     if field.zero_is_none and value in (0, None):
         return None
     if value is None:

@@ -1,4 +1,4 @@
-"""Links that restore the form: pair, prompt and settings as the address of the page names them."""
+"""Links that restore the form: pair, prompt and settings in the address of the page."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ PROMPT, METHOD, PAIR = "prompt", "method", "pair"
 NAMES = (PROMPT, METHOD, PAIR, *(field.name for field in FIELDS))
 TRUTHS = {"true": True, "false": False}
 OTHERS = ("view", "deep_link", "session_hash", "logs")
-"""Names that Gradio and Spaces put into an address; so are those that begin with two underscores."""
+"""Names that Gradio and Spaces put into an address, beside those that begin with two underscores."""
 
 
 class Linked(NamedTuple):
-    """What an address asks for; None is what it does not name."""
+    """What an address asks for; None where it names nothing."""
 
     prompt: str | None
     settings: DecodingSettings | None
@@ -28,16 +28,16 @@ class Linked(NamedTuple):
 
 
 def is_form(linked: Linked) -> bool:
-    """True where more is named than the pair."""
+    """Return whether more than the pair is named."""
     return linked.prompt is not None or linked.settings is not None
 
 
 def query_of(prompt: str, settings: DecodingSettings, pair: str) -> str:
-    """The part of an address behind its question mark.
+    """Return the part of an address behind its question mark.
 
     Args:
         prompt: as typed.
-        settings: the method is named, and what is not its default.
+        settings: the link names the method and all that is not the default.
         pair: of :func:`pair_name`.
     """
     given = {PROMPT: prompt, METHOD: settings.method, PAIR: pair}
@@ -48,7 +48,7 @@ def query_of(prompt: str, settings: DecodingSettings, pair: str) -> str:
 
 
 def read_query(query: Mapping[str, str], limits: Limits, pairs: PairShelf) -> Linked | None:
-    """What an address asks for; None where it names nothing of the form.
+    """Return what an address asks for; None if it names nothing of the form.
 
     Raises:
         SettingsError: a name is unknown, or a value is out of range.
@@ -67,9 +67,9 @@ def read_query(query: Mapping[str, str], limits: Limits, pairs: PairShelf) -> Li
 
 
 def pair_name(key: str, pairs: PairShelf) -> str:
-    """How a link names a pair, also to a page that keeps it under another key.
+    """Return the name of a pair in a link, which also a page with other keys understands.
 
-    A bundled pair has its name, any other one those of its models; of a folder on this machine only the last part.
+    A bundled pair has its name, any other the names of its models; of a folder only the last part is shown.
     """
     own = bundled_key(pairs.page_pair) if key == PAGE else key
     if own in BUNDLED_KEYS:
@@ -78,7 +78,7 @@ def pair_name(key: str, pairs: PairShelf) -> str:
 
 
 def pair_key(name: str, pairs: PairShelf) -> str:
-    """The key of the pair that a link names so. Raises: PairError."""
+    """Return the key of the pair that a link names. Raises: PairError."""
     known = [(pair_name(key, pairs), key) for key in pairs.available()]
     for one, key in known:
         if one == name:
@@ -101,7 +101,7 @@ def _settings(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
 
 
 def _value(field: Field, text: str) -> Any:
-    """What the text means to the field; what it cannot mean stays a text, which the settings refuse."""
+    """Return the value of a text; a text that is no such value stays, and the settings refuse it."""
     start = shown_value(field)
     if isinstance(start, bool):
         return TRUTHS.get(text, text)

@@ -1,8 +1,8 @@
-"""The first paint: the page's first line, its prompt, and strip and forest of a recording, drawn on the server.
+"""The first paint: the page's first line, its prompt, and the forest of a recording, drawn on the server.
 
-Gradio's page is empty until its scripts have run. This markup stands in the page itself, so a browser paints it with
-the first bytes; ``forest.js`` takes it away when the viewer has drawn. Nothing in it can be used, and readers of the
-screen are not told of it: what it shows comes again.
+Gradio's page is empty until its scripts have run. This markup is part of the page, so a browser paints it with the
+first bytes; ``forest.js`` removes it when the viewer has drawn. It cannot be used and is hidden from screen readers,
+because the page shows the same again.
 """
 
 from html import escape
@@ -11,20 +11,22 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visualize import forest_svg
+from visualize.drawings.decode_svg import decode_title
 from visualize.look.states import Theme
+from visualize.scenes.records import Scene
+from visualize.words.words import Words, number
 
-from .first_strip import first_strip
 from .recording import Recording
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
 BEFORE = b"<gradio-app"
 """Gradio's own element; only its page has it."""
 MANIFEST = b'<link rel="manifest" href="/manifest.json" />'
-"""Gradio's, for pages that can be installed, which this one is not; it leads out of a path of another server."""
+"""Gradio's, for pages that can be installed. This one cannot, and the address is wrong behind another server's path."""
 
 
 def first_paint(recording: Recording | None, prompt: str, styles: str, script: str) -> str:
-    """Markup of the picture; without a recording only the hint to fetch the script early.
+    """Return markup of the picture; without a recording only the hint to fetch the script early.
 
     Args:
         recording: what the page opens with.
@@ -41,13 +43,24 @@ def first_paint(recording: Recording | None, prompt: str, styles: str, script: s
     return (
         f'{early}<style>{styles}</style><div id="first-paint" aria-hidden="true"><p class="first-name"><b>DSBD</b> '
         "<span>A small model guesses, a large model checks: several tokens per pass</span></p>"
-        f'<p class="first-prompt">{escape(prompt)}</p><div class="first-room">{first_strip(scene)}'
+        f'<p class="first-prompt">{escape(prompt)}</p><div class="first-room">{_whole(scene)}'
         f'<p class="first-told">{told}</p></div>{drawn}</div>'
     )
 
 
+def _whole(scene: Scene) -> str:
+    """The heading of the whole decode, and room for the viewer's strip; empty where the viewer shows none."""
+    passes = len(scene.whole.bands)
+    if passes < 2:
+        return ""
+    words = Words(scene.strings["language"])
+    ratio = words("figure.per_pass", ratio=number(scene.whole.bands[-1].last / passes))
+    heading = f"<b>{escape(decode_title(scene, words))}</b><span>{escape(ratio)}</span>"
+    return f'<p class="first-whole">{heading}</p><div class="first-strip"></div>'
+
+
 class FirstPaint:
-    """Middleware: Gradio's page begins with this markup, and names no manifest.
+    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest.
 
     Args:
         app: what answers.
@@ -58,7 +71,7 @@ class FirstPaint:
         self.app, self.markup = app, markup.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request; every answer but Gradio's page passes as it is."""
+        """Answer one request; only Gradio's page is changed."""
         if scope["type"] != "http" or scope["method"] != "GET":
             await self.app(scope, receive, send)
             return

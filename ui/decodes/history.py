@@ -1,4 +1,4 @@
-"""The decodes of one visit: the last runs and opened traces, packed, so that many visitors fit into memory."""
+"""The decodes of one visit: the last runs and opened traces, packed to save memory."""
 
 import gzip
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import gradio as gr
 from dsbd.errors import TraceError
 from dsbd.tracing.trace import Trace
 
-from ..asked.form import METHOD_LABELS
+from ..asked.form import method_label
 from . import traces
 from .recording import Recording
 
@@ -39,22 +39,22 @@ class Kept:
 
 
 def choices(kept: Sequence[Kept], target: str) -> list[tuple[str, str]]:
-    """The list of decodes: those of this visit, newest first, then the recorded ones of this target model."""
+    """Return the list of decodes: those of this visit, newest first, then the recordings of this target model."""
     return [(one.label, one.name) for one in reversed(kept)] + traces.recordings_for(target)
 
 
 def keep(
     kept: Sequence[Kept], news: tuple[str, Recording] | None, target: str
 ) -> tuple[tuple[Kept, ...], dict[str, Any], None]:
-    """Take in a decode of this visit; one that is there already, and may have grown, keeps its name.
+    """Add a decode of this visit; one that is there already, and may have grown, keeps its name.
 
     Args:
         kept: those so far, oldest first.
-        news: what it is, :data:`RUN`, :data:`FILE` or :data:`LESSON`, and the decode; None where nothing new is shown.
+        news: :data:`RUN`, :data:`FILE` or :data:`LESSON`, and the decode; None if nothing new is shown.
         target: the name of the target model whose recordings the list offers.
 
     Returns:
-        Those that are kept now, the list with the new one chosen, and None: the news are taken in.
+        The decodes kept now, the list with the new one chosen, and None, because the news is taken in.
     """
     if news is None:
         return tuple(kept), gr.skip(), None
@@ -66,8 +66,7 @@ def keep(
     begins = " ".join(trace.prompt.text.split())
     if len(begins) > SHOWN_CHARACTERS:
         begins = f"{begins[:SHOWN_CHARACTERS]}…"
-    method = METHOD_LABELS.get(trace.settings.method, trace.settings.method)
-    label = f"{what} {number}: {method}, seed {trace.settings.seed}, “{begins}”"
+    label = f"{what} {number}: {method_label(trace.settings.method)}, seed {trace.settings.seed}, “{begins}”"
     new = Kept(f"run-{number}", label, gzip.compress(trace.dumps(), 6), recording.decode)
     all_of_them = [*others, new][-MOST:]
     while len(all_of_them) > 1 and sum(len(one.packed) for one in all_of_them) > MOST_BYTES:
@@ -76,7 +75,7 @@ def keep(
 
 
 def find(kept: Sequence[Kept], name: Any) -> Recording:
-    """The decode of this name, of this visit or recorded. Raises: TraceError."""
+    """Return the decode of this name, of this visit or bundled. Raises: TraceError."""
     if not isinstance(name, str):
         raise TraceError(f"the name of a decode is a {type(name).__name__}; choose one of the list")
     for one in kept:

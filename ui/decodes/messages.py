@@ -1,7 +1,7 @@
-"""What Python sends to the parts of the page that draw: numbered JSON, its bulk packed.
+"""What Python sends to the scripts that draw: JSON with a number, its bulk packed.
 
-A scene is five to ten times smaller packed, and a number makes every message new, so that the same
-trace can be shown twice. The scripts beside this file are the readers.
+Packing makes a scene five to ten times smaller. The number makes every message new, so that the same trace can be
+shown twice. The scripts in ``ui/parts`` read the messages.
 """
 
 import json
@@ -26,32 +26,32 @@ def whole_scene(recording: Recording, *, live: bool = False, first: bool = False
 
     Args:
         recording: whole or growing.
-        live: it is the decode that runs or has just run; the viewer follows it, or stays where its visitor stepped.
-        first: its first scene; nobody has stepped anywhere yet.
+        live: this decode runs or has just run; the viewer follows it, or stays where the visitor stepped.
+        first: this is its first scene, and the visitor has not stepped yet.
     """
     return _message(kind="whole", live=live, first=first, packed=packed_json(scene_json(recording.scene())))
 
 
 def more_scene(recording: Recording, since: int) -> str:
-    """The iterations from ``since`` on, for a viewer that has the earlier ones."""
+    """Return the iterations from ``since`` on, for a viewer that has the earlier ones."""
     scene = scene_json(recording.scene(last=len(recording) - since))
     news = {name: scene[name] for name in ("tokens", "whole", "iterations", "statistics")}
     return _message(kind="more", live=True, since=since, packed=packed_json(news))
 
 
 def text(recording: Recording, *, live: bool = False) -> str:
-    """The running text."""
+    """Return the running text."""
     return _message(live=live, packed=packed_json(asdict(running_text(recording))))
 
 
 def figures(drawn: Sequence[tuple[go.Figure, go.Figure]]) -> str:
-    """Charts, each drawn for light and for dark."""
+    """Return charts, each drawn for light and for dark."""
     plain = [{"light": json.loads(light.to_json()), "dark": json.loads(dark.to_json())} for light, dark in drawn]
     return _message(packed=packed_json(plain))
 
 
 def live_figures(drawn: Sequence[go.Figure]) -> str:
-    """Figures with their frames, drawn for one theme."""
+    """Return figures with their frames, drawn for one theme."""
     return _message(packed=packed_json([json.loads(figure.to_json()) for figure in drawn]))
 
 

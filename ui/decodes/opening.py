@@ -16,11 +16,11 @@ TINY = {
     "bundled/target": "A recorded decode by two tiny models that know only stories.",
     "bundled:sql/target": "A recorded decode by two tiny models that know only SQL.",
 }
-"""Of the bundled pairs: nobody should ask them for anything else."""
+"""Of the bundled pairs, which can write nothing else."""
 
 
 class Opening(NamedTuple):
-    """What the Play tab holds before anybody has done anything."""
+    """What the Play tab shows first."""
 
     recording: Recording | None
     """What is shown; None where nothing is recorded."""
@@ -31,10 +31,10 @@ class Opening(NamedTuple):
 
 
 def opening_of(target: str) -> Opening:
-    """How the page of this target model opens.
+    """Return how the page of this target model opens.
 
-    The form follows a recording of the same model, so that Run repeats it. Beside one of another model it begins with
-    the first example.
+    The form has the settings of a recording of the same model, so that Run repeats it. If the recording is of another
+    model, the form begins with the first example.
     """
     recording, example = traces.opening_recording(target), first_example(target)
     if recording is None:
@@ -46,16 +46,16 @@ def opening_of(target: str) -> Opening:
 
 
 def first_example(target: str) -> str:
-    """The prompt to begin with."""
+    """Return the prompt to begin with."""
     return next(iter(examples_for(target).values()))
 
 
 def said_beside(target: str, shown: Recording | None) -> str:
-    """What to say where nothing is recorded of a target model, as markup.
+    """Return what to say if nothing is recorded of a target model, as markup.
 
     Args:
         target: the model that Run uses.
-        shown: what is looked at meanwhile.
+        shown: what the viewer shows meanwhile.
     """
     runs = escape(model_name(target))
     if shown is None:

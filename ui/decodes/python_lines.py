@@ -13,7 +13,7 @@ DEFAULTS = DecodingSettings()
 
 
 def python_lines(trace: Trace) -> str:
-    """A program that makes this text and its trace again, with the settings as they were resolved."""
+    """Return a program that makes this text and its trace again, with the resolved settings."""
     return f"""\
 import dsbd
 
@@ -26,7 +26,7 @@ result.trace.save("trace.json.gz")
 
 
 def _pair(trace: Trace) -> str:
-    """Arguments of ``load_pair``: a bundled pair by its name, any other by the names of its models."""
+    """Return the arguments of ``load_pair``: the name of a bundled pair, or the names of the models."""
     target, draft = trace.models.target.id, trace.models.draft
     if target.partition("/")[0] == BUNDLED:
         return ""

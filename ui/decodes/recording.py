@@ -3,7 +3,8 @@
 import uuid
 from dataclasses import replace
 
-from dsbd.tracing.records import Iteration, Result
+from dsbd.api import Progress
+from dsbd.tracing.records import BeamRecord, Iteration, Result
 from dsbd.tracing.trace import Trace, canonical_digest
 from visualize import SceneBuilder
 from visualize.scenes.records import Scene
@@ -20,13 +21,14 @@ class Recording:
         models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
         self.decode = uuid.uuid4().hex
         """Names this decode, however far it has grown."""
-        self._start = trace
+        self.best: BeamRecord | None = None
+        """The hypothesis that is best so far, or the returned one; None where nothing says it."""
+        self.settled = 0
+        """How many tokens of the best hypothesis every possible result begins with."""
+        self._trace = trace
         self._iterations: list[Iteration] = []
         self._builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models)
-        self.finished: list[tuple[int, float]] = []
-        """Node and log-weight of every beam that ended so far."""
-        for iteration in trace.iterations:
-            self.add(iteration)
+        self.finish(trace)
 
     def __len__(self) -> int:
         return len(self._iterations)
@@ -34,46 +36,46 @@ class Recording:
     @property
     def result(self) -> Result | None:
         """None while the decode runs, and after it where it was stopped."""
-        return self._start.result
+        return self._trace.result
 
     @property
     def prompt(self) -> str:
         """As typed."""
-        return self._start.prompt.text
+        return self._trace.prompt.text
 
     @property
     def trace(self) -> Trace:
         """All there is, with its digest; without a result where the decode was stopped."""
-        if len(self._start.iterations) == len(self._iterations):
-            return self._start
-        grown = replace(self._start, iterations=list(self._iterations), digest="")
+        if len(self._trace.iterations) == len(self._iterations):
+            return self._trace
+        grown = replace(self._trace, iterations=list(self._iterations), digest="")
         return replace(grown, digest=canonical_digest(grown))
 
     @property
     def target(self) -> str:
         """The name of the target model."""
-        return self._start.models.target.id
+        return self._trace.models.target.id
 
-    @property
-    def length_penalty(self) -> float:
-        """How hypotheses of different lengths are ranked."""
-        return self._start.settings.length_penalty
-
-    def add(self, iteration: Iteration) -> None:
+    def add(self, progress: Progress) -> None:
         """Take in the next iteration. Raises: TraceError where it does not fit."""
-        self._builder.add(iteration)
-        self._iterations.append(iteration)
-        for layer in iteration.layers:
-            self.finished += [(beam.node, beam.log_weight) for beam in layer.beams if beam.node in layer.finished]
+        self._add(progress.iteration)
+        self.best, self.settled = progress.best, progress.settled
 
     def finish(self, trace: Trace) -> None:
-        """Take in what is still missing of the whole trace."""
+        """Take in the whole trace; iterations that are here already are not read again."""
         for iteration in trace.iterations[len(self._iterations) :]:
-            self.add(iteration)
-        self._start = trace
+            self._add(iteration)
+        self._trace = trace
+        if trace.result is not None and trace.result.beams:
+            self.best = trace.result.beams[0]
+            self.settled = len(self.best.token_ids)
 
     def scene(self, last: int | None = None) -> Scene:
-        """The scene; ``last`` = only the newest iterations (the text is whole all the same)."""
+        """Return the scene; with ``last``, only the newest iterations, but the whole text."""
         scene = self._builder.scene(self.result, last=last)
-        is_whole = last is None and self.result is not None and len(self._start.iterations) == len(self)
-        return replace(scene, trace=self._start) if is_whole else scene
+        is_whole = last is None and self.result is not None and len(self._trace.iterations) == len(self)
+        return replace(scene, trace=self._trace) if is_whole else scene
+
+    def _add(self, iteration: Iteration) -> None:
+        self._builder.add(iteration)
+        self._iterations.append(iteration)

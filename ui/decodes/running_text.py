@@ -1,4 +1,4 @@
-"""The running text: the best hypothesis token by token, where each token came from, and what is settled."""
+"""The running text: the best hypothesis token by token, with the origin of each, and what is settled."""
 
 from dataclasses import dataclass
 
@@ -7,10 +7,13 @@ from visualize.scenes.tokens import flowing
 
 from .recording import Recording
 
+ROOT = 0
+"""The node that stands for the prompt."""
+
 
 @dataclass(frozen=True)
 class Token:
-    """One token of the running text. Untrusted text: the page writes it as text, never as markup."""
+    """One token of the running text. Its text is untrusted: the page writes it as text, never as markup."""
 
     text: str
     origin: str
@@ -24,59 +27,39 @@ class RunningText:
     """The prompt and what follows it."""
 
     prompt: str
-    """As typed, without special tokens; characters that would not print are made visible."""
+    """As typed; characters that would not print are made visible."""
     tokens: tuple[Token, ...]
     ended: bool
     """True where the hypothesis ended by itself."""
 
 
 def running_text(recording: Recording) -> RunningText:
-    """The hypothesis that is best so far, or the returned one."""
+    """Return the hypothesis that is best so far, or the returned one.
+
+    A trace without a result that was opened from a file does not say what was best: then it is the likeliest beam.
+    """
     scene = recording.scene(last=1)
-    tokens = {token.id: token for token in scene.tokens}
-    paths = [_path(node, tokens) for node in _candidates(recording, scene)]
-    best = paths[0] if paths else []
-    settled = len(best) if recording.result is not None else _common(paths)
-    ended = bool(best) and best[-1] in {node for node, _ in recording.finished}
+    node, ended = _likeliest(scene) if recording.best is None else (recording.best.node, recording.best.finished)
+    path = _path(node, {token.id: token for token in scene.tokens})
     shown = []
-    for place, node in enumerate(best):
-        token, last = tokens[node], place == len(best) - 1
-        text = "" if last and ended else token.text + (token.pending if last else "")
-        shown.append(Token(text, token.origin, place < settled))
-    return RunningText(flowing(recording.prompt), tuple(shown), ended)
+    for place, token in enumerate(path):
+        is_last = place == len(path) - 1
+        text = "" if is_last and ended else token.text + (token.pending if is_last else "")
+        shown.append(Token(text, token.origin, place < recording.settled))
+    return RunningText(flowing(recording.prompt), tuple(shown), ended and bool(path))
 
 
-def _candidates(recording: Recording, scene: Scene) -> list[int]:
-    """Nodes that the result is or descends from, best score first: alive beams and the best finished one."""
-    if recording.result is not None:
-        return [beam.node for beam in recording.result.beams[:1]]
-    if not scene.iterations:
-        return []
-    tokens = {token.id: token for token in scene.tokens}
-    alive = [(beam.node, beam.log_weight) for beam in scene.iterations[-1].beams_after if not beam.finished]
-
-    def score(beam: tuple[int, float]) -> float:
-        return beam[1] / max(len(_path(beam[0], tokens)), 1) ** recording.length_penalty
-
-    best = sorted(recording.finished, key=score, reverse=True)[:1]
-    return [node for node, _ in sorted(best + alive, key=score, reverse=True)]
+def _likeliest(scene: Scene) -> tuple[int, bool]:
+    """Return node and end of the likeliest beam after the last iteration."""
+    beams = scene.iterations[-1].beams_after if scene.iterations else ()
+    best = max(beams, key=lambda beam: beam.log_weight, default=None)
+    return (ROOT, False) if best is None else (best.node, best.finished)
 
 
-def _path(node: int, tokens: dict[int, TokenScene]) -> list[int]:
+def _path(node: int, tokens: dict[int, TokenScene]) -> list[TokenScene]:
+    """Return the tokens from the prompt to a node."""
     path = []
     while node in tokens:
-        path.append(node)
+        path.append(tokens[node])
         node = tokens[node].parent
     return path[::-1]
-
-
-def _common(paths: list[list[int]]) -> int:
-    """Length of the common beginning."""
-    if not paths:
-        return 0
-    shared = 0
-    for column in zip(*paths, strict=False):
-        if len(set(column)) > 1:
-            break
-        shared += 1
-    return shared

@@ -1,4 +1,4 @@
-"""The figures of a decode in one calm row."""
+"""The figures of a decode in one row."""
 
 from html import escape
 from typing import Any
@@ -9,7 +9,7 @@ MISSING = "–"
 
 
 def stat_strip(recording: Recording) -> str:
-    """HTML of the row: figures of the result where there is one, else those of the iterations so far."""
+    """Return HTML of the row: the result's figures, or those of the iterations so far."""
     counted = recording.scene(last=0).statistics
     figures = {
         "tokens_per_second": counted.layers / counted.seconds if counted.seconds else None,
@@ -23,7 +23,7 @@ def stat_strip(recording: Recording) -> str:
 
 
 def as_html(figures: dict[str, tuple[str, str]]) -> str:
-    """HTML of ``{word: (figure, unit)}``."""
+    """Return HTML of ``{word: (figure, unit)}``."""
     items = "".join(_item(word, *figure) for word, figure in figures.items())
     return f'<dl class="stat-strip">{items}</dl>'
 
@@ -38,8 +38,8 @@ def _in_words(stats: dict[str, Any]) -> dict[str, tuple[str, str]]:
     return {
         "Speed": (_number(stats.get("tokens_per_second"), 1), "tokens/s"),
         "Length": (_number(stats.get("new_tokens"), 0), "tokens"),
-        "Target calls": (_number(stats.get("target_calls"), 0), ""),
-        "Layers per iteration": (_number(stats.get("layers_per_iteration"), 2), ""),
+        "Large model's passes": (_number(stats.get("target_calls"), 0), ""),
+        "Tokens a pass": (_number(stats.get("layers_per_iteration"), 2), ""),
         "Accepted": (_number(100 * rate if isinstance(rate, (int, float)) else None, 0), "%"),
         "Mean width": (_number(stats.get("mean_width"), 2), "beams"),
         "KV cache, peak": size(stats.get("kv_peak_bytes")),
@@ -51,7 +51,7 @@ def _number(value: Any, digits: int) -> str:
 
 
 def size(value: Any) -> tuple[str, str]:
-    """Bytes as figure and unit, powers of 1024."""
+    """Return bytes as figure and unit, in powers of 1024."""
     if not isinstance(value, (int, float)):
         return MISSING, ""
     amount = float(value)

@@ -1,4 +1,4 @@
-"""Trace files: the recorded ones that come along, and those that visitors bring or take away."""
+"""Trace files: the bundled recordings, and those that visitors upload or download."""
 
 import tempfile
 import time
@@ -16,12 +16,12 @@ from ..traffic.uploads import read_trace
 from .recording import Recording
 
 KEPT_SECONDS = 60
-"""A file that was handed out may go after this; Gradio copies it at once, and deletes its copy later."""
+"""A downloaded file is deleted after this time. Gradio copies it at once, and deletes its copy later."""
 _handed_out: deque[tuple[float, tempfile.TemporaryDirectory[str]]] = deque()
 
 
 def recorded_traces() -> list[tuple[str, str]]:
-    """Title and file name of every recorded trace, the one to open with first."""
+    """Return title and name of every bundled recording; the page opens with the first."""
     files = sorted(asset_path("traces").glob("*.json.gz"))
     names = [file.name.removesuffix(".json.gz") for file in files]
     return [(name.replace("-", " ").replace("_", " ").capitalize(), name) for name in names]
@@ -29,30 +29,30 @@ def recorded_traces() -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=16)
 def open_recorded(name: str) -> Recording:
-    """A recorded trace. It is shared by all visitors and never changes. Raises: TraceError."""
+    """Return a bundled recording; all visitors share it, and it never changes. Raises: TraceError."""
     if name not in {known for _, known in recorded_traces()}:
         raise TraceError(f"no recorded trace is called {name[:60]!r}; choose one of the list")
     return Recording(Trace.load(asset_path("traces") / f"{name}.json.gz"))
 
 
 def recordings_of(target: str) -> list[tuple[str, str]]:
-    """Title and name of the recorded traces of this target model; there may be none."""
+    """Return title and name of the recordings of this target model, if there are any."""
     return [(title, name) for title, name in recorded_traces() if open_recorded(name).target == target]
 
 
 def recordings_for(target: str) -> list[tuple[str, str]]:
-    """Title and name of what can be looked at beside this target model: its own recorded traces, else all of them."""
+    """Return title and name of the recordings of this target model, or of all if it has none."""
     return recordings_of(target) or recorded_traces()
 
 
 def opening_recording(target: str) -> Recording | None:
-    """What the page opens with: the first recording of this target model, else the first; None where there is none."""
+    """Return the recording to open with: the first of this target model, else the first of all, if there is any."""
     names = [name for _, name in recordings_for(target)]
     return open_recorded(names[0]) if names else None
 
 
 def open_file(path: str | Path, limits: Limits) -> Recording:
-    """A trace file that a visitor brings, read by a process of its own, so that no file can hold the page.
+    """Read a visitor's trace file, in a separate process, so that no file can block the page.
 
     Raises:
         TraceError: the file is no trace, is damaged, too large, or takes too long to read.
@@ -61,7 +61,7 @@ def open_file(path: str | Path, limits: Limits) -> Recording:
 
 
 def save(recording: Recording) -> str:
-    """Write the trace to a file that can be handed out, and return its path.
+    """Write the trace to a file for download, and return its path.
 
     Raises:
         TraceError: it cannot be written, for example because the disk is full.
@@ -72,14 +72,14 @@ def save(recording: Recording) -> str:
 
 
 def save_page(recording: Recording) -> str:
-    """Write a page with the viewer, which needs no server, and return its path. Raises as :func:`save`."""
+    """Write a page with the viewer that needs no server, and return its path. Raises: as :func:`save`."""
     path = _place_for(recording, "html")
     export_html(recording.trace, path, plotly="inline")
     return str(path)
 
 
 def _place_for(recording: Recording, ending: str) -> Path:
-    """A path to write to. Raises: TraceError."""
+    """Return a path to write to. Raises: TraceError."""
     trace = recording.trace
     while _handed_out and _handed_out[0][0] < time.monotonic() - KEPT_SECONDS:
         _handed_out.popleft()[1].cleanup()

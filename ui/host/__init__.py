@@ -1,1 +1,1 @@
-"""What the host decides: settings of the environment, limits, and which models visitors may load."""
+"""What the host decides: settings of the environment, limits, and the models that visitors may load."""

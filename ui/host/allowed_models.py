@@ -1,4 +1,4 @@
-"""Which models visitors may load, as the host decides. The bundled pairs and the host's own are always allowed."""
+"""The models that visitors may load. The bundled pairs and the page's pair are always allowed."""
 
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,7 +28,7 @@ class AllowedModels:
         return any(fnmatchcase(place, pattern) for pattern in self._patterns)
 
     def require(self, name: str) -> str:
-        """The name, if it may be loaded. Raises: PairError: it may not, or it names no model."""
+        """The name, if it may be loaded. Raises: PairError: it is not allowed, or it names no model."""
         if name not in self:
             allowed = ", ".join(self._patterns) or "only the bundled pairs"
             raise PairError(
@@ -38,5 +38,5 @@ class AllowedModels:
         return require_name(name)
 
     def presets(self) -> list[Preset]:
-        """The presets of which both models are allowed."""
+        """The presets whose two models are allowed."""
         return [preset for preset in PRESETS if all(model.id in self for model in preset.models)]

@@ -1,4 +1,4 @@
-"""Settings from the environment: read and checked once, at the start, each with its range and a sentence of its own.
+"""Settings from the environment, read and checked once, at the start.
 
 A setting's name is its field in capitals after ``DSBD_``: ``DSBD_MAX_NODES=256``.
 """
@@ -17,16 +17,16 @@ Group = TypeVar("Group", bound="EnvironmentSettings")
 
 
 class EnvironmentSettings(BaseModel):
-    """A group of settings; each field has a default and a description, and a number has both ends of its range."""
+    """A group of settings. Each field has a default and a description; a number also has a minimum and a maximum."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @classmethod
     def from_environment(cls: type[Group], environment: Mapping[str, str] = os.environ) -> Group:
-        """The settings that the environment gives; the others, and empty ones, have their defaults.
+        """The settings of the environment, with the defaults for those that are missing or empty.
 
         Raises:
-            SettingsError: a value is of another kind or outside its range; the message names the setting and the range.
+            SettingsError: a value is invalid; the message names the setting and what is allowed.
         """
         given = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
         try:
@@ -42,7 +42,7 @@ class EnvironmentSettings(BaseModel):
 
 
 def _allowed(field: FieldInfo) -> str:
-    """What a number, a switch or one of several words may be; empty for a text, whose check says it."""
+    """The allowed values of a number, a switch or a choice; empty for a text, whose validator says them."""
     if field.annotation is bool:
         return "allowed are 0 and 1"
     if get_origin(field.annotation) is Literal:

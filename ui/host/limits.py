@@ -1,8 +1,8 @@
-"""What one visitor may ask of the page. Each limit is a setting of the environment; docs/hosting.md has their table.
+"""What one visitor may ask of the page. Each limit is a setting of the environment; docs/hosting.md lists them.
 
-One call holds the model while it runs, so the *products* that cost time and memory have limits: nodes of a forest,
-pairs of the joint laws, tokens times beams, cache slots. A run that passes these limits and is slow all the same ends
-at its time limit.
+A call blocks the models while it runs, so the *products* that cost time and memory have limits: nodes of a forest,
+pairs of the joint laws, tokens times beams, cache slots. A run within these limits that is still slow ends at its time
+limit.
 """
 
 import os
@@ -37,20 +37,14 @@ class Limits(EnvironmentSettings):
     )
     max_beam_tokens: int = Field(4096, ge=1, le=10**8, description="new tokens times beams of a run")
     max_cache_slots: int = Field(16384, ge=1, le=10**8, description="cache slots: prompt, every beam, one forest")
-    max_compared_runs: int = Field(5, ge=1, le=100, description="runs of each method in a comparison")
-    max_compared_tokens: int = Field(
-        50_000, ge=1, le=10**9, description="new tokens times beams, over all methods and runs of a comparison"
-    )
-    max_evaluated: int = Field(400, ge=1, le=10**6, description="decodes of an evaluation")
+    max_compared_runs: int = Field(5, ge=1, le=100, description="runs of each decoder on each prompt of a race")
+    max_evaluated: int = Field(400, ge=1, le=10**6, description="decodes of a race")
     max_evaluated_tokens: int = Field(
-        500_000, ge=1, le=10**9, description="new tokens times beams, over all decodes of an evaluation"
+        500_000, ge=1, le=10**9, description="new tokens times beams, over all decodes of a race"
     )
     max_questions: int = Field(2000, ge=1, le=10**6, description="questions of an uploaded file")
     decode_seconds: int = Field(120, ge=1, le=86_400, description="seconds a decode may take once it has begun")
-    compare_seconds: int = Field(300, ge=1, le=86_400, description="seconds a comparison may take once it has begun")
-    evaluate_seconds: int = Field(
-        600, ge=1, le=86_400, description="seconds an evaluation may take at a time; the next call goes on"
-    )
+    evaluate_seconds: int = Field(600, ge=1, le=86_400, description="seconds a race may take once it has begun")
     max_waiting: int = Field(16, ge=1, le=10_000, description="calls that may wait for the model")
     max_loaded_pairs: int = Field(2, ge=1, le=1000, description="pairs of models in memory at one time")
     max_visitors: int = Field(200, ge=1, le=100_000, description="visitors whose decodes are kept in memory")
@@ -76,7 +70,7 @@ class Limits(EnvironmentSettings):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> "Limits":
-        """The limits that the environment sets; a Space may be shown in a frame of its host. Raises: SettingsError."""
+        """The limits of the environment; Hugging Face may frame a page on a Space. Raises: SettingsError."""
         limits = super().from_environment(environment)
         if environment.get("SPACE_ID") and not environment.get(setting("frame_ancestors")):
             return limits.model_copy(update={"frame_ancestors": FRAMES_OF_A_SPACE})
@@ -84,17 +78,17 @@ class Limits(EnvironmentSettings):
 
 
 def check_tokens(limits: Limits, tokens: Any) -> None:
-    """Refuse more new tokens than this page allows, before settings are made, which would name their own range.
+    """Refuse more new tokens than this page allows. Call it before the settings are made, which know another range.
 
     Raises:
-        SettingsError: as :func:`check_decode`. What is no number is left to the settings.
+        SettingsError: as :func:`check_decode`. A value that is no number is left to the settings.
     """
     if isinstance(tokens, (int, float)):
         _require(limits, "max_new_tokens", "max_new_tokens", tokens, "ask for fewer tokens")
 
 
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
-    """Refuse a run that could hold the model for long or fill its memory.
+    """Refuse a run that could block the models for long or fill the memory.
 
     Args:
         settings: as the visitor asked.
@@ -102,77 +96,58 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
         prompt_tokens: tokens of the prompt.
 
     Raises:
-        SettingsError: a limit is passed; the message names it, what was asked and the remedy.
+        SettingsError: a limit is exceeded; the message names it, the value and the remedy.
     """
     tried = _as_they_run(settings)
     beams = tried[0].widest
     nodes = max(beams + sum(one.layer_slots) + one.draft_depth * one.cover_width for one in tried)
+    depth = max(one.draft_depth for one in tried)
+    widest_layer = max((slots for one in tried for slots in one.layer_slots), default=0)
+    pairs = max(_pairs(one, vocabulary) for one in tried)
+    tokens = beams * settings.max_new_tokens
+    slots = prompt_tokens + tokens + nodes
+    fewer_nodes = "lower draft_depth, draft_width or cover_width, or branching"
+    fewer_pairs = "set top_k to 200 or less, or lower draft_depth and the widths"
+    fewer_slots = "shorten the prompt, or ask for fewer tokens or beams"
     check_tokens(limits, settings.max_new_tokens)
     _require(limits, "max_beams", "beams", beams, "lower num_beams, max_width or draft_width")
-    depth = max(one.draft_depth for one in tried)
     _require(limits, "max_draft_depth", "draft_depth", depth, "lower draft_depth")
-    widest_layer = max((slots for one in tried for slots in one.layer_slots), default=0)
     _require(limits, "max_draft_width", "nodes of a drafted layer", widest_layer, "lower draft_width or branching")
-    _require(
-        limits,
-        "max_nodes",
-        "nodes to score per iteration",
-        nodes,
-        "lower draft_depth, draft_width or cover_width, or branching",
-    )
-    _require(
-        limits,
-        "max_pairs",
-        "pairs of the joint laws per iteration",
-        max(_pairs(one, vocabulary) for one in tried),
-        "set top_k to 200 or less, or lower draft_depth and the widths",
-    )
-    tokens = beams * settings.max_new_tokens
+    _require(limits, "max_nodes", "nodes to score per iteration", nodes, fewer_nodes)
+    _require(limits, "max_pairs", "pairs of the joint laws per iteration", pairs, fewer_pairs)
     _require(limits, "max_beam_tokens", "new tokens times beams", tokens, "ask for fewer tokens or fewer beams")
-    slots = prompt_tokens + tokens + nodes
-    _require(limits, "max_cache_slots", "cache slots", slots, "shorten the prompt, or ask for fewer tokens or beams")
+    _require(limits, "max_cache_slots", "cache slots", slots, fewer_slots)
 
 
-def check_compare(limits: Limits, settings: list[DecodingSettings], runs: int) -> None:
-    """Refuse a comparison that is too large as a whole; :func:`check_decode` checks each of its settings.
-
-    Raises:
-        SettingsError: as :func:`check_decode`.
-    """
-    _require(limits, "max_compared_runs", "runs", runs, "ask for fewer runs")
-    each = [_as_they_run(one)[0].widest * one.max_new_tokens for one in settings]
-    remedy = "ask for fewer methods, runs, tokens or beams"
-    _require(limits, "max_compared_tokens", "new tokens times beams of all runs", sum(each) * runs, remedy)
-
-
-def check_evaluation(limits: Limits, settings: list[DecodingSettings], questions: int, seeds: int) -> None:
-    """Refuse an evaluation that is too large as a whole; :func:`check_decode` checks each of its settings.
+def check_race(limits: Limits, settings: list[DecodingSettings], prompts: int, rounds: int) -> None:
+    """Refuse a race that is too large in total; :func:`check_decode` checks each of its settings.
 
     Args:
         limits: of the page.
-        settings: one for each contender, with the new tokens of the task.
-        questions: asked of each contender.
-        seeds: how often each question is asked.
+        settings: one for each decoder.
+        prompts: that each decoder continues.
+        rounds: how often it continues each prompt.
 
     Raises:
         SettingsError: as :func:`check_decode`.
     """
-    remedy = "ask for fewer questions, seeds, methods or values"
-    _require(limits, "max_evaluated", "decodes", len(settings) * questions * seeds, remedy)
+    _require(limits, "max_compared_runs", "runs", rounds, "ask for fewer runs")
+    remedy = "ask for fewer decoders, questions or runs"
+    _require(limits, "max_evaluated", "decodes", len(settings) * prompts * rounds, remedy)
     each = [_as_they_run(one)[0].widest * one.max_new_tokens for one in settings]
-    words = "new tokens times beams of all decodes"
-    _require(limits, "max_evaluated_tokens", words, sum(each) * questions * seeds, remedy)
+    words, remedy = "new tokens times beams of all decodes", f"{remedy}, or for fewer tokens or beams"
+    _require(limits, "max_evaluated_tokens", words, sum(each) * prompts * rounds, remedy)
 
 
 def _as_they_run(settings: DecodingSettings) -> list[ResolvedSettings]:
-    """The settings as they run; with a field ``auto``, the largest ones of every forest that is measured."""
+    """The settings as they run; with a field ``auto``, the largest settings of each forest that is measured."""
     if not has_auto(settings):
         return [resolve(settings)]
     return [resolve(one) for one in largest_tried(settings)]
 
 
 def _pairs(settings: ResolvedSettings, vocabulary: int) -> int:
-    """Pairs that the joint laws of an iteration keep: those of each draft layer and of the layer after it."""
+    """Pairs that the joint laws of an iteration keep, for each draft layer and the layer after it."""
 
     def kept(beams: int) -> int:
         return min(settings.top_k or beams * vocabulary, beams * vocabulary)

@@ -1,4 +1,4 @@
-"""Where the page listens, checked before Gradio reads it, and whether others can reach it there."""
+"""Where the page listens, checked before Gradio reads it, and whether other machines can reach it."""
 
 import os
 import re
@@ -9,15 +9,15 @@ from contextlib import suppress
 from dsbd.errors import SettingsError
 
 LOCAL = ("", "127.0.0.1", "localhost", "::1")
-"""Names of this machine that lead nowhere else."""
+"""Names that mean this machine on every machine."""
 BEFORE_IT = ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS")
-"""Settings that say that another server stands in front of the page."""
+"""Settings that mean that another server stands in front of the page."""
 HIGHEST = 65_535
 HOST_SETTING, PORT_SETTING = "GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"
 
 
 def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> str:
-    """The address that ``--host`` or its setting names; empty is this machine only.
+    """The address that ``--host`` or its setting names; empty means this machine only.
 
     Raises:
         SettingsError: the page cannot listen there; the message names the flag or the setting.
@@ -26,13 +26,13 @@ def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> st
     if host and not _can_listen(host.strip("[]")):
         raise SettingsError(
             f"{name} is {host[:60]!r}, which is no address of this machine; allowed are 127.0.0.1 (this machine only), "
-            f"0.0.0.0 (everybody who can reach it), and its own names and addresses"
+            f"0.0.0.0 (everybody who can reach it), and the names and addresses of this machine"
         )
     return host
 
 
 def is_private(host: str, share: bool, environment: Mapping[str, str] = os.environ) -> bool:
-    """True where nobody but this machine can reach the page.
+    """True if only this machine can reach the page.
 
     Args:
         host: of :func:`host_of`.
@@ -43,16 +43,12 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
 
 
 def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> int | None:
-    """The port that ``--port`` names; None leaves it to Gradio: the first free one from its setting on, or from 7860.
-
-    Args:
-        flag: as it was typed; None without one.
-        environment: of the process.
+    """The port that ``--port`` names; None means the first free port from its setting on, or from 7860.
 
     Raises:
         SettingsError: the flag or the setting is no port; the message names it.
     """
-    if PORT_SETTING in environment:  # Gradio reads it as soon as it is imported, also where there is a flag
+    if PORT_SETTING in environment:  # Gradio reads it when it is imported, even if there is a flag
         _checked(PORT_SETTING, environment[PORT_SETTING])
     return None if flag is None else _checked("--port", flag)
 

@@ -1,4 +1,4 @@
-"""What whoever serves the page may set beside the limits, and the names of all settings."""
+"""What the host may set besides the limits, and the names of all settings."""
 
 import difflib
 import os
@@ -18,9 +18,9 @@ OF_THE_PAIR = {
     "device_map": "spreads models over devices: auto, balanced, sequential",
     "allowed_models": "hub ids and folders that visitors may load, with commas between them; * stands for any text",
 }
-"""Settings that :mod:`.start` reads as defaults of its flags."""
+"""Settings that :mod:`dsbd.commands.page` reads as defaults of its flags."""
 OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, unpacked databases"}
-"""Settings that count wherever the decoder runs."""
+"""Settings that count wherever the decoder runs, also without the page."""
 
 
 class Host(EnvironmentSettings):
@@ -39,10 +39,10 @@ def setting_names() -> list[str]:
 
 
 def settings_behind(options: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The settings of the pair that gave an option its value.
+    """The settings of the pair that gave a command-line option its value.
 
     Args:
-        options: of the command line, by name, with what the environment sets as defaults.
+        options: the options by name; their defaults come from the environment.
         environment: of the process.
     """
     names = [name for name in OF_THE_PAIR if environment.get(setting(name))]
@@ -50,15 +50,15 @@ def settings_behind(options: Mapping[str, object], environment: Mapping[str, str
 
 
 def check_names(environment: Mapping[str, str] = os.environ) -> None:
-    """Refuse settings that do not exist: a limit with a slip in its name would be no limit.
+    """Refuse settings that do not exist: a limit with a typo in its name would limit nothing.
 
     Raises:
-        SettingsError: a name that begins with ``DSBD_`` is no setting; the message names the closest that is one.
+        SettingsError: a name that begins with ``DSBD_`` is no setting; the message names the closest setting.
     """
     known = setting_names()
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:
             closest = difflib.get_close_matches(name, known, n=1, cutoff=0.0)[0]
             raise SettingsError(
-                f"{name} is no setting of the page; the closest is {closest}; docs/hosting.md has the table"
+                f"{name} is no setting of the page; the closest is {closest}; docs/hosting.md lists them all"
             )

@@ -1,4 +1,4 @@
-"""Handlers of the Learn tab: plain functions from a choice to what the tab shows."""
+"""Handlers of the Learn tab."""
 
 from html import escape
 from pathlib import Path
@@ -21,7 +21,7 @@ from ..runs.decode import Frame, failed, shown
 from .site import Place, places
 
 ELSEWHERE = "https://example.org/"
-"""Stands for the address of this page where a browser does not say it."""
+"""The address of this page in a snippet, if the browser does not say it."""
 KINDS = {
     "iframe": "Any HTML page",
     "jupyter": "Jupyter notebook",
@@ -48,7 +48,7 @@ def kinds() -> list[tuple[str, str]]:
 
 
 def stage(page: Any) -> str:
-    """Markup: what can be done with a lesson or recording, and its page in a frame."""
+    """Markup: the links of a lesson or recording, and its page in a frame."""
     place = _place(page)
     if place is None:
         return '<p class="said">There is no such lesson or recording.</p>'
@@ -68,7 +68,7 @@ def stage(page: Any) -> str:
 
 
 def snippet(page: Any, kind: Kind, address: str | None) -> str:
-    """Text that shows a lesson or recording elsewhere.
+    """Text to paste elsewhere, which shows a lesson or recording there.
 
     Args:
         page: its address below the site.
@@ -85,7 +85,7 @@ def snippet(page: Any, kind: Kind, address: str | None) -> str:
 
 
 def hosting_said(kind: Kind, address: str | None) -> str:
-    """Markup: what the text to paste needs there; empty where it needs nothing. Arguments as of :func:`snippet`."""
+    """Markup: what the text to paste needs; empty if nothing. Arguments as for :func:`snippet`."""
     if kind == "jupyter":
         return (
             '<p class="said">First press “Download as one HTML file” above, and put the file beside the notebook. '
@@ -102,7 +102,7 @@ def hosting_said(kind: Kind, address: str | None) -> str:
 
 
 def open_in_play(engine: Engine, pair: str, page: Any) -> Frame:
-    """What Play shows of a lesson or recording: its decode. ``pair``: the key of the visitor's pair."""
+    """The decode of a lesson or recording, for Play. ``pair``: the key of the visitor's pair."""
     try:
         place = _place(page)
         if place is None:
@@ -119,7 +119,7 @@ def _place(page: Any) -> Place | None:
 
 
 def _base(address: str | None) -> str:
-    """The address of the page without what stands behind its path."""
+    """The address of the page up to its path."""
     try:
         parts = urlsplit(address or "")
     except ValueError:

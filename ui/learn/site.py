@@ -1,6 +1,6 @@
-"""The lessons and recordings as pages of their own, on this server: the same static site that teachers write.
+"""The lessons and recordings as separate pages on this server: the static site that ``dsbd site`` writes.
 
-It is written once, when somebody first asks for one of its pages. It needs no model.
+It is written once, when somebody asks for the first page. It needs no model.
 """
 
 import re
@@ -23,7 +23,7 @@ from ..decodes.traces import recorded_traces
 from ..pairs.names import without_folders
 
 WHOLE = "whole"
-"""Stands before the name of a page that is one file, to take away."""
+"""Folder of the pages that are one file, for download."""
 _PAGE = re.compile(r"[a-z0-9-]+(/[a-z0-9.-]+)?\.(html|css|js|svg|json|json\.gz)")
 _lock = threading.Lock()
 
@@ -75,7 +75,7 @@ def _home() -> tempfile.TemporaryDirectory[str]:
 
 
 def learn_page(request: Request) -> Response:
-    """One file of the site. Starlette calls it in a thread, so that writing the site holds nobody up."""
+    """One file of the site. Starlette calls this in a thread, so that nobody waits while the site is written."""
     asked = request.path_params["path"] or "index.html"
     try:
         with _lock:

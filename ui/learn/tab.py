@@ -1,4 +1,4 @@
-"""The Learn tab: lessons and recordings, in the page and to take away. It needs no model."""
+"""The Learn tab: lessons and recordings, on the page and for download. It needs no model."""
 
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ TO_TOP = "() => scrollTo(0, 0)"
 
 
 def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
-    """The whole tab; what it shows can be opened in Play, one of these tabs."""
+    """The whole tab. The decode that it shows can be opened in Play, one of ``tabs``."""
     lessons, recordings = handlers.choices(lessons=True), handlers.choices(lessons=False)
     start = next((address for _, address in [*lessons, *recordings]), "")
     with gr.Column(elem_classes="learn"):
@@ -49,7 +49,7 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
         address = request.headers.get("referer")
         return handlers.hosting_said(kind, address), handlers.snippet(page, kind, address)
 
-    opened = step_through.click(_play, outputs=tabs, queue=False, **PRIVATE)
+    opened = step_through.click(lambda: gr.Tabs(selected="play"), outputs=tabs, queue=False, **PRIVATE)
     play.show(opened.then, partial(handlers.open_in_play, engine), [play.form.pair, shown])
     opened.then(None, js=TO_TOP, **PRIVATE)
     outputs = [stage, shown, lesson, recording]
@@ -60,12 +60,8 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
         event(snippet, [shown, kind], [hosting, text], queue=False, **PRIVATE)
 
 
-def _play() -> Any:
-    return gr.Tabs(selected="play")
-
-
 def _shown_by(is_lesson: bool) -> Any:
-    """What a choice shows; the other list forgets its own."""
+    """The handler of a choice; it clears the other list."""
 
     def shown(page: str) -> list[Any]:
         forgotten = [gr.skip(), gr.update(value=None)] if is_lesson else [gr.update(value=None), gr.skip()]

@@ -1,1 +1,1 @@
-"""The pairs in memory, and fetching the files of others."""
+"""The pairs of models in memory, and fetching others."""

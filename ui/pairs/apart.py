@@ -1,6 +1,6 @@
-"""Trying a model that a visitor named in a process of its own, before this one reads it.
+"""Tries a model that a visitor named in a separate process, before the page reads it.
 
-A tokenizer is read by a library that ends its whole process on some files, and builds what others ask for.
+The library that reads tokenizers ends its whole process on some files, and fills the memory on others.
 """
 
 from collections.abc import Generator, Iterable
@@ -12,16 +12,16 @@ from dsbd.models.outline import try_out
 from .names import model_name
 
 SECONDS = 60
-"""The imports alone take five or so on a slow machine."""
+"""The imports alone take about five seconds on a slow machine."""
 MEMORY_BYTES = 16 * 1024**3
-"""Addresses, of which the libraries' files take several GB; not all of them are in use."""
+"""Address space, not memory in use: the libraries' files alone take several GB of it."""
 
 
 def trying(models: Iterable[str]) -> Generator[str, None, None]:
-    """Read models without their weights in another process; say which is next, in words.
+    """Read models without their weights in another process; yield which model is next, in words.
 
     Raises:
-        PairError: one is refused there, ends the process, or takes too long.
+        PairError: a model is refused there, ends the process, or takes too long.
     """
     with BoundedProcess(MEMORY_BYTES) as process:
         for model in models:

@@ -1,7 +1,7 @@
-"""Fetching a model from the hub: what it would take, told first; then the files, with the bytes so far.
+"""Fetches a model from the hub: says first what it takes, then fetches the files and counts the bytes.
 
-Only files that a model and its tokenizer are read from are fetched. Weights must be safetensors: other files can hold
-code. What is fetched stays in the hub's cache on this machine, and a fetch that was cancelled goes on from there.
+Only files of the model and its tokenizer are fetched. Weights must be safetensors, because other files can hold code.
+The files stay in the hub's cache on this machine, where a cancelled fetch continues later.
 """
 
 import shutil
@@ -27,14 +27,14 @@ LOOK_SECONDS = 0.3
 
 
 class Wanted(NamedTuple):
-    """What loading a model takes."""
+    """What it takes to load a model."""
 
     name: str
     files: list[tuple[str, int]]
-    """Files that are to be fetched, and their bytes; empty where all is on this machine."""
+    """Files to fetch, and their bytes; empty if all are on this machine."""
     revision: str | None
     parameters: int | None
-    """Numbers in its weights; None where nothing tells."""
+    """Numbers in its weights; None if unknown."""
 
     @property
     def fetch_bytes(self) -> int:
@@ -43,14 +43,14 @@ class Wanted(NamedTuple):
 
 
 def wanted(name: str, pickled: bool = False) -> Wanted:
-    """Ask what a model takes; no weights are fetched.
+    """Ask what it takes to load a model; no weights are fetched.
 
     Args:
         name: a folder, or a hub id.
-        pickled: pickled weights are taken where there are no others, and read as tensors only.
+        pickled: accept pickled weights if there are no others; only tensors are read from them.
 
     Raises:
-        PairError: it is not there, gated, out of reach, or stored in a way that is not read.
+        PairError: the model does not exist, is gated, out of reach, or stored in a format that is not read.
     """
     info = None if Path(name).is_dir() else on_hub(name)
     if info is None:
@@ -91,7 +91,7 @@ def fetched(wanted: Wanted) -> Generator[int, None, None]:
 
 
 class _Counter:
-    """What the fetching thread and its reader share."""
+    """Shared by the fetching thread and its reader."""
 
     def __init__(self) -> None:
         self.bytes = 0

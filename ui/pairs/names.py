@@ -1,4 +1,4 @@
-"""Names as a visitor reads them: of a folder of this machine only the last part."""
+"""Names as a visitor reads them: only the last part of a folder on this machine."""
 
 import re
 from pathlib import PurePath
@@ -7,16 +7,16 @@ _PATH = re.compile(
     r"""(?P<quote>['"`])(?P<quoted>(?:~?/|[A-Za-z]:[\\/])[^'"`]*[\\/][^'"`]*)(?P=quote)"""
     r"""|(?<![\w.:/\\~])(?P<bare>~?(?:/[^\s'"`:;,()<>/]+){2,}/?|[A-Za-z]:[\\/][^\s'"`:;,()<>]+)"""
 )
-"""A path from the root of a machine; an address of the web and a hub id are none."""
+"""A path from the root of a machine; no web address and no hub id."""
 
 
 def model_name(model: str) -> str:
-    """A model's name; of a folder on this machine, only the last part."""
+    """A model's name; only the last part of a folder on this machine."""
     return PurePath(model).name if PurePath(model).is_absolute() else model
 
 
 def without_folders(words: str) -> str:
-    """A sentence in which every path has only its last part: libraries quote where they read and write."""
+    """The sentence with only the last part of each path: libraries quote the paths that they read and write."""
     return _PATH.sub(_last_part, words)
 
 

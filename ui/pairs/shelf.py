@@ -1,7 +1,7 @@
-"""The pairs that the page holds in memory. A pair is named by a key, which is plain text and travels with each call.
+"""The pairs that the page holds in memory. A key names a pair; it is plain text and part of each call.
 
-The pair that the page was started with stays; the others share the places that are left, and the one that was used
-longest ago goes first. A bundled pair is read again when it is asked for: its files are always here.
+The pair of the page stays. The others share the remaining places, and the least recently used pair goes first. A
+bundled pair is read again when somebody chooses it: its files are always here.
 """
 
 import gc
@@ -26,14 +26,14 @@ from .names import model_name
 PAGE = "page"
 """The key of the pair that the page was started with."""
 BETWEEN = " + "
-"""Stands between target and draft in a key; no folder that a key may name and no hub id holds it."""
+"""Stands between target and draft in a key. No hub id and no folder in a key holds it."""
 
 Load = Callable[[str, str | None], Generator[str, None, Pair]]
-"""Loads a pair by the names of target and draft, and says on the way what it does."""
+"""Loads a pair by the names of target and draft, and yields what it does, in words."""
 
 
 class PairName(NamedTuple):
-    """A target and a draft model by folder or hub id; ``bundled:NAME`` without a draft is a bundled pair."""
+    """Target and draft model by folder or hub id; a bundled pair is ``bundled:NAME`` without a draft."""
 
     target: str
     draft: str | None = None
@@ -45,7 +45,7 @@ class PairName(NamedTuple):
 
     @classmethod
     def of(cls, key: str) -> "PairName":
-        """The name that a key stands for."""
+        """The name that makes this key."""
         target, _, draft = key.partition(BETWEEN)
         return cls(target, draft or None)
 
@@ -60,8 +60,8 @@ class PairShelf:
     """Loaded pairs by key. Safe to use from any thread.
 
     Args:
-        page_pair: the pair of :data:`PAGE`; it is never given up.
-        most: pairs in memory at one time, that one included.
+        page_pair: the pair of :data:`PAGE`, which always stays.
+        most: pairs in memory at a time, including that one.
         load: loads a pair.
     """
 
@@ -73,19 +73,19 @@ class PairShelf:
         self._lock = threading.RLock()
 
     def available(self) -> list[str]:
-        """Every key that can be used now: the page's pair, the bundled ones, the loaded ones."""
+        """All keys that can be used now: of the page's pair, the bundled pairs, the loaded pairs."""
         with self._lock:
             if self._most < 2:
                 return [PAGE]
             return list(dict.fromkeys([PAGE, *(key for key in BUNDLED_KEYS if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
-        """True where the pair is in memory."""
+        """True if the pair is in memory."""
         with self._lock:
             return self._is_page(key) or key in self._others
 
     def get(self, key: str) -> Pair:
-        """The pair of this key. Raises: PairError: it is not loaded, and no bundled one."""
+        """The pair of this key. Raises: PairError: it is neither loaded nor bundled."""
         if not self.is_loaded(key) and key not in self.available():
             raise PairError(
                 f"the pair {key[:200]!r} is not in memory (any more); load it under Models, or choose another"
@@ -110,7 +110,7 @@ class PairShelf:
         return _named(PairName.of(key))
 
     def open(self, key: str) -> Pair:
-        """The pair of this key, loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
+        """The pair of this key; it is loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
         with self._lock:
             if self._is_page(key):
                 return self.page_pair
@@ -121,7 +121,7 @@ class PairShelf:
             return self.put(key, value_of(self.load(*PairName.of(key))))
 
     def put(self, key: str, pair: Pair) -> Pair:
-        """Keep a loaded pair under this key, the plans of ``auto`` that were made for it before included."""
+        """Keep a loaded pair under this key, with the plans of ``auto`` made for it before."""
         with self._lock:
             if key not in self._others:
                 self.make_room()
@@ -130,7 +130,7 @@ class PairShelf:
             return pair
 
     def make_room(self) -> None:
-        """Give up pairs, the one that was used longest ago first, until another one has a place.
+        """Drop the least recently used pairs until there is room for one more.
 
         Raises:
             PairError: the host allows one pair only.
@@ -149,7 +149,7 @@ class PairShelf:
 
 
 def bundled_key(pair: Pair) -> str | None:
-    """The key of the bundled pair that this one is; None if it is another one."""
+    """The key of a bundled pair; None for another pair."""
     return next((key for key, target in _TARGETS.items() if target == pair.target.id), None)
 
 
@@ -159,7 +159,7 @@ def name_of(pair: Pair) -> str:
 
 
 def public_key(key: str) -> str:
-    """A key as browsers may hold it: one that names folders of this machine is replaced by a number."""
+    """A key as browsers see it: a key that names folders of this machine becomes a hash."""
     return key if _named(PairName.of(key)) == key else f"pair-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 

@@ -1,1 +1,1 @@
-"""What the tabs share: parts with a script of their own, kinds of events, the theme."""
+"""What the tabs share: parts with a script, kinds of events, the theme."""

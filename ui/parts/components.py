@@ -1,7 +1,7 @@
-"""The parts of the page with a script of their own, which stands in this room.
+"""The parts of the page that have a script, which is in this folder.
 
-Those that draw have a fixed template: nothing of a value is ever read as markup. The value is a message of
-``decodes/messages.py``, and the script draws it.
+The parts that draw have a fixed template, and their value is a message of ``decodes/messages.py``, which the script
+draws; no value is ever read as markup.
 """
 
 import gradio as gr
@@ -15,7 +15,7 @@ def forest_viewer(value: str) -> gr.HTML:
 
 
 def drawer_switch() -> gr.HTML:
-    """Opens the element ``drawer``."""
+    """A button that opens the element ``drawer``."""
     script = f"(() => {{\n{read('parts/drawer.js')}}})();"
     return gr.HTML(read("parts/drawer_switch.html"), js_on_load=script, apply_default_css=False, elem_id="gear")
 
@@ -42,7 +42,7 @@ def race_stage(value: str) -> gr.HTML:
 
 
 def problem_line(elem_id: str) -> gr.HTML:
-    """What went wrong. Value: empty, or markup of ``decode.alert``; toasts of Gradio come here too."""
+    """What went wrong. Value: empty, or markup of ``sentences.alert``. The script moves Gradio's toasts here too."""
     return _scripted("", "${value}", "toasts.js", elem_id)
 
 
@@ -58,5 +58,5 @@ def _scripted(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
 
 
 def markup(value: str = "", elem_id: str | None = None, elem_classes: str | None = None) -> gr.HTML:
-    """Fixed or escaped markup without behaviour."""
+    """Fixed or escaped markup without a script."""
     return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id, elem_classes=elem_classes)

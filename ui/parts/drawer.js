@@ -1,5 +1,4 @@
-/* Opens and closes the drawer with the settings. It covers nothing of the form's line; Escape closes it, and the focus
-   goes back to the switch. */
+/* Opens and closes the drawer with the settings. Escape closes it, and the focus goes back to the switch. */
 const control = element.querySelector(".drawer-switch");
 const drawer = () => document.querySelector("#drawer");
 

@@ -1,6 +1,5 @@
-/* The viewer in its place on the page. While a decode runs only news arrive; what is there stays. The
- * first paint, which
-   the server drew, goes when the first scene stands there. */
+/* The viewer on the page. While a decode runs, only new iterations arrive. The first paint, which the server drew, is
+ * removed when the viewer has drawn the first scene. */
 const {follow, plotly} = globalThis.DsbdPage;
 const place = element.querySelector(".forest-mount");
 let viewer = null;
@@ -8,7 +7,7 @@ let scene = null;
 let waiting = null;
 let isTold = false;
 
-/* Charts of the viewer ask for Plotly when they are opened. */
+/* The viewer asks for Plotly when its charts are opened. */
 const options = {
   get Plotly() {
     if (!globalThis.Plotly) plotly().then(() => viewer.show("charts"));
@@ -16,11 +15,11 @@ const options = {
   },
 };
 
-/* Follow the decode unless the visitor has stepped back to look at something. */
+/* Follow the decode unless the visitor has stepped back. */
 let shown = 0;
 const atEnd = () => !viewer || viewer.where().it >= shown - 1;
 
-/* News may come faster than a browser draws: only the newest state is drawn. */
+/* News may come faster than the browser draws, so only the newest state is drawn. */
 function draw(how) {
   const planned = waiting !== null;
   waiting = {...waiting, ...how};
@@ -29,7 +28,7 @@ function draw(how) {
 
 function show() {
   const {whole, live, first} = waiting;
-  const follow = live && (first || atEnd()); // asked now: the visitor may have stepped back since the news came
+  const follow = live && (first || atEnd()); // computed now: the visitor may have stepped back since the news came
   waiting = null;
   if (viewer) viewer.setScene(scene, {follow});
   else viewer = globalThis.DsbdViewer.mount(place, scene, options);
@@ -39,26 +38,26 @@ function show() {
   else if (whole && follow && !first) openAtVerdicts(richest());
 }
 
-/* The picture goes when the line above the forest is there too: Gradio fetches each part on its own. */
+/* Remove the first paint when the form above the forest is there too: Gradio fetches each part separately. */
 function unveil() {
   if (document.querySelector(".ask-line")) document.querySelector("#first-paint")?.remove();
   else requestAnimationFrame(unveil);
 }
 
-/* A recording begins with its first step; the first one of a visit tells itself. */
+/* A recording opens at its first step; the first recording of a visit plays its story. */
 function begin() {
   viewer.goto({it: 0, step: 0});
   if (!isTold) viewer.story?.();
   isTold = true;
 }
 
-/* The iteration that won the most tokens. */
+/* The iteration with the most tokens. */
 function richest() {
   const won = scene.iterations.map((iteration) => iteration.layers.length);
   return won.indexOf(Math.max(...won));
 }
 
-/* One step before the commit: everything is decided and nothing has faded yet. */
+/* One step before the end: everything is decided and nothing has faded yet. */
 function openAtVerdicts(it) {
   viewer.goto({it, step: Infinity});
   viewer.goto({step: viewer.where().step - 1});
@@ -70,14 +69,14 @@ follow(props, watch, (message, bulk) => {
     document.dispatchEvent(new Event("dsbd-scene"));
     draw({whole: true, live: message.live, first: message.first});
   } else if (scene && message.since <= scene.iterations.length) {
-    // A message that went missing leaves a gap: then wait for the whole scene, which ends every decode.
+    // After a lost message there is a gap: then wait for the whole scene, which comes at the end of a decode.
     const iterations = scene.iterations.slice(0, message.since).concat(bulk.iterations);
     scene = {...scene, ...bulk, iterations};
     draw({live: true});
   }
 });
 
-/* Another drawing of this decode asks for a pass, or for a node in it. */
+/* Another drawing of this decode asks for an iteration, or for a node in it. */
 document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
   const it = scene?.iterations.findIndex((entry) => entry.index === iteration) ?? -1;
   if (!viewer || it < 0) return;

@@ -1,5 +1,5 @@
-/* The frame of a lesson: a line says that it loads; then it is as tall as its page, so that only the tab scrolls. On a
- * narrow screen it keeps its height, because the viewer's controls stay at the frame's lower edge there. */
+/* The frame of a lesson. When it has loaded, it becomes as tall as its page, so that only the tab scrolls. On a narrow
+ * screen it keeps its height, because there the viewer's controls stay at the lower edge of the frame. */
 const WIDE = "(min-width: 1100px)";
 
 element.addEventListener(

@@ -1,8 +1,8 @@
-/* What the drawing parts of the page share. Served after the viewer's own source and unpack.js (see ui/serving.py). */
+/* Shared by the drawing parts of the page. Served after the viewer and unpack.js (see parts/files.py). */
 globalThis.DsbdPage = (() => {
   "use strict";
 
-  /* Calls show(message, bulk) for every new value, one after the other, in order; unpacking is not instant. */
+  /* Calls show(message, bulk) for each new value, in order, although unpacking takes time. */
   function follow(props, watch, show) {
     let last = 0;
     let turn = Promise.resolve();
@@ -31,7 +31,7 @@ globalThis.DsbdPage = (() => {
     return node;
   }
 
-  /* Plotly is large: it is fetched when something is to be drawn with it, once. */
+  /* Plotly is large, so it is fetched once, at the first use. */
   let fetched = null;
   function plotly() {
     fetched ??= new Promise((done, failed) => {

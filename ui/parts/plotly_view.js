@@ -1,4 +1,4 @@
-/* Figures to play with, drawn by Plotly: all its tools, frames, and clicks that open a pass in the viewer. */
+/* Interactive Plotly figures with tools and frames. A click opens an iteration in the viewer. */
 const {follow, onTheme, make, plotly} = globalThis.DsbdPage;
 const holder = element.querySelector(".plotly-mount");
 const CONFIG = {
@@ -29,7 +29,7 @@ follow(props, watch, async (message, figures) => {
   }
 });
 
-/* Another decode, or another theme: what stands here is old. The place closes; opening it draws anew. */
+/* After another decode or another theme the figures are old: close the fold; opening it draws them again. */
 function renew() {
   clear();
   if (holder.clientWidth > 0) document.querySelector("#plotly > button").click();

@@ -1,2 +1,2 @@
-/* Light and dark by hand; the start follows the system. */
+/* Switches between light and dark; the page starts as the system is set. */
 element.querySelector("button").addEventListener("click", () => document.body.classList.toggle("dark"));

@@ -1,6 +1,6 @@
-/* Says what could not be sent in the line where all else that goes wrong is said, until the next action.
-   Gradio says it in a corner, in a toast that goes after ten seconds; words that it has said just before join the
-   earlier toast and go with it. Such a toast is closed here, and its words stand in the line. */
+/* Shows the errors of Gradio in the line where all other errors are, until the next action. Gradio shows a toast that
+   goes after ten seconds, and an error that repeats joins the earlier toast. Here the toast is closed, and its words go
+   into the line. */
 const BUSY = /^This application is currently busy/;
 const QUEUE_FULL = "The queue is full: too many calls wait for the model. Come back in a minute.";
 
@@ -24,7 +24,7 @@ new MutationObserver(() => {
   }
 }).observe(document.body, {childList: true, subtree: true});
 
-/* What an earlier action still brings must not take the words away. */
+/* The late answer of an earlier action must not clear the words. */
 for (const action of ["change", "click", "keydown"]) {
   element.closest(".workbench").addEventListener(action, () => (said = ""), true);
 }

@@ -1,17 +1,17 @@
-"""What the tabs share when they wire their parts: kinds of events, the line for the models, the visitor."""
+"""Kinds of events that the tabs share, and the visitor of a request."""
 
 from typing import Any
 
 import gradio as gr
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""An event that belongs to the page and is no endpoint."""
+"""An event of the page that is no endpoint."""
 ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
-"""An event that uses the models: they all wait in one line."""
+"""An event that uses the models; all these events wait in one line."""
 
 
 def place_shown_on(note: gr.HTML) -> dict[str, Any]:
-    """A private event whose place in the queue and seconds stand beside the note while the visitor waits."""
+    """A private event; while the visitor waits, its place in the queue and its seconds stand beside the note."""
     return {**PRIVATE, "show_progress": "minimal", "show_progress_on": note}
 
 

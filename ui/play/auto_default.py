@@ -1,4 +1,4 @@
-"""The page's own default: ``auto``, once its trials were made here for the settings that the form opens with."""
+"""The page's default is ``auto``, once its trials were made here for the settings that the form opens with."""
 
 from dsbd.errors import SettingsError
 from dsbd.settings import AUTO, DecodingSettings
@@ -10,11 +10,12 @@ SAID = "Guesses is auto: Run uses the forest that was measured to be fastest her
 
 
 def with_auto(engine: Engine, pair: str, settings: DecodingSettings) -> DecodingSettings | None:
-    """The settings as the form asks them with its guesses on ``auto``, where the plan for them is there and drafts.
+    """The settings with guesses on ``auto``, if a plan for them is known and drafts; else None.
 
-    None where the settings stay as they are. Nothing is measured, and no pair is loaded for it.
+    Nothing is measured, and no pair is loaded.
 
     Args:
+        engine: of the page.
         pair: key of the pair that would run.
         settings: what the form would show.
     """

@@ -1,4 +1,4 @@
-"""How the Play tab makes a link to what its form holds, and takes one in."""
+"""Makes a link to what the form of the Play tab holds, and opens such a link."""
 
 from typing import Any
 
@@ -49,12 +49,12 @@ def wire_restoring(
 ) -> None:
     """The page opens as its address says.
 
-    A pair is chosen first; what else the address asks for waits in ``linked`` until the form has followed the pair.
+    A pair is chosen first. The rest of the address waits in ``linked`` until the form has followed the pair.
     """
     kept = [KEEP] * len(form.filled)
 
     def opened() -> list[Any]:
-        """The form as the page was built, but for auto, whose trials may have been made since."""
+        """The form as the page was built, with ``auto`` if its trials were made since."""
         asked = with_auto(engine, PAGE, opening.settings)
         words = KEEP if asked is None else f"{opening.note} {SAID}"
         return [*updates(None, asked, engine.limits), words, *[KEEP] * 3]

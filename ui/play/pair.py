@@ -1,4 +1,4 @@
-"""What the Play tab shows once another pair is chosen: its examples, its recordings, and its first prompt."""
+"""What the Play tab shows after the choice of a pair: its examples, its recordings, and its first prompt."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -26,20 +26,20 @@ def follow(
 ) -> list[Any]:
     """The tab after the choice of a pair.
 
-    The first recording of the pair is shown, and the form repeats it, or asks for ``auto`` where its trials were made
-    for these settings. Where there is none, what is shown stays, with
-    a sentence that says whose it is, and the prompt is the pair's first example.
+    The first recording of the pair is shown, and the form repeats it, with ``auto`` if its trials were made for these
+    settings. Without a recording, what is shown stays, a sentence says which model made it, and the prompt is the
+    pair's first example.
 
     Args:
         engine: of the page.
         pair: key of the pair.
         kept: the decodes of this visit.
         looked_at: what is shown.
-        linked: a link that chose the pair, whose prompt and settings go first; else None.
+        linked: the link that chose the pair, whose prompt and settings take precedence; else None.
 
     Returns:
-        Updates of the list of decodes, of the examples, of the parts of a :class:`.decode.Frame`, of the form, and
-        of ``linked``, which is taken in.
+        Updates of the list of decodes, the examples, the parts of a :class:`.decode.Frame`, the form, and ``linked``,
+        which becomes None.
     """
     target = engine.pairs.target_id(pair)
     name = next((name for _, name in traces.recordings_of(target)), None)

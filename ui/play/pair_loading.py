@@ -1,8 +1,8 @@
 """Handlers of the drawer "Models": what a pair would take, fetching it, reading it into memory.
 
-Fetching keeps nobody waiting and has no time limit. Reading into memory waits in the line for the models, so that no
-run uses the memory meanwhile; it has no time limit either. Both end when their visitor cancels or leaves. The
-visitor's pair changes only once the new one has passed its checks.
+A fetch runs beside the other calls. Reading into memory waits in the line for the models, so that no run uses the
+memory meanwhile. Neither has a time limit; both end when the visitor cancels or leaves. The visitor's pair changes only
+after the new pair has passed its checks.
 """
 
 from collections.abc import Generator, Iterator
@@ -35,13 +35,13 @@ class Frame(NamedTuple):
     load: Any = KEEP
     cancel: Any = KEEP
     fetched: Any = KEEP
-    """Key of the pair whose files are here, empty where there is none."""
+    """Key of the pair whose files are here; empty if there is none."""
     chosen: Any = KEEP
     which: Any = KEEP
 
 
 def choices(engine: Engine) -> list[tuple[str, str]]:
-    """The pairs that can be chosen now: words, and the key as a browser may hold it."""
+    """The pairs that can be chosen now: a label, and the public key."""
     return [(engine.pairs.words(key), public_key(key)) for key in engine.pairs.available()]
 
 
@@ -61,7 +61,7 @@ def look(engine: Engine, target: Any, draft: Any) -> Frame:
 
 
 def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Frame]:
-    """Fetch what is not on this machine yet; the last frame names the pair, or says why there is none."""
+    """Fetch what is not on this machine yet; the last frame names the pair, or says what went wrong."""
     yield _busy("Asking what is missing …")
     try:
         name = _name_of(engine, target, draft)
@@ -84,7 +84,7 @@ def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Fra
 
 
 def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
-    """Read a fetched pair into memory and check it; nothing else runs meanwhile."""
+    """Read a fetched pair into memory and check it; no run goes on meanwhile."""
     if not key:
         return
     name = PairName.of(key)
@@ -115,13 +115,13 @@ def cancelled() -> Frame:
 
 
 def _tried_first(engine: Engine, name: PairName) -> Generator[str, None, Pair]:
-    """Load a pair once its models were read, without weights, in a process of their own."""
+    """Load a pair after a separate process has read its models without weights."""
     yield from trying(filter(None, name))
     return (yield from engine.pairs.load(*name))
 
 
 def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Frame, None, Pair | None]:
-    """Go through the steps of loading; None where the visitor cancelled between two of them."""
+    """Go through the steps of loading; None if the visitor cancelled between two steps."""
     with closing(steps):
         while not stop():
             try:
@@ -133,7 +133,7 @@ def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Frame, No
 
 
 def _name_of(engine: Engine, target: Any, draft: Any) -> PairName:
-    """The names, if they are such that may be loaded. Raises: PairError."""
+    """The names, if they may be loaded. Raises: PairError."""
     for role, name in (("target", target), ("draft", draft)):
         if not isinstance(name, str) or not name.strip():
             raise PairError(f"the {role} model has no name; give a folder or a hub id like owner/name")
@@ -157,9 +157,7 @@ def _told(engine: Engine, models: list[Wanted]) -> str:
         words.append(
             f"Weights in memory: {in_gigabytes(2 * numbers)} in bfloat16, {in_gigabytes(4 * numbers)} in float32."
         )
-    free = free_bytes(engine.pair.device)
-    if free is not None:
-        words.append(f"Free on {engine.pair.device}: {in_gigabytes(free)}.")
+    words.append(f"Free on {engine.pair.device}: {in_gigabytes(free_bytes(engine.pair.device))}.")
     preset = _preset_of([model.name for model in models])
     return _note(" ".join([*words, *([_terms(preset)] if preset else [])]))
 
@@ -174,7 +172,7 @@ def _terms(preset: Preset) -> str:
 
 
 def _computed(preset: Preset) -> str:
-    """What a known pair takes, where the hub cannot be asked."""
+    """What a known pair takes, computed without the hub."""
     sizes = [in_gigabytes(size) for size in (preset.download_bytes, preset.memory_bytes(2), preset.memory_bytes(4))]
     return f"Computed: about {sizes[0]} to fetch; weights in memory {sizes[1]} in bfloat16, {sizes[2]} in float32."
 

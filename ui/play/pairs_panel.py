@@ -1,4 +1,4 @@
-"""The drawer "Models": which pair decodes. The choice is the visitor's own and travels with each of its calls."""
+"""The drawer "Models": which pair decodes. Each visitor chooses, and the choice is part of each of its calls."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +19,7 @@ def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
     """The drawer.
 
     Returns:
-        The key of the visitor's pair, and where it is chosen; whatever depends on the pair listens to the key's
+        The key of the visitor's pair, and where it is chosen. Parts that depend on the pair listen to the key's
         ``change``.
     """
     chosen = gr.State(PAGE)
@@ -34,22 +34,16 @@ def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
         which = gr.Radio(handlers.choices(engine), value=PAGE, label="Pair", elem_id="pair")
         if engine.allowed:
             _own_pairs(engine, chosen, which)
-    which.change(choose, which, chosen, **PRIVATE)  # only queued events tell of a changed state
+    which.change(choose, which, chosen, **PRIVATE)  # only queued events report a changed state
     drawer.expand(offer, outputs=which, queue=False, **PRIVATE)
     return chosen, which
 
 
 def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:
     presets = [(f"{one.draft.id} + {one.target.id}", place) for place, one in enumerate(engine.allowed.presets())]
-    preset = gr.Dropdown(
-        presets,
-        value=None,
-        label="A known pair",
-        info="Nothing is fetched before you press Load",
-        filterable=False,
-        visible=bool(presets),
-        elem_id="preset",
-    )
+    info = "Nothing is fetched before you press Load"
+    shown: dict[str, Any] = {"label": "A known pair", "info": info, "visible": bool(presets), "elem_id": "preset"}
+    preset = gr.Dropdown(presets, value=None, filterable=False, **shown)
     target = gr.Textbox(label="Target: folder or hub id", max_lines=1, elem_id="own-target")
     draft = gr.Textbox(label="Draft: folder or hub id, same vocabulary", max_lines=1, elem_id="own-draft")
     with gr.Row(elem_classes="tools"):
@@ -83,12 +77,8 @@ def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:
     filled = preset.input(fill, preset, names, queue=False, **PRIVATE)
     filled.then(told, names, outputs, **PRIVATE)
     look.click(told, names, outputs, **PRIVATE)
-    gr.on([target.input, draft.input], _hidden, outputs=load, queue=False, **PRIVATE)
+    other_names = [target.input, draft.input]
+    gr.on(other_names, lambda: gr.update(visible=False), outputs=load, queue=False, **PRIVATE)
     fetching = load.click(fetch, names, outputs, **PRIVATE, **ONE_FETCH)
     fetching.then(read, ready, outputs, **PRIVATE, **ON_GPU)
     cancel.click(cancelled, outputs=outputs, queue=False, **PRIVATE)
-
-
-def _hidden() -> dict[str, Any]:
-    """What was told is about other names."""
-    return gr.update(visible=False)

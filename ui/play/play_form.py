@@ -1,6 +1,5 @@
 """The form of the Play tab: the line with the prompt, and the drawer with every setting."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,7 +22,7 @@ from .pairs_panel import build_pairs_panel
 
 @dataclass(frozen=True)
 class Form:
-    """What a run is asked to do."""
+    """The form: what the next run decodes, and how."""
 
     pair: gr.State
     """Key of the visitor's pair."""
@@ -49,7 +48,7 @@ class Form:
 
 @dataclass(frozen=True)
 class TraceTools:
-    """What the drawer offers besides settings: which decode to look at, and files."""
+    """What the drawer has besides settings: the list of decodes, and files."""
 
     shown: gr.Dropdown
     upload: gr.UploadButton
@@ -60,20 +59,12 @@ class TraceTools:
 
 
 def build_form(engine: Engine, opening: Opening) -> tuple[Form, TraceTools]:
-    """The line and, behind its switch, the drawer; both begin as the page opens."""
+    """The line and, behind its switch, the drawer, both as the page opens."""
     with gr.Row(elem_classes="ask-line", equal_height=False):
         prompt = gr.Textbox(
-            opening.prompt,
-            label="Prompt",
-            show_label=False,
-            container=False,
-            placeholder="Write how a text begins",
-            lines=1,
-            max_lines=6,
-            scale=1,
-            min_width=120,
-            elem_id="prompt",
-        )
+            opening.prompt, label="Prompt", show_label=False, container=False, placeholder="Write how a text begins",
+            lines=1, max_lines=6, scale=1, min_width=120, elem_id="prompt",
+        )  # fmt: skip
         with gr.Row(elem_classes="chips"):
             words = examples_for(engine.pair.target.id)
             chips = [gr.Button(word, size="sm", elem_classes="chip", min_width=0) for word in words]
@@ -89,7 +80,7 @@ def build_form(engine: Engine, opening: Opening) -> tuple[Form, TraceTools]:
 
 
 def updates(prompt: str | None, settings: DecodingSettings | None, limits: Limits) -> list[Any]:
-    """What the whole form shows from now on, in the order of :attr:`Form.filled`; where None, it stays as it is."""
+    """Updates of the whole form, in the order of :attr:`Form.filled`; None leaves a part as it is."""
     asked = gr.skip() if prompt is None else prompt
     if settings is None:
         return [asked, gr.skip(), *[gr.skip()] * len(FIELDS)]
@@ -102,7 +93,7 @@ def updates(prompt: str | None, settings: DecodingSettings | None, limits: Limit
 
 
 def _within(field: Field, value: Any, limits: Limits) -> Any:
-    """A slider refuses a value outside its range, so a recording's is moved into it."""
+    """A slider refuses a value outside its range, so the value of a recording is moved into it."""
     if field.step is None or field.low is None or field.high is None or not isinstance(value, (int, float)):
         return value
     return min(max(value, field.low), _highest(field, limits))
@@ -112,9 +103,8 @@ def _settings(limits: Limits, settings: DecodingSettings) -> tuple[gr.Dropdown, 
     start = dict(zip((field.name for field in FIELDS), values_of(settings), strict=True))
     make = partial(_control, method=settings.method, start=start, limits=limits)
     with gr.Column(elem_classes="settings"):
-        method = gr.Dropdown(
-            method_choices(), value=settings.method, label="Method", filterable=False, elem_id="method"
-        )
+        offered = method_choices()
+        method = gr.Dropdown(offered, value=settings.method, label="Method", filterable=False, elem_id="method")
         controls = {field.name: make(field) for field in FIELDS if field.main}
         with gr.Accordion("More settings", open=False, elem_classes="fold"):
             controls |= {field.name: make(field) for field in FIELDS if not field.main}
@@ -124,12 +114,7 @@ def _settings(limits: Limits, settings: DecodingSettings) -> tuple[gr.Dropdown, 
 
 
 def _fields_of(method: Any) -> list[dict[str, Any]]:
-    return fields_shown([is_known(method) and is_read(method, field.name) for field in FIELDS])
-
-
-def fields_shown(flags: Sequence[bool]) -> list[dict[str, Any]]:
-    """Updates that show or hide fields."""
-    return [gr.update(visible=flag) for flag in flags]
+    return [gr.update(visible=is_known(method) and is_read(method, field.name)) for field in FIELDS]
 
 
 def _control(field: Field, method: str, start: dict[str, Any], limits: Limits) -> gr.components.Component:
@@ -155,17 +140,12 @@ def _trace_tools(engine: Engine) -> TraceTools:
     known = traces.recordings_for(engine.pair.target.id)
     with gr.Column(elem_classes="trace-tools"):
         shown = gr.Dropdown(
-            known,
-            value=known[0][1] if known else None,
-            label="Decode to look at",
-            info="Recorded ones, and the last runs of this visit",
-            filterable=False,
-            elem_id="shown",
-        )
+            known, value=known[0][1] if known else None, label="Decode to look at",
+            info="Recorded ones, and the last runs of this visit", filterable=False, elem_id="shown",
+        )  # fmt: skip
         with gr.Row(elem_classes="tools"):
-            upload = gr.UploadButton(
-                "Open a trace", file_types=[".gz", ".json"], size="sm", elem_id="upload", min_width=0
-            )
+            types = [".gz", ".json"]
+            upload = gr.UploadButton("Open a trace", file_types=types, size="sm", elem_id="upload", min_width=0)
             download = gr.Button("Save trace", size="sm", elem_id="download", min_width=0)
             document = gr.Button("Save page", size="sm", elem_id="document", min_width=0)
         said = markup("", elem_id="said")

@@ -1,4 +1,4 @@
-"""The decode as Plotly figures, to zoom, pan, select and save: drawn only when the visitor opens their place."""
+"""The decode as Plotly figures, to zoom, pan, select and save. They are drawn only when the visitor opens the fold."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ IS_DARK = "(shown, dark) => [shown, document.body.classList.contains('dark')]"
 
 
 def plotly_view(recording: gr.State, opening: Recording | None) -> None:
-    """Build the place of the figures where it is called.
+    """Build the fold of the figures here.
 
     Args:
         recording: what is shown, or None for what the page opens with.
@@ -28,12 +28,12 @@ def plotly_view(recording: gr.State, opening: Recording | None) -> None:
 
     with gr.Accordion("Plotly: zoom, pan, select, save", open=False, elem_classes="fold", elem_id="plotly") as place:
         figures = plotly_figures("plotly-figures")
-    dark = gr.Checkbox(False, visible="hidden", elem_id="plotly-dark")  # a State keeps to the server what a script says
+    dark = gr.Checkbox(False, visible="hidden", elem_id="plotly-dark")  # a State would not take a value from a script
     place.expand(drawn, [recording, dark], figures, js=IS_DARK, **PRIVATE)
 
 
 def view_of(recording: Recording | None, dark: bool) -> str:
-    """The value of the figures: the whole decode as one tree, and every forest as a frame; empty without iterations."""
+    """The figures: the whole decode as one tree, and each forest as a frame; empty without iterations."""
     if not recording:
         return ""
     scene = recording.scene()

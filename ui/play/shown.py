@@ -1,4 +1,4 @@
-"""Handlers of what is looked at: a decode of the list, a file of the visitor's own, and what can be taken away."""
+"""Handlers of the decode that is shown: choose it from the list, open a file, continue it, save it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -36,7 +36,7 @@ def choose(engine: Engine, pair: str, kept: Sequence[Kept], name: Any) -> Frame:
 
 
 def bring_file(engine: Engine, pair: str, path: str | None) -> Frame:
-    """Show a trace file of the visitor's own; a bad one leaves the page as it is. ``pair``: as for :func:`choose`."""
+    """Show a visitor's trace file; a bad file leaves the page as it is. ``pair``: as for :func:`choose`."""
     if path is None:
         return Frame()
     try:
@@ -47,7 +47,7 @@ def bring_file(engine: Engine, pair: str, path: str | None) -> Frame:
 
 
 def said_of(engine: Engine, pair: str, recording: Recording) -> str:
-    """Whether Run repeats what is shown: the form has its prompt and settings."""
+    """Whether Run repeats what is shown, in words."""
     settings, models = recording.trace.settings, recording.trace.models
     if models.target.id != engine.pairs.target_id(pair):
         made, runs = (escape(model_name(one)) for one in (models.target.id, engine.pairs.target_id(pair)))
@@ -59,22 +59,22 @@ def said_of(engine: Engine, pair: str, recording: Recording) -> str:
 
 
 def unheld(settings: DecodingSettings) -> list[str]:
-    """Settings away from their defaults that are no fields of the form."""
+    """Settings that differ from their defaults and have no field in the form."""
     return [name for name in WITHOUT_FIELD if getattr(settings, name) != getattr(DEFAULTS, name)]
 
 
 def further(recording: Recording | None, limits: Limits) -> tuple[str, DecodingSettings]:
-    """Prompt and settings of a run that goes on from the best beam: its text, and the next seed.
+    """Prompt and settings of a run that continues the best beam: its text, and the next seed.
 
     Raises:
-        gr.Error: there is nothing to go on from, or no room for it.
+        gr.Error: there is nothing to continue, or the prompt would be too long.
     """
     try:
         if recording is None or recording.result is None:
-            raise PromptError("there is no whole decode to go on from; run one first")
+            raise PromptError("there is no whole decode to continue; run one first")
         best = recording.result.beams[0]
         if best.finished:
-            raise PromptError("the text ended by itself; there is nothing to go on from")
+            raise PromptError("the text ended by itself; there is nothing to continue")
         settings = recording.trace.settings
         following = settings.seed + 1 if settings.seed < LARGEST_SEED else 0
         return check_prompt(recording.prompt + best.text, limits), replace(settings, seed=following)
@@ -83,12 +83,12 @@ def further(recording: Recording | None, limits: Limits) -> tuple[str, DecodingS
 
 
 def save_trace(recording: Recording | None) -> tuple[str | None, str]:
-    """The path of a file with the trace, None where there is none, and what to say beside it."""
+    """The path of a file with the trace, or None, and what to say beside it."""
     return _saved(recording, traces.save)
 
 
 def save_page(recording: Recording | None) -> tuple[str | None, str]:
-    """The path of a page with the viewer and this decode, None where there is none, and what to say beside it."""
+    """The path of a page with the viewer and this decode, or None, and what to say beside it."""
     return _saved(recording, traces.save_page)
 
 

@@ -26,20 +26,9 @@ from .pair import follow
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
 
-BROKEN = "The decode broke off on the server. The page is ready for another run."
+BROKEN = "The decode failed on the server. The page is ready for another run."
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120)"
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What a run shows."""
-
-    forest: gr.HTML
-    text: gr.HTML
-    stats: gr.HTML
-    note: gr.HTML
-    problem: gr.HTML
 
 
 @dataclass(frozen=True)
@@ -55,37 +44,135 @@ class After:
 
 @dataclass(frozen=True)
 class Play:
-    """What other tabs share with this one."""
+    """The tab: its parts, and what happens after each event."""
 
+    engine: Engine
     form: Form
-    show: Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]
-    """``show(event, handler, inputs)``: the tab then shows the frame of the handler, and the form follows it."""
+    tools: TraceTools
+    parts: handlers.Frame
+    """The parts that a frame changes."""
+    after: After
+    kept: gr.State
+    """The decodes of this visit."""
+    first: Recording | None
+    """What the page opens with."""
+
+    def show(self, event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
+        """On this event show the frame of a handler of ``given``; the form follows it."""
+        changed = [*self.parts, *self.form.filled]
+        done = event(lambda *values: self._followed(handler(*values)), given, changed, **PRIVATE)
+        self._forget_said(done)
+        self.remember(done)
+
+    def show_from_drawer(self, event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
+        """As :meth:`show`, with a refusal beside the files: on a phone the drawer covers everything else."""
+
+        def in_drawer(*values: Any) -> list[Any]:
+            frame = handler(*values)
+            refused = frame.problem if isinstance(frame.problem, str) else ""
+            return [*self._followed(frame._replace(note=KEEP, problem="") if refused else frame), refused]
+
+        self.remember(event(in_drawer, given, [*self.parts, *self.form.filled, self.tools.said], **PRIVATE))
+
+    def _followed(self, frame: handlers.Frame) -> list[Any]:
+        """The form takes the prompt and the settings of what is shown; a refusal changes nothing."""
+        new = frame.recording
+        if not isinstance(new, Recording):
+            return [*frame, *[KEEP] * len(self.form.filled)]
+        return [*frame, *updates(new.prompt, new.trace.settings, self.engine.limits)]
+
+    def remember(self, event: Any) -> None:
+        """After an event that may bring a decode: it goes into the list of decodes."""
+
+        def keep(pair: str, runs: Any, new: Any) -> Any:
+            return history.keep(runs, new, self.engine.pairs.target_id(pair))
+
+        given, changed = [self.form.pair, self.kept, self.parts.news], [self.kept, self.tools.shown, self.parts.news]
+        event.then(keep, given, changed, queue=False, **PRIVATE)
+        self._write_program(event.then)
+
+    def _write_program(self, event: Any) -> None:
+        """On this event write the program that repeats what is shown."""
+
+        def program(state: Recording | None) -> str:
+            decode = state or self.first
+            return python_lines(decode.trace) if decode else ""
+
+        event(program, self.parts.recording, self.after.lines, queue=False, **PRIVATE)
+
+    def _forget_said(self, event: Any) -> None:
+        """What was said beside the files is about another decode now."""
+        event.then(lambda: "", outputs=self.tools.said, queue=False, **PRIVATE)
+
+    def wire_run(self) -> None:
+        """Run, Stop, and "Continue the text"."""
+        form, parts, limits = self.form, self.parts, self.engine.limits
+
+        def run(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
+            return handlers.run(self.engine, session, *given, pair=pair)
+
+        def further(state: Recording | None) -> list[Any]:
+            return updates(*shown.further(state, limits), limits)
+
+        filled = self.after.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
+        filled.success(None, js=CLICK_RUN, **PRIVATE)
+        around = Around(parts.note, parts.problem, parts.run, parts.stop)
+        triggers = [form.run.click, form.prompt.submit]
+        begun, running = wire_run(self.engine, triggers, run, form.inputs, list(parts), around, BROKEN)
+        self._forget_said(begun)
+        self.remember(running)
+
+    def wire_traces(self) -> None:
+        """The list of decodes, files in and out, and the program."""
+        tools, pair = self.tools, self.form.pair
+        self.show_from_drawer(tools.shown.input, partial(shown.choose, self.engine), [pair, self.kept, tools.shown])
+        self.show_from_drawer(tools.upload.upload, partial(shown.bring_file, self.engine), [pair, tools.upload])
+        for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
+            taken = button.click(self._of_shown(save), self.parts.recording, [tools.file, tools.said], **PRIVATE)
+            taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+        self._write_program(self.after.python.expand)
+
+    def _of_shown(self, save: Callable[[Recording | None], Any]) -> Callable[[Recording | None], Any]:
+        return lambda state: save(state or self.first)
+
+    def wire_pairs(self, linked: gr.State) -> None:
+        """Examples, recordings and prompt belong to the pair."""
+
+        def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
+            return follow(self.engine, pair, runs, state or self.first, asked)
+
+        def example(place: int, pair: str) -> str:
+            return list(examples_for(self.engine.pairs.target_id(pair)).values())[place]
+
+        form = self.form
+        for place, chip in enumerate(form.chips):
+            chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
+        changed = [self.tools.shown, *form.chips, *self.parts, *form.filled, linked]
+        other = form.pair.change(followed, [form.pair, self.kept, self.parts.recording, linked], changed, **PRIVATE)
+        self._forget_said(other)
+        self._write_program(other.then)
 
 
 def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
     """The whole tab of this page."""
-    recording, kept = gr.State(None), gr.State(())
     opening = opening_of(engine.pair.target.id)
-    first = opening.recording
+    recording, kept, linked = gr.State(None), gr.State(()), gr.State(None)
     with gr.Column(elem_classes="workbench main play"):
         form, tools = build_form(engine, opening)
-        stage = _stage(opening)
+        parts = _stage(opening, form, recording)
         after = _after()
-        plotly_view(recording, first)
-    outputs = _outputs(form, stage, recording)
-    repeat = _repeating(after, first, recording)
-    remember = _remembering(engine, form, kept, tools, outputs, repeat)
-    linked = gr.State(None)
-    _wire_run(engine, form, after, tools, outputs, remember)
-    show = _wire_traces(engine, form, tools, kept, first, outputs, remember)
-    _wire_pairs(engine, form, tools, kept, first, outputs, linked, repeat)
-    wire_link(engine, form, after.share, after.link, stage.problem)
-    wire_restoring(engine, page, form, opening, linked, stage.note, stage.problem)
+        plotly_view(recording, opening.recording)
+    tab = Play(engine, form, tools, parts, after, kept, opening.recording)
+    tab.wire_run()
+    tab.wire_traces()
+    tab.wire_pairs(linked)
+    wire_link(engine, form, after.share, after.link, parts.problem)
+    wire_restoring(engine, page, form, opening, linked, parts.note, parts.problem)
     _offer(engine)
-    return Play(form, show)
+    return tab
 
 
-def _stage(opening: Opening) -> Stage:
+def _stage(opening: Opening, form: Form, recording: gr.State) -> handlers.Frame:
     first = opening.recording
     note = markup(opening.note, elem_id="note")
     problem = problem_line("problem")
@@ -94,163 +181,18 @@ def _stage(opening: Opening) -> Stage:
     markup(read("play/marks.html"))
     with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):
         stats = markup(stat_strip(first) if first else "", elem_id="stats")
-    return Stage(forest, text, stats, note, problem)
+    return handlers.Frame(forest, text, stats, note, problem, form.run, form.stop, recording, gr.State(None))
 
 
 def _after() -> After:
     with gr.Row(elem_classes="tools after"):
         go_on = gr.Button("Continue the text", size="sm", elem_id="go-on", min_width=0)
         share = gr.Button("Copy link", size="sm", elem_id="share", min_width=0)
-    link = gr.Textbox(
-        label="Link to this prompt and these settings",
-        visible=False,
-        buttons=["copy"],
-        interactive=False,
-        elem_id="link",
-    )
+    label = "Link to this prompt and these settings"
+    link = gr.Textbox(label=label, visible=False, buttons=["copy"], interactive=False, elem_id="link")
     with gr.Accordion("Repeat it in Python", open=False, elem_classes="fold", elem_id="python") as python:
         lines = gr.Textbox(label="A program", buttons=["copy"], interactive=False, lines=7, elem_id="lines")
     return After(go_on, share, link, lines, python)
-
-
-def _outputs(form: Form, stage: Stage, recording: gr.State) -> list[Any]:
-    """In the order of :class:`.decode.Frame`."""
-    parts = [stage.forest, stage.text, stage.stats, stage.note, stage.problem]
-    return [*parts, form.run, form.stop, recording, gr.State(None)]
-
-
-def _repeating(after: After, first: Recording | None, recording: gr.State) -> Callable[[Any], None]:
-    """Returns what to do after an event that may have changed what is shown: the program is that of what is shown."""
-    program = partial(_program, first)
-
-    def repeat(event: Any) -> None:
-        event.then(program, recording, after.lines, queue=False, **PRIVATE)
-
-    after.python.expand(program, recording, after.lines, queue=False, **PRIVATE)
-    return repeat
-
-
-def _remembering(
-    engine: Engine,
-    form: Form,
-    kept: gr.State,
-    tools: TraceTools,
-    outputs: list[Any],
-    repeat: Callable[[Any], None],
-) -> Callable[[Any], None]:
-    """Returns what to do after an event that may have brought news: they go into the list of decodes."""
-    news = handlers.Frame(*outputs).news
-
-    def keep(pair: str, runs: Any, new: Any) -> Any:
-        return history.keep(runs, new, engine.pairs.target_id(pair))
-
-    def after(event: Any) -> None:
-        event.then(keep, [form.pair, kept, news], [kept, tools.shown, news], queue=False, **PRIVATE)
-        repeat(event)
-
-    return after
-
-
-def _wire_run(
-    engine: Engine, form: Form, after: After, tools: TraceTools, outputs: list[Any], remember: Callable[[Any], None]
-) -> None:
-    parts = handlers.Frame(*outputs)
-    around = Around(parts.note, parts.problem, parts.run, parts.stop)
-
-    def run(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
-        return handlers.run(engine, session, *given, pair=pair)
-
-    def further(state: Recording | None) -> list[Any]:
-        return updates(*shown.further(state, engine.limits), engine.limits)
-
-    filled = after.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
-    filled.success(None, js=CLICK_RUN, **PRIVATE)
-    triggers = [form.run.click, form.prompt.submit]
-    begun, running = wire_run(engine, triggers, run, form.inputs, outputs, around, BROKEN)
-    begun.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
-    remember(running)
-
-
-def _wire_traces(
-    engine: Engine,
-    form: Form,
-    tools: TraceTools,
-    kept: gr.State,
-    first: Recording | None,
-    outputs: list[Any],
-    remember: Callable[[Any], None],
-) -> Callable[[Any, Callable[..., handlers.Frame], list[Any]], None]:
-    recording = handlers.Frame(*outputs).recording
-    unchanged = [KEEP] * len(form.filled)
-
-    def followed(frame: handlers.Frame) -> list[Any]:
-        """The form has the prompt and the settings of what is shown; what is refused changes nothing."""
-        new = frame.recording
-        filled = updates(new.prompt, new.trace.settings, engine.limits) if isinstance(new, Recording) else unchanged
-        return [*frame, *filled]
-
-    def in_drawer(frame: handlers.Frame) -> list[Any]:
-        """What was refused is said beside the files: on a phone the drawer lies over everything else."""
-        refused = frame.problem if isinstance(frame.problem, str) else ""
-        what = frame._replace(note=KEEP, problem="") if refused else frame
-        return [*followed(what), refused]
-
-    def show(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
-        done = event(lambda *values: followed(handler(*values)), given, [*outputs, *form.filled], **PRIVATE)
-        done.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
-        remember(done)
-
-    def show_from_drawer(event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
-        changed = [*outputs, *form.filled, tools.said]
-        remember(event(lambda *values: in_drawer(handler(*values)), given, changed, **PRIVATE))
-
-    show_from_drawer(tools.shown.input, partial(shown.choose, engine), [form.pair, kept, tools.shown])
-    show_from_drawer(tools.upload.upload, partial(shown.bring_file, engine), [form.pair, tools.upload])
-    for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
-        taken = button.click(_of(save, first), recording, [tools.file, tools.said], **PRIVATE)
-        taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
-    return show
-
-
-def _of(save: Callable[[Recording | None], Any], first: Recording | None) -> Callable[[Recording | None], Any]:
-    return lambda state: save(state or first)
-
-
-def _program(first: Recording | None, state: Recording | None) -> str:
-    decode = state or first
-    return python_lines(decode.trace) if decode else ""
-
-
-def _wire_pairs(
-    engine: Engine,
-    form: Form,
-    tools: TraceTools,
-    kept: gr.State,
-    first: Recording | None,
-    outputs: list[Any],
-    linked: gr.State,
-    repeat: Callable[[Any], None],
-) -> None:
-    """Examples, recordings and prompt belong to the pair."""
-    recording = handlers.Frame(*outputs).recording
-
-    def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
-        return follow(engine, pair, runs, state or first, asked)
-
-    def example(place: int, pair: str) -> str:
-        return list(examples_for(engine.pairs.target_id(pair)).values())[place]
-
-    for place, chip in enumerate(form.chips):
-        chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
-    changed = [tools.shown, *form.chips, *outputs, *form.filled, linked]
-    other = form.pair.change(followed, [form.pair, kept, recording, linked], changed, **PRIVATE)
-    other.then(_forget, outputs=tools.said, queue=False, **PRIVATE)
-    repeat(other)
-
-
-def _forget() -> str:
-    """What was said beside the files belongs to the decode it was about."""
-    return ""
 
 
 def _offer(engine: Engine) -> None:

@@ -1,58 +1,111 @@
-"""The answers to a task's questions as markup: each decoder's query, right or wrong, its rows beside the right ones."""
+"""What the decoders wrote, question by question: as markup, and as a file to take away. Every text is escaped here."""
 
+import base64
+import json
 from collections.abc import Sequence
 from html import escape
+from typing import Any
 
-from dsbd.evaluation.races import Answer, Race, Racer
+from dsbd.evaluation.race_records import Answer, Race
 from dsbd.tasks.records import Task
 from dsbd.tasks.sql.execution import Row
-from visualize.scenes.race import label_of
+from visualize.scenes.race import compared, label_of
 from visualize.scenes.tokens import flowing
 
-from .task import rows_of
+from .questions import rows_of
 
 ROWS_SHOWN = 6
 CELL = 40
 """Characters of a value."""
+RIGHT = {
+    "sql": "A query is right if it gives the rows of the right query on every database of the task.",
+    "jsonl": "An answer is right if it is one of the right answers, whatever its case and its spaces.",
+}
+
+
+def is_scored(race: Race) -> bool:
+    """Return whether answers are right or wrong."""
+    return any(answer.right is not None for racer in race.racers for answer in racer.answers)
 
 
 def answers_markup(race: Race, task: Task | None) -> str:
-    """Every question, with the right answer and what each decoder answered first."""
+    """Return every question, with what each decoder answered first.
+
+    Args:
+        race: of one prompt or several.
+        task: runs the queries of the answers again, to show their rows; None shows texts.
+    """
+    if is_scored(race):
+        title, hint = "The answers", f"{RIGHT.get(race.task or '', '')} Shown: the first run of each."
+    else:
+        other = f" Marked: what differs from {escape(label_of(race.baseline).lower())}." if race.baseline else ""
+        title = "The texts"
+        hint = (
+            f"The first run of each, same seed.{other} Texts are drawn at random, so they differ even where the law is "
+            "the same."
+        )
     places = range(len(race.prompts))
-    shown = next((place for place in places if _is_disputed(race.racers, place)), 0)
+    shown = next((place for place in places if _is_disputed(race, place)), 0)
     parts = "".join(_question(race, task, place, is_open=place == shown) for place in places)
     return (
-        '<section class="race-part"><h2>The answers</h2><p class="race-hint">A query is right if it gives the rows of '
-        f"the right query on every database of the task. Shown: the first run of each.</p>{parts}</section>"
+        f'<section class="race-part"><h2>{title}</h2><p class="race-hint">{hint} {_download(race)}</p>{parts}</section>'
     )
 
 
-def _is_disputed(racers: Sequence[Racer], place: int) -> bool:
+def answer_records(race: Race) -> list[dict[str, Any]]:
+    """Return every run as plain data: decoder, prompt, seed and text; with a task also answer and right or wrong."""
+    found = []
+    for racer in race.racers:
+        for one in racer.answers:
+            prompt = race.prompts[one.prompt]
+            record = {"decoder": racer.name, "prompt": prompt.text, "seed": one.seed, "text": one.text}
+            if one.right is not None:
+                record |= {"answer": one.answer, "gold": prompt.gold, "right": one.right, "reason": one.reason}
+            found.append(record)
+    return found
+
+
+def _download(race: Race) -> str:
+    """A link that holds the file: no server need keep it."""
+    lines = "".join(json.dumps(record) + "\n" for record in answer_records(race))
+    packed = base64.b64encode(lines.encode()).decode()
+    return f'<a download="race.jsonl" href="data:application/jsonl;base64,{packed}">All answers as JSON lines</a>'
+
+
+def _is_disputed(race: Race, place: int) -> bool:
     """True where some runs were right and some were wrong."""
-    return len({answer.right for racer in racers for answer in racer.answers if answer.prompt == place}) > 1
+    return len({answer.right for _, answers in _answers(race, place) for answer in answers}) > 1
+
+
+def _answers(race: Race, place: int) -> list[tuple[str, list[Answer]]]:
+    """The answers of each decoder to a prompt; decoders without an answer are left out."""
+    each = [(racer.name, [one for one in racer.answers if one.prompt == place]) for racer in race.racers]
+    return [(name, answers) for name, answers in each if answers]
 
 
 def _question(race: Race, task: Task | None, place: int, *, is_open: bool) -> str:
-    prompt = race.prompts[place]
-    cards = [_card("Right answer", "gold", prompt.gold, "", task)]
-    for racer in race.racers:
-        own = [answer for answer in racer.answers if answer.prompt == place]
-        if own:
-            cards.append(_card(label_of(racer.name), *_verdict(own), task))
+    prompt, answers = race.prompts[place], _answers(race, place)
+    base = next((own[0].text for name, own in answers if name == race.baseline), None)
+    cards = [_scored_card("Right answer", "gold", prompt.gold, "", task)] if prompt.gold else []
+    for name, own in answers:
+        if own[0].right is None:
+            cards.append(_text_card(label_of(name), own[0].text, base))
+        else:
+            cards.append(_scored_card(label_of(name), *_verdict(own), task))
+    texts = f'<div class="race-texts">{"".join(cards)}</div>'
+    if len(race.prompts) == 1 and not prompt.gold:
+        return texts
+    every = [answer for _, own in answers for answer in own]
+    right = sum(bool(answer.right) for answer in every)
+    tally = f" <small>{right} of {len(every)} runs right</small>" if prompt.gold else ""
     return (
-        f'<details class="race-question"{" open" if is_open else ""}><summary>{escape(short(prompt.text))} '
-        f"<small>{_tally(race.racers, place)}</small></summary>"
-        f'<div class="race-texts">{"".join(cards)}</div></details>'
+        f'<details class="race-question"{" open" if is_open else ""}><summary>{escape(question_line(prompt.text))}'
+        f"{tally}</summary>{texts}</details>"
     )
 
 
-def _tally(racers: Sequence[Racer], place: int) -> str:
-    own = [answer for racer in racers for answer in racer.answers if answer.prompt == place]
-    return f"{sum(bool(answer.right) for answer in own)} of {len(own)} runs right"
-
-
 def _verdict(own: Sequence[Answer]) -> tuple[str, str, str]:
-    """The mark of the first answer, its query, and a line about it and its seeds."""
+    """The mark of the first answer, the answer, and a line about it and its seeds."""
     first = own[0]
     right = sum(bool(answer.right) for answer in own)
     said = "Right" if first.right else f"Wrong: {first.reason or 'another answer'}"
@@ -60,17 +113,25 @@ def _verdict(own: Sequence[Answer]) -> tuple[str, str, str]:
     return "right" if first.right else "wrong", first.answer, f"{said}{seeds}"
 
 
-def _card(label: str, mark: str, query: str, said: str, task: Task | None) -> str:
+def _scored_card(label: str, mark: str, answer: str, said: str, task: Task | None) -> str:
     sign = {"right": "✓ ", "wrong": "✗ ", "gold": ""}[mark]
     line = f'<p class="race-mark {mark}">{sign}{escape(said)}</p>' if said else ""
     return (
-        f'<article class="{mark}"><h3>{escape(label)}</h3>{line}<code dir="auto">{escape(flowing(query))}</code>'
-        f"{rows_markup(rows_of(task, query))}</article>"
+        f'<article class="{mark}"><h3>{escape(label)}</h3>{line}<code dir="auto">{escape(flowing(answer))}</code>'
+        f"{rows_markup(rows_of(task, answer))}</article>"
     )
 
 
+def _text_card(label: str, text: str, base: str | None) -> str:
+    pieces = ""
+    for piece in compared(text, text if base is None else base):
+        words = escape(flowing(piece.text))
+        pieces += f"<mark>{words}</mark>" if piece.differs else words
+    return f'<article><h3>{escape(label)}</h3><p dir="auto">{pieces.strip()}</p></article>'
+
+
 def rows_markup(rows: Sequence[Row] | str | None) -> str:
-    """A result table, or the error of its query."""
+    """Return a result table, or the error of its query."""
     if rows is None:
         return ""
     if isinstance(rows, str):
@@ -88,7 +149,8 @@ def _cell(value: object) -> str:
     return escape(flowing(text if len(text) <= CELL else f"{text[:CELL]}…"))
 
 
-def short(prompt: str) -> str:
-    """The question of a task's prompt: its last line but one, without the mark before it."""
+def question_line(prompt: str) -> str:
+    """Return the question in a prompt: the line that begins with ``Q:``, else the first line."""
     lines = [line for line in prompt.splitlines() if line.strip()]
-    return (lines[-2] if len(lines) > 1 else lines[-1] if lines else "").removeprefix("Q:").strip()
+    asked = [line for line in lines if line.startswith("Q:")]
+    return (asked or lines or [""])[0].removeprefix("Q:").strip()[:160]

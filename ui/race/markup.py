@@ -1,9 +1,9 @@
 """The markup of a race: lanes on one clock, texts side by side, the table. Every text is escaped here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from html import escape
 
-from dsbd.evaluation.races import Race, Racer
+from dsbd.evaluation.race_records import Race, Racer
 from dsbd.evaluation.statistics import Mean
 from dsbd.tasks.records import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
@@ -12,7 +12,6 @@ from visualize.scenes.race import (
     Bar,
     Busy,
     LaneScene,
-    Piece,
     RaceScene,
     Tick,
     label_of,
@@ -21,66 +20,35 @@ from visualize.scenes.race import (
 )
 from visualize.scenes.tokens import flowing
 
-from .answers import answers_markup
+from .answers import answers_markup, is_scored
 
 NOT_MEASURED = "<small>not measured</small>"
 SPEEDS = (1.0, 0.5, 0.25, 0.1, 0.05, 0.02)
 SHORTEST_PLAY = 5.0
 """Seconds that a race plays at least, unless it is even longer in truth: it is slowed down, and says so."""
 
-TO_COME = (
-    ("Lanes", "A lane for every decoder, all on one clock: what it is busy with, and each token as it lands."),
-    ("Texts", "What each of them wrote, side by side, with what differs marked; queries with the rows they give."),
-    ("Table and scatter", "Speed and quality with intervals, and a plain sentence: faster, slower, or neither."),
-)
-
 
 def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
-    """Everything of a race but the scatter.
+    """Return everything of a race but the scatter.
 
     Args:
-        race: with lanes.
+        race: where no decoder has a lane, the lanes are left out.
         task: runs the queries of the answers again, to show their rows; None shows texts.
         is_recorded: it did not run here and now, and does not play by itself.
     """
     scene = race_scene(race)
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
-    answers = answers_markup(race, task) if race.task else texts_markup(scene)
     plays = "" if is_recorded else " data-plays"
+    lanes = (
+        f'{_transport(scene)}<ol class="race-lanes">{"".join(map(_lane, scene.lanes))}</ol>'
+        f"{_axis(scene.seconds)}{_legend(scene.busy)}"
+    )
     return (
-        f'<section class="race" data-seconds="{scene.seconds:.4f}"{plays} aria-label="Race">'
-        '<h2 class="race-unseen">The race</h2>'
+        f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
+        f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
         f'<p class="race-means">{badge}<strong>What this means:</strong> {escape(scene.sentence)}</p>'
-        f"{_transport(scene)}"
-        f'<ol class="race-lanes">{"".join(_lane(lane) for lane in scene.lanes)}</ol>'
-        f"{_axis(scene.seconds)}{_legend(scene.busy)}</section>"
-        f"{answers}{table_markup(race)}"
+        f"{lanes if scene.lanes else ''}</section>{answers_markup(race, task)}{table_markup(race)}"
     )
-
-
-def empty_stage() -> str:
-    """What the tab shows where no race is recorded: a plain picture of what will come."""
-    items = "".join(f"<li><strong>{name}.</strong> {text}</li>" for name, text in TO_COME)
-    lanes = "".join(
-        f'<div class="race-head"><h3>{label}</h3></div>{_track(bars, ticks, label)}' for label, bars, ticks in _sketch()
-    )
-    legend = _legend(("draft", "score", "verify"))
-    return (
-        '<section class="race-sketch" aria-label="What a race shows"><h2 class="race-unseen">What a race shows</h2>'
-        f'<p class="race-hint">A sketch, not measured.</p>{lanes}{legend}<ul class="race-empty">{items}</ul></section>'
-    )
-
-
-def _sketch() -> Iterator[tuple[str, tuple[Bar, ...], tuple[Tick, ...]]]:
-    """Two lanes with made-up times: token by token, and with guesses."""
-    alone = [(Bar("score", at / 13, at / 13 + 0.07), Tick((at + 1) / 13, 1, "")) for at in range(12)]
-    guess = [
-        (Bar("draft", at, at + 0.05), Bar("score", at + 0.05, at + 0.13), Bar("verify", at + 0.13, at + 0.15))
-        for at in (0.0, 0.15, 0.3, 0.45)
-    ]
-    yield "The large model alone, token by token", tuple(bar for bar, _ in alone), tuple(tick for _, tick in alone)
-    ticks = tuple(Tick(bars[-1].end, tokens, "") for bars, tokens in zip(guess, (3, 2, 4, 3), strict=True))
-    yield "The small model guesses, the large model checks", tuple(bar for bars in guess for bar in bars), ticks
 
 
 def _transport(scene: RaceScene) -> str:
@@ -140,25 +108,6 @@ def _legend(busy: tuple[Busy, ...]) -> str:
     return f'<ul class="race-legend">{items}{tick}</ul>'
 
 
-def texts_markup(scene: RaceScene) -> str:
-    """The texts side by side."""
-    other = f" Marked: what differs from the text of {escape(scene.baseline.lower())}." if scene.baseline else ""
-    cards = "".join(
-        f'<article><h3>{escape(lane.label)}</h3><p dir="auto">{"".join(map(_piece, lane.pieces)).strip()}</p></article>'
-        for lane in scene.lanes
-    )
-    return (
-        f'<section class="race-part"><h2>The texts</h2><p class="race-hint">The first run of each, same seed.{other} '
-        "Texts are drawn at random, so they differ even where the law is the same.</p>"
-        f'<div class="race-texts">{cards}</div></section>'
-    )
-
-
-def _piece(piece: Piece) -> str:
-    text = escape(flowing(piece.text))
-    return f"<mark>{text}</mark>" if piece.differs else text
-
-
 def table_markup(race: Race) -> str:
     """The figures, one row for each decoder."""
     columns: list[tuple[str, Callable[[Racer], str]]] = [
@@ -168,14 +117,10 @@ def table_markup(race: Race) -> str:
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]
-    if race.task:
+    if is_scored(race):
         columns.append(("Right", _right))
     heads = "".join(f'<th scope="col">{title}</th>' for title, _ in columns)
-    rows = "".join(
-        f'<tr{" class=ours" if racer.row.method == "dsbd" else ""}><th scope="row">{escape(label_of(racer.name))}</th>'
-        f"{''.join(f'<td>{cell(racer)}</td>' for _, cell in columns)}</tr>"
-        for racer in race.racers
-    )
+    rows = "".join(_row(racer, columns) for racer in race.racers)
     over = "questions" if len(race.prompts) > 1 else "seeds"
     return (
         '<section class="race-part"><h2>The figures</h2>'
@@ -185,6 +130,13 @@ def table_markup(race: Race) -> str:
         f'<table class="figures-table"><thead><tr><th scope="col">Decoder</th>{heads}</tr></thead>'
         f"<tbody>{rows}</tbody></table></div>{_verdicts(race)}</section>"
     )
+
+
+def _row(racer: Racer, columns: list[tuple[str, Callable[[Racer], str]]]) -> str:
+    """One decoder; each cell holds its column's title, which stands beside it on a narrow screen."""
+    cells = "".join(f'<td data-head="{title}">{cell(racer)}</td>' for title, cell in columns)
+    ours = " class=ours" if racer.row.method == "dsbd" else ""
+    return f'<tr{ours}><th scope="row">{escape(label_of(racer.name))}</th>{cells}</tr>'
 
 
 def _verdicts(race: Race) -> str:
@@ -216,7 +168,10 @@ def _ratio(racer: Racer, baseline: str | None) -> str:
 
 def _right(racer: Racer) -> str:
     right = sum(bool(answer.right) for answer in racer.answers)
-    return f"{right} of {len(racer.answers)}"
+    share = racer.row.quality
+    low, high = (None, None) if share is None or share.low is None else (share.low, share.high)
+    ends = "" if low is None or high is None else f" <small>{100 * low:.0f} to {100 * high:.0f} %</small>"
+    return f"{right} of {len(racer.answers)}{ends}"
 
 
 def _interval(low: float | None, high: float | None, digits: int, least: float) -> str:

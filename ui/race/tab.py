@@ -1,6 +1,5 @@
 """The Race tab: its parts and how they are wired."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,84 +11,88 @@ from ..parts.components import chart_list, markup, problem_line, race_stage
 from ..parts.wiring import PRIVATE
 from ..play.play_form import Form
 from ..runs.around import Around, wire_run
-from ..runs.compare import offer_compare
 from . import handlers
-from .answers import short
 from .choice import MORE, START, choices
-from .task import task_of
+from .endpoint import offer_evaluate
+from .questions import FORMAT, MOST_QUESTIONS, SQL_TARGET, bring_questions
 
-QUESTIONS_SHOWN = 40
 START_QUESTIONS = 3
-SOURCES = [("Questions with right answers", "task"), ("My prompt", "prompt")]
+SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
 BROKEN = "The race broke off on the server. The page is ready for another one."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
 
 def build_race_tab(engine: Engine, form: Form) -> None:
     """The whole tab."""
-    target = engine.pair.target.id
-    asked = _asked(target)
-    most_runs, most_tokens = engine.limits.max_compared_runs, engine.limits.max_new_tokens
+    target, limits = engine.pair.target.id, engine.limits
+    most_runs, most_questions = limits.max_compared_runs, min(MOST_QUESTIONS, limits.max_evaluated)
+    stage, charts, note = handlers.opening(target)
+    begins = _asked(target)
     with gr.Column(elem_classes="workbench race-bench"), gr.Column(elem_classes="main", min_width=320):
         with gr.Row(elem_classes="race-ask", equal_height=False):
             with gr.Column(scale=1, min_width=240):
-                source = gr.Radio(SOURCES, show_label=False, elem_id="race-source", **asked[0])
-                questions = gr.Dropdown(multiselect=True, label="Questions", elem_id="race-questions", **asked[1])
-                prompt = gr.Textbox(label="Prompt", lines=1, max_lines=6, elem_id="race-prompt", **asked[2])
+                source = gr.Radio(SOURCES, show_label=False, elem_id="race-source", **begins[0])
+                prompt = gr.Textbox(label="Prompt", lines=1, max_lines=6, elem_id="race-prompt", **begins[1])
+                count = gr.Slider(
+                    1, most_questions, min(START_QUESTIONS, most_questions), label="How many questions",
+                    elem_id="race-questions", **_WHOLE, **begins[2],
+                )  # fmt: skip
+                with gr.Column(visible=False, elem_classes="group") as own_parts:
+                    upload = gr.UploadButton(
+                        "Upload questions", file_types=[".jsonl", ".csv", ".gz"], size="sm", elem_id="race-upload"
+                    )
+                    found = markup(FORMAT, elem_id="race-found")
             with gr.Column(scale=0, min_width=132, elem_classes="actions"):
                 run = gr.Button("Race", variant="primary", elem_id="race-run")
                 stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
         racers = gr.CheckboxGroup(choices(START), value=list(START), show_label=False, elem_id="race-racers")
         with gr.Accordion("More decoders, runs and length", open=False, elem_classes="fold"), gr.Row():
             more = gr.CheckboxGroup(choices(MORE), value=[], label="More decoders", elem_id="race-more")
-            runs = gr.Slider(
-                1,
-                most_runs,
-                min(3, most_runs),
-                step=1,
-                label="Runs of each",
-                buttons=[],
-                elem_id="race-runs",
-                info=OTHERS,
-            )
-            tokens = gr.Slider(
-                1, most_tokens, min(48, most_tokens), step=1, label="New tokens", buttons=[], elem_id="race-tokens"
-            )
-        opening = handlers.opening(target)
-        note = markup(opening.note, elem_id="race-note")
+            with gr.Column(min_width=240):
+                runs = gr.Slider(
+                    1, most_runs, min(3, most_runs), label="Runs of each", elem_id="race-runs", info=OTHERS, **_WHOLE
+                )
+                tokens = gr.Slider(
+                    1, limits.max_new_tokens, min(48, limits.max_new_tokens), label="New tokens",
+                    elem_id="race-tokens", **_WHOLE,
+                )  # fmt: skip
+                grid = gr.Textbox(
+                    label="Several values of a setting", placeholder="draft_width = 2, 4, 6", max_lines=1,
+                    elem_id="race-grid",
+                )  # fmt: skip
+        said = markup(note, elem_id="race-note")
         problem = problem_line("race-problem")
-        stage = race_stage(opening.stage)
-        charts = chart_list(opening.charts, "race-charts")
-    around = Around(note, problem, run, stop)
-    source.input(_shown, source, [questions, prompt], queue=False, **PRIVATE)
-    parts = [source, questions, prompt, stage, charts, note]
-    form.pair.change(partial(_changed, engine), form.pair, parts, queue=False, **PRIVATE)
+        staged, drawn = race_stage(stage), chart_list(charts, "race-charts")
+    own, around = gr.State(None), Around(said, problem, run, stop)
+    asking = [source, prompt, count, own_parts]
+    source.input(_shown, source, asking[1:], queue=False, **PRIVATE)
+    form.pair.change(partial(_changed, engine), form.pair, [*asking, staged, drawn, said], queue=False, **PRIVATE)
+    upload.upload(partial(bring_questions, limits=limits), upload, [own, found, problem], **PRIVATE)
+    inputs = [form.pair, source, prompt, own, count, racers, more, runs, grid, tokens, *form.fields]
+    wire_run(engine, [run.click], partial(handlers.run, engine), inputs, [staged, drawn, *around], around, BROKEN)
+    offer_evaluate(engine)
 
-    def raced(session: str, pair: str, *given: Any) -> Iterator[handlers.Frame]:
-        return handlers.run(engine, session, *given, pair=pair)
 
-    inputs = [form.pair, source, prompt, questions, racers, more, runs, tokens, *form.fields]
-    wire_run(engine, [run.click], raced, inputs, [stage, charts, *around], around, BROKEN)
-    offer_compare(engine)
+_WHOLE: dict[str, Any] = {"step": 1, "buttons": []}
 
 
 def _asked(target: str) -> list[dict[str, Any]]:
-    """What the choice of prompts, the questions and the prompt hold for a target: questions where it has a task."""
-    task, first = task_of(target), next(iter(examples_for(target).values()))
-    listed = [] if task is None else [(short(one.prompt), one.id) for one in task.questions(QUESTIONS_SHOWN)]
+    """What the choice, the prompt and the number of questions begin with: questions where answers can be right."""
+    is_task = target == SQL_TARGET
+    first = next(iter(examples_for(target).values()))
     return [
-        {"value": "task" if listed else "prompt", "visible": bool(listed)},
-        {"choices": listed, "value": [id for _, id in listed[:START_QUESTIONS]], "visible": bool(listed)},
-        {"value": first, "visible": not listed},
+        {"value": "task" if is_task else "prompt"},
+        {"value": first, "visible": not is_task},
+        {"visible": is_task},
+        {"visible": False},
     ]
 
 
 def _changed(engine: Engine, pair: str) -> list[Any]:
-    """Prompts and the recorded race belong to the pair."""
+    """The prompt and the recorded race belong to the pair."""
     target = engine.pairs.target_id(pair)
     return [*(gr.update(**values) for values in _asked(target)), *handlers.opening(target)]
 
 
-def _shown(source: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    is_task = source == "task"
-    return gr.update(visible=is_task), gr.update(visible=not is_task)
+def _shown(source: Any) -> list[dict[str, Any]]:
+    return [gr.update(visible=visible) for visible in (source == "prompt", source != "prompt", source == "own")]

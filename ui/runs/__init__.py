@@ -1,1 +1,1 @@
-"""Runs on the models for one visitor: a decode, a comparison, and what stands around every run."""
+"""Runs on the models for one visitor: a decode, and what stands around every run."""

@@ -1,4 +1,4 @@
-"""What stands around a run in every tab: its note, what went wrong, and the buttons Run and Stop."""
+"""What every tab with a run has: a note, what went wrong, and the buttons Run and Stop."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -34,7 +34,7 @@ def wire_run(
     around: Around,
     broken: str,
 ) -> tuple[Any, Any]:
-    """Let a run begin, be stopped, and say why it did not come to its end.
+    """Wire a run: it begins, can be stopped, and says why it ended early.
 
     Args:
         engine: shared by all visitors.
@@ -43,10 +43,10 @@ def wire_run(
         inputs: of the run.
         outputs: of the run.
         around: the parts; they are among the outputs.
-        broken: what to say where the run broke off in a way that nobody foresaw.
+        broken: what to say after an unexpected error.
 
     Returns:
-        The events of its beginning and of the run itself.
+        The event that begins the run, and the run's event.
     """
 
     def begun(request: gr.Request) -> Around:
@@ -71,7 +71,7 @@ def wire_run(
 
 
 async def stop_calls(engine: Engine, request: gr.Request, button: gr.Button) -> bool:
-    """End the visitor's calls that this button belongs to. Returns: True if one runs, and will tell of its end."""
+    """Stop the visitor's calls that this button belongs to. Returns: whether one is running, which will say its end."""
     assert request.request is not None, "a button is pressed by a request"
     session, queue = session_of(request), request.request.app.get_blocks()._queue
     return await end_calls(
@@ -82,14 +82,14 @@ async def stop_calls(engine: Engine, request: gr.Request, button: gr.Button) -> 
 
 
 def begin(engine: Engine, session: str) -> Around:
-    """The run waits for its turn."""
+    """Return what is shown while the run waits for its turn."""
     return Around(note=engine.visitors.wait(session), **BUSY)
 
 
 def broke_off(engine: Engine, session: str, broken: str) -> Around:
-    """The run never began, or failed in a way that nobody foresaw.
+    """Return what is shown where the run never began, or failed unexpectedly.
 
-    Of a call that never reached the queue, ``toasts.js`` has said why.
+    If the call never reached the queue, ``toasts.js`` has said why.
     """
     refused = engine.visitors.was_refused(session)
     if refused is None:

@@ -1,4 +1,4 @@
-"""A decode for one visitor: for the Play tab as what it shows next, and the endpoint ``/decode``."""
+"""A decode for one visitor: frame by frame for the Play tab, and as the endpoint ``/decode``."""
 
 import time
 from collections.abc import Iterator
@@ -6,11 +6,8 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
-from dsbd.auto.plan import PlanProgress
 from dsbd.errors import DsbdError, PairError, SettingsError, StoppedError
 from dsbd.settings import DecodingSettings
-from dsbd.tracing.records import Iteration
-from dsbd.tracing.trace import Trace
 
 from ..asked.form import check_prompt, settings_of
 from ..decodes import messages
@@ -19,13 +16,13 @@ from ..decodes.recording import Recording
 from ..decodes.stat_strip import stat_strip
 from ..engine import Engine
 from ..host.limits import Limits, check_tokens
-from ..jobs import recorded_decode, told_decode
+from ..jobs import DecodeStep, recorded_decode
 from ..pairs.shelf import PAGE
 from .around import BUSY, KEEP, READY
 from .sentences import alert, in_sentences, sentence
 
 FRAME_SECONDS = 0.12
-"""Shortest time between two updates of a browser; a fast model makes news more often."""
+"""Shortest time between two updates of a browser, however fast the model is."""
 
 
 class Frame(NamedTuple):
@@ -44,18 +41,18 @@ class Frame(NamedTuple):
 
 
 def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pair: str = PAGE) -> Iterator[Frame]:
-    """Decode on the pair of this key, one frame per few iterations; the last frame says what went wrong."""
+    """Decode on the pair of this key; yield a frame every few iterations, the last one says what went wrong."""
     recording, sent, shown_at = None, 0, 0.0
     try:
         with engine.visit(session, "decode_seconds") as stop:
             settings, limits = settings_of(method, values), engine.limits
             job = recorded_decode(limits, check_prompt(prompt, limits), settings, pair)
-            with closing(engine.run(job, stop)) as events:
-                for event in events:
-                    if isinstance(event, PlanProgress):
-                        yield Frame(note=f"Trying out forests for auto: {event.done} of {event.total} …")
+            with closing(engine.run(job, stop)) as steps:
+                for step in steps:
+                    if step.trying is not None:
+                        yield Frame(note=f"Trying out forests for auto: {step.trying.done} of {step.trying.total} …")
                         continue
-                    recording = _taken_in(recording, event)
+                    recording = _taken_in(recording, step)
                     if recording.result is not None:
                         yield finished(recording, live=sent > 0)
                     elif time.monotonic() - shown_at >= FRAME_SECONDS:
@@ -67,22 +64,22 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
         yield failed(error)
 
 
-def _taken_in(recording: Recording | None, event: Trace | Iteration) -> Recording:
-    """The recording with one more event."""
-    if recording is None:
-        assert isinstance(event, Trace), "a decode begins with a trace"
-        return Recording(event)
-    if isinstance(event, Trace):
-        recording.finish(event)
-    else:
-        recording.add(event)
+def _taken_in(recording: Recording | None, step: DecodeStep) -> Recording:
+    """Return the recording with one more step."""
+    if step.begun is not None:
+        recording = Recording(step.begun)
+    assert recording is not None, "a decode begins with the beginning of its trace"
+    if step.progress is not None:
+        recording.add(step.progress)
+    if step.trace is not None:
+        recording.finish(step.trace)
     return recording
 
 
 def _cut_short(recording: Recording | None, why: str) -> Frame:
     if recording is None:
-        return ready(f"{why} The first iteration was not finished.")
-    words = f"{why} What was recorded stays: {len(recording)} iterations."
+        return ready(f"{why} The first pass was not finished.")
+    words = f"{why} What was recorded stays: {len(recording)} passes."
     return shown(recording, words, live=True)._replace(news=(RUN, recording))
 
 
@@ -95,14 +92,14 @@ def _live(recording: Recording, forest: str) -> Frame:
         forest=forest,
         text=messages.text(recording, live=True),
         stats=stat_strip(recording),
-        note=f"Decoding, iteration {len(recording)} …",
+        note=f"Decoding, pass {len(recording)} …",
         recording=recording,
         **BUSY,
     )
 
 
 def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
-    """A whole recording on the page, and the page ready for the next run."""
+    """Return the frame that shows a whole recording and is ready for the next run."""
     return Frame(
         forest=messages.whole_scene(recording, live=live),
         text=messages.text(recording),
@@ -114,25 +111,25 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
 
 
 def finished(recording: Recording, *, live: bool) -> Frame:
-    """The decode came to its end."""
-    words = f"Decoded in {len(recording)} iterations. Step through them below."
+    """Return the last frame of a decode."""
+    words = f"Decoded in {len(recording)} passes. Step through them below."
     return shown(recording, words, live=live)._replace(news=(RUN, recording))
 
 
 def ready(note: Any = KEEP) -> Frame:
-    """The page as it is, ready for the next run."""
+    """Return the frame that changes nothing and is ready for the next run."""
     return Frame(note=note, **READY)
 
 
 def failed(error: DsbdError) -> Frame:
-    """Say what went wrong and leave everything else."""
+    """Return the frame that says what went wrong and changes nothing else."""
     return ready(note="")._replace(problem=alert(sentence(error)))
 
 
 def decode(
     engine: Engine, session: str, prompt: Any, settings: Any = None, pair: Any = PAGE
 ) -> Iterator[dict[str, Any]]:
-    """Decode a prompt: the endpoint for programs. It streams, and what comes last is the answer.
+    """Decode a prompt: the endpoint for programs. It streams; the answer comes last.
 
     Args:
         prompt: text.
@@ -147,26 +144,26 @@ def decode(
     with in_sentences(), engine.visit(session, "decode_seconds") as stop:
         limits = engine.limits
         asked = settings_from(settings, limits)
-        job = told_decode(limits, check_prompt(prompt, limits), asked, check_pair(pair))
-        with closing(engine.run(job, stop)) as events:
-            for event in events:
-                if isinstance(event, Trace):
-                    assert event.result is not None, "a decode ends with its result"
-                    yield {**asdict(event.result), "settings": asdict(event.settings)}
-                elif time.monotonic() - told_at >= FRAME_SECONDS:
-                    yield event
+        job = recorded_decode(limits, check_prompt(prompt, limits), asked, check_pair(pair))
+        with closing(engine.run(job, stop)) as steps:
+            for step in steps:
+                if step.trace is not None:
+                    yield {**asdict(step.trace.result), "settings": asdict(step.trace.settings)}
+                elif step.progress is not None and time.monotonic() - told_at >= FRAME_SECONDS:
+                    best, number = step.progress.best, step.progress.iteration.index + 1
+                    yield {"text": best.text, "token_ids": best.token_ids, "iteration": number}
                     told_at = time.monotonic()
 
 
 def check_pair(given: Any) -> str:
-    """The key of a pair that a program gives. Raises: PairError."""
+    """Return the key of a pair that a program gives. Raises: PairError."""
     if not isinstance(given, str):
         raise PairError(f"pair is a {type(given).__name__}; give a text, such as {PAGE!r}")
     return given
 
 
 def settings_from(given: Any, limits: Limits) -> DecodingSettings:
-    """Settings that a program gives by name. Raises: SettingsError."""
+    """Return the settings that a program gives by name. Raises: SettingsError."""
     if given is None:
         given = {}
     if not isinstance(given, dict):

@@ -12,11 +12,11 @@ from dsbd.errors import DsbdError
 from ..pairs.names import without_folders
 
 LONGEST_SENTENCE = 600
-"""Characters of a message; what visitors gave may be quoted in it."""
+"""Characters of a message, which may quote what a visitor gave."""
 
 
 def sentence(error: DsbdError) -> str:
-    """An error as a visitor reads it; names of settings and of files stay as they are, folders are left out."""
+    """Return an error as a visitor reads it: without folders, and from a capital letter to a full stop."""
     words = without_folders(str(error))
     if len(words) > LONGEST_SENTENCE:
         words = f"{words[: LONGEST_SENTENCE - 2]} …"
@@ -26,19 +26,19 @@ def sentence(error: DsbdError) -> str:
 
 
 def alert(words: str) -> str:
-    """Markup that a screen reader speaks at once. Escaped: messages quote what visitors gave."""
+    """Return markup that a screen reader speaks at once; the words are escaped."""
     return f'<p class="problem" role="alert">{escape(words)}</p>'
 
 
 @contextmanager
 def in_sentences() -> Iterator[None]:
-    """Whatever goes wrong reaches the program as one sentence."""
+    """Turn every error into one sentence for the program that called."""
     try:
         yield
     except gr.Error:
         raise
     except DsbdError as error:
         raise gr.Error(sentence(error), print_exception=False) from None
-    except Exception:  # all: what a DsbdError does not name is a fault of ours, and Gradio would answer null
+    except Exception:  # any other error is a bug of the page, and Gradio would answer null
         logging.exception("a call failed")
-        raise gr.Error("The call broke off on the server, by a fault of its own.", print_exception=False) from None
+        raise gr.Error("The call failed: internal server error.", print_exception=False) from None

@@ -1,1 +1,1 @@
-"""Who calls and how often: visitors, quotas, files that they bring, what is logged."""
+"""Who calls and how often: visitors, quotas, uploads, the log."""

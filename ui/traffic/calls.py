@@ -1,7 +1,7 @@
-"""What the body of a call may be. It is read here before Gradio takes it apart, so that each refusal is a sentence.
+"""What the body of a call may hold. It is checked before Gradio reads it, so that each refusal is a sentence.
 
-Gradio answers a plain 500 to much of this: it quotes what it refuses, and infinity, half a character or bytes cannot be
-written as JSON again.
+Gradio answers a plain 500 to many bad bodies: it quotes what it refuses, and infinity, half a surrogate pair or bytes
+cannot be written as JSON again.
 """
 
 import json
@@ -13,33 +13,33 @@ from typing import Any
 from gradio.utils import get_upload_folder
 
 MAX_BYTES = 1024 * 1024
-"""The largest prompt, form and settings need a tenth of it."""
+"""The largest prompt with all settings needs a tenth of this."""
 MAX_MARKS = 30_000
-"""Commas and brackets: no body has more values than these. They are counted before the values are made, because Gradio
-looks through all of them several times, while everybody waits. A text of this size has about half as many."""
+"""Commas and brackets: a body has at most as many values. They are counted before JSON is read, because Gradio looks
+through all values several times, while everybody waits. A text of the largest size has about half as many."""
 MAX_DEPTH = 32
 MAX_DIGITS = 1000
 MAX_NAME = 100
-"""Characters of a session's name; Gradio's own have 36 at most. The server keeps names for a while."""
+"""Characters of a session's name; Gradio's have 36 at most. The server keeps names for a while."""
 
 
 class CallError(ValueError):
-    """The body is no call; the message is for whoever sent it."""
+    """The body is no call; the message is for its sender."""
 
 
 def check_call(body: bytes, handlers: Container[int]) -> str | None:
-    """Refuse a body that no handler could answer.
+    """Refuse a body that no handler can answer.
 
     Args:
         body: as it was sent.
         handlers: numbers of the page's handlers.
 
     Returns:
-        The session that it names.
+        The session that the body names.
 
     Raises:
-        CallError: it is no JSON object, holds what JSON cannot or too much of it, or names a handler, a session or a
-            file that cannot be.
+        CallError: the body is no JSON object, has too many values, or names a handler, a session or a file that does
+            not exist.
     """
     marks = sum(body.count(mark) for mark in (b",", b"[", b"{"))
     if marks > MAX_MARKS:
@@ -68,19 +68,19 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
 
 
 def uploaded(path: str) -> Path | None:
-    """The file that was uploaded under this path; None for every other path of this machine and beyond.
+    """The file that was uploaded under this path; None for every other path.
 
-    The path holds the hash of the file's content: who knows it has the file.
+    The path holds the hash of the file's content, so only somebody who has the file knows the path.
     """
     try:
         file = Path(path).resolve()
         return file if file.is_relative_to(Path(get_upload_folder()).resolve()) and file.is_file() else None
-    except (OSError, ValueError):  # a name that no file can have
+    except (OSError, ValueError):  # no file can have this name
         return None
 
 
 def _check_values(call: dict[str, Any]) -> None:
-    """Refuse deep nesting, and files that nobody uploaded: Gradio opens, copies or fetches what a call names so."""
+    """Refuse deep nesting, and a ``path`` that nobody uploaded: Gradio opens, copies or fetches such files."""
     level: list[Any] = [call]
     for _ in range(MAX_DEPTH):
         inner: list[Any] = []

@@ -1,13 +1,9 @@
-"""What every request passes on its way to Gradio: headers, checks and quotas.
-
-A plain ASGI middleware.
-"""
+"""The middleware that every request passes on its way to Gradio: headers, checks and quotas."""
 
 import errno
 import logging
 import math
 import re
-from collections.abc import Mapping
 
 from gradio.route_utils import FnIndexInferError
 from httpx import URL, InvalidURL
@@ -27,11 +23,11 @@ from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
 MARKS_OF_ONE_FILE = 2
-"""The boundary stands before a file and at the end."""
+"""How often the boundary stands in the body: before the file and at the end."""
 MAX_DRAINED_BYTES = 64 * 1024 * 1024
-"""A refused body is read to its end up to here: whoever still sends when the answer comes sees a broken connection."""
+"""A refused body is read on up to here: a client that still sends when the answer comes sees a broken connection."""
 ADDRESSES = ("host", "x-forwarded-host", "x-gradio-server")
-"""Headers that Gradio makes addresses of, only after a run has begun, which nobody would then hear of."""
+"""Gradio makes addresses of these headers only after a run has begun; an error then would reach nobody."""
 CLOSED = (
     "/gradio_api/deep_link",
     "/gradio_api/dev",
@@ -39,20 +35,21 @@ CLOSED = (
     "/gradio_api/vibe",
     "/monitoring",
 )
-"""What Gradio offers its developers, or writes to the disk for, and this page does not use."""
+"""Addresses for Gradio's developers, or that write to the disk. This page does not use them."""
 ONLY_THIS_MACHINE = (
-    "this page answers to the names of its own machine only: open http://127.0.0.1 with its port, or set "
+    "this page answers to the names of this machine only: open http://127.0.0.1 with its port, or set "
     "FORWARDED_ALLOW_IPS where another server stands in front of it."
 )
-FAULT = "The call could not be answered, by a fault of the server."
-NOT_HERE = "The call names something that is not here, or gives it what it does not take; /gradio_api/info lists all."
+FAULT = "The call failed: internal server error."
+NOT_HERE = "The call names something that is not here, or passes a wrong value; /gradio_api/info lists all endpoints."
 
 
 def content_security_policy(frame_ancestors: str) -> str:
-    """Nothing from elsewhere. Gradio writes scripts into its page and makes functions of texts, so both are allowed.
+    """The policy: load nothing from elsewhere. Gradio needs inline scripts and ``eval``, so both are allowed.
 
-    ``frame_ancestors``: where ``*``, there is no such rule: browsers take the sign for web addresses only, and
-    who embeds may be a file.
+    Args:
+        frame_ancestors: who may frame the page. ``*`` leaves the rule out, because for browsers the sign means web
+            addresses only, and a file may frame the page too.
     """
     rules = {
         "default-src": "'self'",
@@ -77,35 +74,26 @@ class Gate:
     """The middleware.
 
     Args:
-        app: what the requests go on to.
-        visitors: the visitors of the page; who was refused is noted there.
-        limits: those of uploads and frames count here.
-        is_private: only this machine can reach the page, so no request to it names another one. A web page of somebody
-            else can, whose name leads here (DNS rebinding).
+        app: takes the requests that pass.
+        visitors: the visitors of the page; the gate notes there whom the queue refused.
+        limits: the gate reads those of uploads and frames.
+        is_private: only this machine can reach the page. Then a request that names another host comes from a foreign
+            web page whose name leads here (DNS rebinding), and is refused.
     """
 
     def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits, is_private: bool = False) -> None:
         self.app, self.visitors, self.limits, self.is_private = app, visitors, limits, is_private
         self.quota = UploadQuota(limits)
-        self.headers = {
-            "content-security-policy": content_security_policy(limits.frame_ancestors),
-            "x-content-type-options": "nosniff",
-            "referrer-policy": "same-origin",
-        }
-        self.headers_of_lessons = self.headers | {
-            "content-security-policy": content_security_policy(limits.lesson_frame_ancestors)
-        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        is_lesson = scope["path"].startswith(f"/{LEARN}")
-        send = self._with_headers(send, self.headers_of_lessons if is_lesson else self.headers)
+        send = self._with_headers(scope, send)
         path, hosts = scope["path"].rstrip("/"), _hosts(scope)
         if hosts is None:
-            await _refuse(400, "A header that names an address is no address.", scope, receive, send)
+            await _refuse(400, "A header should name an address, and does not.", scope, receive, send)
         elif self.is_private and not hosts <= {*LOCAL}:
             words = f"The request names {', '.join(sorted(hosts))[:100]}; {ONLY_THIS_MACHINE}"
             await _refuse(403, words, scope, receive, send)
@@ -119,8 +107,13 @@ class Gate:
             await self._pass_on(scope, receive, send)
 
     async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An uploaded file, if its address has not sent too many."""
-        if (refusal := self._refusal(scope)) is not None:
+        """An uploaded file, unless its address has sent too many."""
+        size = Headers(scope=scope).get("content-length", "")
+        if re.fullmatch(r"\d{1,15}", size, re.ASCII):
+            refusal = self.quota.refuse(scope["client"][0] if scope.get("client") else "", int(size))
+        else:
+            refusal = Refusal("An upload must say how long it is.")
+        if refusal is not None:
             await _drain(receive)
             later = {"retry-after": str(math.ceil(refusal.seconds))} if refusal.seconds else {}
             await PlainTextResponse(refusal.words, 429, later)(scope, receive, send)
@@ -128,7 +121,7 @@ class Gate:
         await self._pass_on(scope, _one_file(scope, receive), send)
 
     async def _call(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """A call of a handler: its JSON is read here, so that one that no handler could answer is refused in words."""
+        """A call of a handler. Its JSON is read here, so that a call that no handler can answer is refused in words."""
         kind = Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
             await _refuse(415, "Send JSON, with the content type application/json.", scope, receive, send)
@@ -144,31 +137,22 @@ class Gate:
                 words = f"A call may have {MAX_BYTES:,} bytes; this one has more."
                 await _refuse(413, words, scope, receive, send, more=more)
                 return
+        handlers = {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
         try:
-            session = check_call(
-                bytes(body), {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
-            )
+            session = check_call(bytes(body), handlers)
         except CallError as error:
             await _refuse(400, str(error), scope, receive, send, more=False)
             return
-        read = False
-
-        async def received() -> Message:
-            nonlocal read
-            if read:
-                return await receive()
-            read = True
-            return {"type": "http.request", "body": bytes(body), "more_body": False}
 
         async def answered(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 503 and session is not None:
                 self.visitors.refuse(session)
             await send(message)
 
-        await self._pass_on(scope, received, answered)
+        await self._pass_on(scope, replayed(bytes(body), receive), answered)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """To Gradio. Whatever breaks there is a sentence, and an answer that has begun comes to its end."""
+        """To Gradio. An exception becomes a sentence, and an answer that has begun gets its end."""
         began = whole = False
 
         async def sent(message: Message) -> None:
@@ -179,7 +163,7 @@ class Gate:
 
         try:
             await self.app(scope, receive, sent)
-        except Exception as error:  # all: nobody outside of this would put into words what Gradio did not foresee
+        except Exception as error:  # all: nobody else turns what Gradio did not foresee into a sentence
             status, words = _broken(error)
             if status >= 500:
                 logging.exception("a request could not be answered")
@@ -190,35 +174,49 @@ class Gate:
             elif not whole:
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    def _with_headers(self, send: Send, given: Mapping[str, str]) -> Send:
+    def _with_headers(self, scope: Scope, send: Send) -> Send:
+        is_lesson = scope["path"].startswith(f"/{LEARN}")
+        framed_by = self.limits.lesson_frame_ancestors if is_lesson else self.limits.frame_ancestors
+        given = {
+            "content-security-policy": content_security_policy(framed_by),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "same-origin",
+        }
+
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in given.items():
-                    headers[name] = value
+                headers.update(given)
                 if message["status"] == 503:
                     headers["retry-after"] = str(round(max(5.0, self.visitors.expected_wait_seconds)))
             await send(message)
 
         return sent
 
-    def _refusal(self, scope: Scope) -> Refusal | None:
-        size = Headers(scope=scope).get("content-length", "")
-        if not re.fullmatch(r"\d{1,15}", size, re.ASCII):
-            return Refusal("An upload must say how long it is.")
-        address = scope["client"][0] if scope.get("client") else ""
-        return self.quota.refuse(address, int(size))
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """What receives a request whose body was read already: the body in one message, then what still comes."""
+    read = False
+
+    async def received() -> Message:
+        nonlocal read
+        if read:
+            return await receive()
+        read = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return received
 
 
 async def _refuse(status: int, words: str, scope: Scope, receive: Receive, send: Send, *, more: bool = True) -> None:
-    """Answer with a sentence, once the body has been read; ``more``: some of it is still to come."""
+    """Read the rest of the body, then answer with a sentence. ``more``: there is a rest."""
     if more and scope["method"] == "POST":
         await _drain(receive)
     await JSONResponse({"detail": words, "error": words}, status)(scope, receive, send)
 
 
 def _one_file(scope: Scope, receive: Receive) -> Receive:
-    """The body of an upload up to its second file, at which Gradio takes away what it has made of it."""
+    """The body of an upload; it breaks off at a second file, and Gradio then removes the first."""
     boundary = parse_options_header(Headers(scope=scope).get("content-type", ""))[1].get(b"boundary", b"")
     mark, seen, tail = b"--" + boundary, 0, b""
 
@@ -228,7 +226,7 @@ def _one_file(scope: Scope, receive: Receive) -> Receive:
         body = tail + message.get("body", b"")
         seen, tail = seen + body.count(mark), body[max(0, len(body) - len(mark) + 1) :]
         if boundary and seen > MARKS_OF_ONE_FILE:
-            raise MultiPartException("An upload brings one file; send each on its own.")
+            raise MultiPartException("An upload brings one file; send each file separately.")
         return message
 
     return received
@@ -242,7 +240,10 @@ async def _drain(receive: Receive) -> None:
 
 
 def _broken(error: Exception) -> tuple[int, str]:
-    """Status and sentence; below 500 it was the caller's mistake. A cause: Gradio refused once its answer had begun."""
+    """Status and sentence of an exception; below 500 it was the caller's mistake.
+
+    Gradio raises an error whose cause is an HTTPException where it refuses after its answer has begun.
+    """
     if isinstance(error, (LookupError, TypeError, FnIndexInferError)) or isinstance(error.__cause__, HTTPException):
         return 404, NOT_HERE
     if not isinstance(error, OSError):
@@ -252,7 +253,7 @@ def _broken(error: Exception) -> tuple[int, str]:
 
 
 def _hosts(scope: Scope) -> set[str] | None:
-    """The hosts that the request names; None where a header that should name one does not."""
+    """The hosts that the request names; None if a header that should name one does not."""
     given, hosts = Headers(scope=scope), set()
     for value in (value for name in ADDRESSES for value in given.getlist(name)):
         try:

@@ -1,7 +1,7 @@
-"""Whoever cancels, leaves or is cut off: its calls end, whether they run or wait.
+"""Ends the calls of a visitor who cancels, leaves or is cut off, whether they run or wait.
 
-Gradio's own ``/cancel`` gives up the thread that runs a call, and lets the next call begin beside it. Here the run is
-told to end, and the queue waits until it has ended.
+Gradio's own ``/cancel`` gives up the thread that runs a call and begins the next call beside it. Here the run is told
+to end, and the queue waits for its end.
 """
 
 import hashlib
@@ -10,7 +10,6 @@ import re
 import uuid
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 from urllib.parse import parse_qs
 
 import gradio as gr
@@ -20,25 +19,26 @@ from gradio.utils import error_payload
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .gate import replayed
 from .visitors import Visitors
 
 CANCEL = ("/gradio_api/cancel", "/gradio_api/reset")
-"""Where clients cancel a call; to the second they send it where the call had no name yet when it was cancelled."""
+"""Where clients cancel a call. They use the second address for a call that had no name yet when it was cancelled."""
 NEWS = re.compile(r"^/gradio_api/(?:queue/data|call/(?:v2/)?[^/]+/(?P<event>[0-9a-f]+))$")
-"""Where a visitor listens to its calls; who stops listening has left."""
+"""Where a visitor listens to its calls. A visitor who stops listening has left."""
 TOOLS = "/gradio_api/mcp"
 CALLER = b"x-dsbd-caller"
-"""Names the request of an MCP tool, whose calls all come through one client of Gradio's."""
+"""A header that names the request of an MCP tool: all tools call through one client of Gradio."""
 BEFORE = "Stopped before it began."
 
 Which = Callable[[Event], bool]
 
 
 async def end_calls(queue: Queue, visitors: Visitors, which: Which) -> bool:
-    """End calls: one that runs at its next look at the signal, one that waits now.
+    """End calls. A waiting call ends now, a running call at its next look at the signal.
 
     Returns:
-        True if one of them runs, and will tell of its end itself.
+        True if one of them runs; it reports its end itself.
     """
     is_running = False
     for event in [one for one in queue.event_ids_to_events.values() if which(one)]:
@@ -53,17 +53,17 @@ async def end_calls(queue: Queue, visitors: Visitors, which: Which) -> bool:
 
 
 def _never_began(event: Event) -> ProcessCompletedMessage:
-    """The end of a call that waited. The page says in its own words what was stopped, and is left as it is."""
+    """The end of a call that waited. Calls of the page change nothing there: the page says itself what was stopped."""
     if event.fn.api_visibility == "private":
         return ProcessCompletedMessage(output={"data": [gr.skip() for _ in event.fn.outputs]}, success=True)
     return ProcessCompletedMessage(output=error_payload(gr.Error(BEFORE), show_error=True), success=False)
 
 
 class Leaving:
-    """The middleware, a plain ASGI one.
+    """The middleware. It stands behind the gate, which passes on each body in one message, as a JSON object.
 
     Args:
-        app: what the requests go on to.
+        app: takes the requests.
         visitors: the visitors of the page.
     """
 
@@ -75,7 +75,7 @@ class Leaving:
         path = scope.get("path", "").rstrip("/")
         is_post = scope.get("method") == "POST"
         if is_post and path in CANCEL:
-            named = _read(await _whole(receive)).get("event_id")
+            named = json.loads((await receive())["body"]).get("event_id")
             await self._ending(scope)(lambda event: event._id == named)
             await JSONResponse({"success": True})(scope, receive, send)
         elif is_post and path.startswith(TOOLS):
@@ -89,30 +89,22 @@ class Leaving:
 
     async def _tool(self, scope: Scope, receive: Receive, send: Send) -> None:
         """A message of an MCP client: the request of a tool, or the notice that one is cancelled."""
-        body = await _whole(receive)
-        message, sent = _read(body), False
+        body = (await receive())["body"]
+        message = json.loads(body)
         told = message.get("params")
         if message.get("method") == "notifications/cancelled" and isinstance(told, dict):
             named = _caller_of(scope, told.get("requestId"))
             events = scope["app"].get_blocks()._queue.event_ids_to_events.values()
             callers = {caller for caller in map(_caller, events) if caller.startswith(named)}
-            if len(callers) == 1:  # each client counts its requests for itself: two may have the same number
+            if len(callers) == 1:  # two clients may give their requests the same number
                 await self._ending(scope)(lambda event: _caller(event) in callers)
         caller = f"{_caller_of(scope, message.get('id'))}{uuid.uuid4().hex}"
         headers = [(name, value) for name, value in scope["headers"] if name.lower() != CALLER]
-
-        async def received() -> Message:
-            nonlocal sent
-            if sent:
-                return await receive()
-            sent = True
-            return {"type": "http.request", "body": body, "more_body": False}
-
         scope = {**scope, "headers": [*headers, (CALLER, caller.encode())]}
-        await self._listened(scope, received, send, lambda event: _caller(event) == caller)
+        await self._listened(scope, replayed(body, receive), send, lambda event: _caller(event) == caller)
 
     async def _listened(self, scope: Scope, receive: Receive, send: Send, which: Which) -> None:
-        """Pass on a request whose caller listens to calls; where it hangs up before their end, they are ended."""
+        """Pass on a request whose caller listens to calls. If the caller hangs up before their end, they are ended."""
         whole, end = False, self._ending(scope)
 
         async def sent(message: Message) -> None:
@@ -129,26 +121,12 @@ class Leaving:
         await self.app(scope, received, sent)
 
     def _ending(self, scope: Scope) -> Callable[[Which], Awaitable[bool]]:
-        """What ends calls of this page; asked for before the request goes on, which may change its app."""
+        """What ends calls of this page. Take it before the request goes on, which may change ``scope["app"]``."""
         return partial(end_calls, scope["app"].get_blocks()._queue, self.visitors)
 
 
-async def _whole(receive: Receive) -> bytes:
-    body, more = b"", True
-    while more:
-        message = await receive()
-        body, more = body + message.get("body", b""), message.get("more_body", False)
-    return body
-
-
-def _read(body: bytes) -> dict[str, Any]:
-    """The gate has seen that it is an object."""
-    message: dict[str, Any] = json.loads(body)
-    return message
-
-
-def _caller_of(scope: Scope, number: Any) -> str:
-    """How the names of all requests with this number begin, of clients of this address."""
+def _caller_of(scope: Scope, number: object) -> str:
+    """The beginning of the names of all requests with this number from this address."""
     address = scope["client"][0] if scope.get("client") else ""
     return hashlib.sha256(f"{address} {number!r}".encode()).hexdigest()
 

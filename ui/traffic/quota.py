@@ -12,7 +12,7 @@ MAX_ADDRESSES = 10_000
 
 
 class Refusal(NamedTuple):
-    """Why an upload is refused, and in how many seconds it would be taken; 0: never."""
+    """Why an upload is refused, and in how many seconds it would be accepted; 0: never."""
 
     words: str
     seconds: float = 0.0
@@ -26,7 +26,7 @@ class UploadQuota:
         self._seen: dict[str, deque[tuple[float, int]]] = {}
 
     def refuse(self, address: str, size: int) -> Refusal | None:
-        """Count an upload of so many bytes, or refuse it."""
+        """Count an upload of ``size`` bytes, or refuse it."""
         now, files, room = time.monotonic(), self.limits.uploads_per_hour, self.limits.upload_bytes_per_hour
         if not files or not room:
             return Refusal("This page takes no uploads.")
@@ -41,12 +41,9 @@ class UploadQuota:
         if sum(bytes_ for _, bytes_ in seen) + size > room:
             return _refused("as much in the last hour", seen[0][0] + HOUR - now)
         seen.append((now, size))
-        self._forget(now)
-        return None
-
-    def _forget(self, now: float) -> None:
         if len(self._seen) > MAX_ADDRESSES:
-            self._seen = {one: seen for one, seen in self._seen.items() if seen and seen[-1][0] >= now - HOUR}
+            self._seen = {one: sent for one, sent in self._seen.items() if sent and sent[-1][0] >= now - HOUR}
+        return None
 
 
 def _refused(how_much: str, seconds: float) -> Refusal:

@@ -1,7 +1,7 @@
 """One line of JSON for each run of the models, on standard error: when, who, what, how long, and how it ended.
 
-No line holds a prompt, a text, or the name of a session: a session is a part of its hash, enough to see which runs
-belong together.
+No line holds a prompt, a text, or the name of a session. Of a session it holds a part of its hash, enough to see which
+runs belong together.
 """
 
 import hashlib
@@ -17,12 +17,11 @@ from typing import Any
 from gradio.context import LocalContext
 
 from dsbd.errors import DsbdError, StoppedError
-from dsbd.tracing.trace import Trace
 
 LOGGER = logging.getLogger("dsbd.runs")
 HASH_DIGITS = 8
 DONE, STOPPED, TIME_LIMIT, REFUSED, FAULT = "done", "stopped", "time limit", "refused", "fault"
-"""How a run ended. Its visitor left or pressed Stop: ``stopped``. ``refused``: a sentence said why. ``fault``: ours."""
+"""How a run ended. ``stopped``: its visitor left or pressed Stop. ``refused``: a sentence said why. ``fault``: bug."""
 
 
 @dataclass
@@ -30,7 +29,7 @@ class RunNote:
     """What is known of one run.
 
     Args:
-        session: of the visitor, as Gradio names it; empty where there is none.
+        session: of the visitor, as Gradio names it; empty for a call without one.
     """
 
     session: str
@@ -42,12 +41,13 @@ class RunNote:
     waited: float | None = field(default_factory=lambda: _waited())
 
     def watched(self, events: Iterable[Any], deadline: float) -> Iterator[Any]:
-        """The events of the run, with a look at its tokens and its end; ``deadline``: in ``time.monotonic``."""
-        self.outcome = STOPPED  # whoever hangs up may end this generator after the line is written
+        """Pass on the events of the run, and note its tokens and its end; ``deadline``: in ``time.monotonic``."""
+        self.outcome = STOPPED  # if the visitor hangs up, this generator may end after the line is written
         try:
             for event in events:
-                if isinstance(event, Trace) and event.result is not None:
-                    self.tokens = len(event.result.token_ids)
+                trace = getattr(event, "trace", None)  # a decode's last step has the whole one
+                if trace is not None:
+                    self.tokens = len(trace.result.token_ids)
                 yield event
         except StoppedError:
             self.outcome = TIME_LIMIT if time.monotonic() >= deadline else STOPPED
@@ -55,7 +55,7 @@ class RunNote:
         except DsbdError:
             self.outcome = REFUSED
             raise
-        except Exception:  # all: this is what a fault is
+        except Exception:  # all that is no DsbdError is a fault
             self.outcome = FAULT
             raise
         self.outcome = DONE
@@ -72,19 +72,18 @@ class RunNote:
             "waited": None if self.waited is None else round(self.waited, 3),
             "outcome": self.outcome,
         }
-        ended_well = self.outcome in (DONE, STOPPED)
-        LOGGER.log(logging.INFO if ended_well else logging.WARNING, json.dumps(line))
+        LOGGER.log(logging.INFO if self.outcome in (DONE, STOPPED) else logging.WARNING, json.dumps(line))
 
 
 def _waited() -> float | None:
-    """Seconds that the call of this thread was in the queue; None where it came by no queue."""
+    """Seconds that the call of this thread was in the queue; None if it came without the queue."""
     blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
     event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id else None
     return time.monotonic() - event.enqueue_time if event is not None else None
 
 
 def set_up_log(level: str) -> None:
-    """Write the lines to standard error. ``level``: info, every run; warning, those refused or failed; off."""
+    """Write the lines to standard error. ``level``: info (every run), warning (only refused or failed runs), off."""
     is_off = level == "off"
     LOGGER.handlers = [] if is_off else [logging.StreamHandler(sys.stderr)]
     LOGGER.setLevel(logging.CRITICAL if is_off else level.upper())

@@ -1,4 +1,4 @@
-"""Files that visitors bring, each read by a process of its own, so that no file can hold the page."""
+"""Reads files that visitors upload, each in a separate bounded process, so that no file can hang the page."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ MAX_MEMORY_BYTES = 2 * 1024**3
 
 
 def read_trace(path: Path, limits: Limits) -> Trace:
-    """Read a trace. Raises: TraceError: the file is none, is damaged, too large, or takes too long to read."""
+    """Read a trace. Raises: TraceError: the file is no trace, is damaged, too large, or takes too long to read."""
     trace: Trace = _read(path, limits, TraceError, "record a shorter one", Trace.load, path.name, PAGE_LIMITS)
     return trace
 
@@ -28,11 +28,8 @@ def read_own_questions(path: Path, limits: Limits) -> list[Question]:
 
 
 def _read(path: Path, limits: Limits, error_type: type[DsbdError], remedy: str, *call: Any) -> Any:
-    """Call what reads a file, in the folder of the file: then messages name it as the visitor does."""
+    """Call the reader in the folder of the file, so that messages name the file as the visitor does."""
     try:
-        size = path.stat().st_size
-        if size > limits.max_upload_bytes:
-            raise error_type(f"the file has {size:,} bytes; this page takes {limits.max_upload_bytes:,}")
         with BoundedProcess(MAX_MEMORY_BYTES, path.parent) as process:
             return process.call(limits.upload_seconds, *call)
     except TimeoutError:

@@ -1,7 +1,7 @@
 """Who waits, who runs, and who has left or pressed Stop.
 
-A run polls a :class:`StopSignal` between its steps. The signals stand in shared memory, because on ZeroGPU a run is a
-forked process: what the page writes there, the run reads at once.
+A run polls a :class:`StopSignal` between its steps. The signals are in shared memory, because on ZeroGPU a run is a
+forked process, which reads there at once what the page writes.
 """
 
 import math
@@ -23,15 +23,15 @@ from .run_log import RunNote
 SLOTS = 512
 _NUMBER = struct.Struct("<q")
 _BOARD = mmap.mmap(-1, SLOTS * _NUMBER.size)
-"""The number of the run that may go on, slot by slot; 0: none. Shared with every process forked from this one."""
+"""For each slot, the number of the run that may go on, or 0. Shared with all processes forked from this one."""
 FIRST_GUESS_SECONDS = 10.0
-"""How long a run takes, until some have been timed."""
+"""The expected time of a run before any run was timed."""
 TIMED_RUNS = 20
 
 
 @dataclass(frozen=True)
 class StopSignal:
-    """Says whether a run must end: its visitor left or pressed Stop, or its time is over. Plain data: it may travel."""
+    """Says whether a run must end: its visitor left or pressed Stop, or its time is over. It can be pickled."""
 
     slot: int
     number: int
@@ -44,25 +44,25 @@ class StopSignal:
 
     @property
     def is_revoked(self) -> bool:
-        """True where the visitor left or pressed Stop."""
+        """True if the visitor left or pressed Stop."""
         number: int = _NUMBER.unpack_from(_BOARD, self.slot * _NUMBER.size)[0]
         return number != self.number
 
     @property
     def is_late(self) -> bool:
-        """True where the time limit has passed."""
+        """True if the time limit has passed."""
         return time.monotonic() >= self.deadline
 
 
 class _Held(NamedTuple):
-    """Work that goes on for a visitor."""
+    """Work in progress for a visitor."""
 
     session: str
     call: str | None
     """Its event in Gradio's queue."""
     signal: StopSignal
     is_aside: bool
-    """Work that keeps nobody waiting, such as a fetch."""
+    """Whether nobody waits for it, as for a fetch."""
 
 
 class Visitors:
@@ -74,16 +74,16 @@ class Visitors:
         self._free = list(range(SLOTS))
         self._held: list[_Held] = []
         self._cancelled: deque[str] = deque(maxlen=SLOTS)
-        """Calls that were cancelled, some of them before they began."""
+        """Cancelled calls, some of which have not begun."""
         self._waiting: dict[str, bool] = {}
-        """Whether the queue was full, by visitor."""
+        """By visitor: whether the queue was full."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
         self._notes: dict[int, RunNote] = {}
         """What is known of each run, by its number."""
 
     @contextmanager
     def run(self, session: str, seconds: float) -> Iterator[StopSignal]:
-        """A run of this visitor that has just begun; it may take so many seconds. Its end is a line of the log."""
+        """A run of this visitor that begins now and may take ``seconds``. Its end is logged."""
         note = RunNote(session)
         with self._lock:
             self._waiting.pop(session, None)
@@ -99,7 +99,7 @@ class Visitors:
                     self._seconds.append(time.monotonic() - note.began)
 
     def aside(self, session: str) -> AbstractContextManager[StopSignal]:
-        """Work of this visitor that keeps nobody waiting, such as a fetch; it has no time limit."""
+        """Work of this visitor for which nobody waits, such as a fetch; it has no time limit."""
         return self._signal(session, math.inf, is_aside=True)
 
     @contextmanager
@@ -119,26 +119,26 @@ class Visitors:
                 self._held.remove(held)
 
     def note(self, stop: StopSignal, call: str, methods: Sequence[str]) -> RunNote:
-        """The note of a run, which now says what was asked: the kind of call, and the methods."""
+        """The note of a run, with the kind of the call and the methods filled in."""
         with self._lock:
             note = self._notes.get(stop.number) or RunNote("")
         note.call, note.methods = call, methods
         return note
 
     def running(self) -> tuple[int, float | None]:
-        """How many run, and the earliest of their deadlines, in ``time.monotonic``."""
+        """The number of runs, and their earliest deadline, in ``time.monotonic``."""
         with self._lock:
             deadlines = [one.signal.deadline for one in self._held if not one.is_aside]
         return len(deadlines), min(deadlines, default=None)
 
     def stop(self, session: str) -> None:
-        """Whatever this visitor has here ends at its next look at the signal; it no longer waits."""
+        """End all work of this visitor at its next look at the signal; the visitor no longer waits."""
         with self._lock:
             self._waiting.pop(session, None)
             self._end(lambda one: one.session == session)
 
     def cancel(self, call: str, session: str) -> None:
-        """This call of Gradio's queue is cancelled: it ends at its next look at the signal, or never begins."""
+        """Cancel a call of Gradio's queue: it ends at its next look at the signal, or never begins."""
         with self._lock:
             self._waiting.pop(session, None)
             self._cancelled.append(call)
@@ -152,41 +152,38 @@ class Visitors:
         """The visitor asks for the model. Returns: what to say until its turn comes."""
         with self._lock:
             self._waiting.pop(session, None)
-            if len(self._waiting) == SLOTS:  # more cannot wait: these asked and never joined the queue
+            if len(self._waiting) == SLOTS:  # more cannot wait: some asked and never joined the queue
                 del self._waiting[next(iter(self._waiting))]
             before = self._ahead()
             self._waiting[session] = False
         if not before:
             return "Waiting for the model …"
         ahead = "1 run is" if before == 1 else f"{before} runs are"
-        return f"Waiting for the model: {ahead} before yours, {self._duration(before)} …"
+        return f"Waiting for the model: {ahead} before yours, {in_words(self._mean() * before)} …"
 
     def refuse(self, session: str) -> None:
-        """The queue is full, and took no call of this visitor."""
+        """Note that the queue is full and did not accept the call of this visitor."""
         with self._lock:
             if session in self._waiting:
                 self._waiting[session] = True
 
     def was_refused(self, session: str) -> bool | None:
-        """Why the run of this visitor did not begin; it no longer waits.
+        """Why the run of this visitor did not begin. The visitor no longer waits.
 
         Returns:
-            True: the queue was full. False: its call did not reach the queue. None: it began.
+            True: the queue was full. False: the call did not reach the queue. None: the run began.
         """
         with self._lock:
             return self._waiting.pop(session, None)
 
     @property
     def expected_wait_seconds(self) -> float:
-        """How long those who run and wait now will take."""
+        """The expected time until all present runs and all that wait are done."""
         with self._lock:
             return self._mean() * self._ahead()
 
     def _ahead(self) -> int:
         return len(self._waiting) + sum(not one.is_aside for one in self._held)
-
-    def _duration(self, runs: int) -> str:
-        return in_words(self._mean() * runs)
 
     def _mean(self) -> float:
         return sum(self._seconds) / len(self._seconds) if self._seconds else FIRST_GUESS_SECONDS

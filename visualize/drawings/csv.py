@@ -1,4 +1,4 @@
-"""The nodes of one iteration as CSV, as the viewer saves them."""
+"""The nodes of one iteration as CSV, like the file that the viewer saves."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -16,13 +16,17 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
-    """The nodes of one iteration after its last step: one line each, a line of names first.
+    """Return the nodes of one iteration after its last step: a line of names, then one line for each node.
 
-    Probabilities have six significant digits. Text that a spreadsheet would read as a formula gets a mark before it.
+    Probabilities have six significant digits. An apostrophe is put before text that a spreadsheet would read as a
+    formula.
 
     Args:
-        source: a trace, the path of a trace file, a scene, or one iteration.
+        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
         iteration: which one, from 0.
+
+    Example:
+        >>> print(visualize.nodes_csv(trace, iteration=4))
 
     Raises:
         TraceError: no such iteration, or no such trace.
@@ -38,7 +42,13 @@ def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
 
 
 def export_csv(source: Source, path: str | Path, iteration: int = 0) -> None:
-    """Write :func:`nodes_csv` to a file. Raises: TraceError."""
+    """Write :func:`nodes_csv` to a file.
+
+    Example:
+        >>> visualize.export_csv(trace, "nodes.csv", iteration=4)
+
+    Raises: TraceError.
+    """
     write(path, nodes_csv(source, iteration))
 
 
@@ -54,7 +64,7 @@ def _cell(value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """As browsers write numbers: plain down to a millionth, then with an exponent."""
+    """Like browsers: plain down to a millionth, then with an exponent."""
     rounded = float(f"{value:.{DIGITS}g}")
     if rounded == int(rounded):
         return str(int(rounded))

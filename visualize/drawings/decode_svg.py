@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from xml.sax.saxutils import escape, quoteattr
+from xml.sax.saxutils import escape
 
 from visualize.drawings.captions import isolated
 from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
+from visualize.drawings.svg import document, symbol
 from visualize.files import write
 from visualize.look.states import PLAIN_MARKS, Theme, mark_of, mark_style
-from visualize.look.theme import FONT, Palette, palette
+from visualize.look.theme import Palette, palette
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.words.words import Words
@@ -23,19 +24,22 @@ ON_LINE, IN_TWIG = 4.2, 2.8
 def decode_svg(
     source: Source | Scene, *, theme: Theme = "light", language: str = "en", tokens_per_line: int = TOKENS_PER_LINE
 ) -> str:
-    """The whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
+    """Return the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result or a scene; one that still grows too.
+        source: a trace, the path of a trace file, a recorded result or a scene, which may still grow.
         theme: ``light`` or ``dark``.
-        language: of title and marks; a scene has its own.
+        language: of title and marks; a scene keeps its language.
         tokens_per_line: longer decodes are folded into lines of at most this many tokens, 8 to 4096.
 
     Returns: a stand-alone SVG document.
 
+    Example:
+        >>> visualize.decode_svg(trace)
+
     Raises:
         TraceError: no such trace.
-        ValueError: ``theme``, ``language`` or ``tokens_per_line`` is none of these.
+        ValueError: ``theme``, ``language`` or ``tokens_per_line`` is invalid.
     """
     scene, colors = scene_of(source, language), palette(theme)
     words = Words(scene.strings["language"])
@@ -51,28 +55,22 @@ def decode_svg(
     parts += _words(folded, colors)
     width, height = _x(folded.columns + 1) + SIDE, TOP + folded.height + BOTTOM
     parts += _legend(TOP + folded.height + 24, colors, theme, words)
-    head = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" {head} role="img">',
-            f"<title>{escape(title)}</title>",
-            f'<rect width="100%" height="100%" fill="{colors.paper}"/>',
-            f'<g font-family={quoteattr(str(FONT["family"]))} font-size="11">',
-            *parts,
-            "</g>",
-            "</svg>",
-            "",
-        ]
-    )
+    return document(width, height, colors, title, parts, font_size=11)
 
 
 def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme = "light") -> None:
-    """Write :func:`decode_svg` to a file. Raises: TraceError."""
+    """Write :func:`decode_svg` to a file.
+
+    Example:
+        >>> visualize.export_decode_svg(trace, "decode.svg")
+
+    Raises: TraceError.
+    """
     write(path, decode_svg(source, theme=theme))
 
 
 def decode_title(scene: Scene, words: Words) -> str:
-    """How many tokens, and how many passes of the large model they took."""
+    """Return how many tokens there are, and how many passes of the large model they took."""
     whole = scene.whole
     return words(
         "figure.decode",
@@ -82,7 +80,7 @@ def decode_title(scene: Scene, words: Words) -> str:
 
 
 def band_title(part: BandPart, words: Words) -> str:
-    """The number of a pass, from 1, and how many tokens it won."""
+    """Return the number of a pass, from 1, and how many tokens it won."""
     return words("figure.pass", index=part.band.iteration + 1, tokens=words.counted("tokens", part.band.won))
 
 
@@ -111,14 +109,8 @@ def _path(pieces: Iterable[list[Point]], look: str) -> str:
 
 
 def _mark(x: float, y: float, mark: str, dead: bool, theme: Theme) -> str:
-    style, size = mark_style(mark), IN_TWIG if dead else ON_LINE
-    color = style.color(theme)
-    fill, stroke = (color, 0.1) if style.filled else ("none", 0.42)
-    faint = ' opacity=".55"' if dead else ""
-    return (
-        f'<path d="{style.path}" transform="translate({_x(x)},{_y(y)}) scale({size})" fill="{fill}" stroke="{color}" '
-        f'stroke-width="{stroke}"{faint}/>'
-    )
+    size, faint = (IN_TWIG, ' opacity=".55"') if dead else (ON_LINE, "")
+    return symbol(mark_style(mark), _x(x), _y(y), size, theme, line=0.42, more=faint)
 
 
 def _words(folded: Folded, colors: Palette) -> list[str]:
@@ -134,12 +126,8 @@ def _words(folded: Folded, colors: Palette) -> list[str]:
 def _legend(y: float, colors: Palette, theme: Theme, words: Words) -> list[str]:
     parts, x = [], SIDE + 6
     for mark in PLAIN_MARKS:
-        style, name = mark_style(mark), words(f"mark.{mark}")
-        color = style.color(theme)
-        fill, stroke = (color, 0.1) if style.filled else ("none", 0.32)
-        parts.append(
-            f'<path d="{style.path}" transform="translate({x},{y}) scale(5)" fill="{fill}" stroke="{color}" '
-            f'stroke-width="{stroke}"/><text x="{x + 12}" y="{y + 4}" fill="{colors.soft}">{escape(name)}</text>'
-        )
+        name = words(f"mark.{mark}")
+        text = f'<text x="{x + 12}" y="{y + 4}" fill="{colors.soft}">{escape(name)}</text>'
+        parts.append(symbol(mark_style(mark), x, y, 5, theme) + text)
         x += 40 + 6.6 * len(name)
     return parts

@@ -1,4 +1,4 @@
-"""The whole decode folded into lines, for drawings on paper-like sheets: where each line stands, and what is on it.
+"""The whole decode folded into lines, as a paragraph is: where each line stands, and what is on it.
 
 ``x`` counts tokens from the start of a line, ``y`` pixels downwards. From the top down a line has the numbers of its
 passes, the room of its words, the text at ``y``, and the rows of its twigs.
@@ -81,7 +81,7 @@ class Folded:
         self.height = self.lines[-1].bottom
 
     def _lines(self, count: int) -> tuple[Line, ...]:
-        """Lines of equal length, as high as their words and twigs; the last has what was guessed beyond the end."""
+        """Lines of equal length, as high as their words and twigs; the last has the guesses beyond the end too."""
         last_of = [(at + 1) * self.per_line for at in range(count - 1)] + [max(1, self.whole.last_position)]
         words, deepest = [0] * count, [0] * count
         for node in self.whole.nodes:
@@ -114,7 +114,7 @@ class Folded:
         return line.x(node.position), line.y + node.row * ROW
 
     def bands(self) -> Iterator[BandPart]:
-        """The bands, cut where lines end; those that won nothing are left out."""
+        """The bands, cut at the ends of lines; bands that won nothing are left out."""
         for band in self.whole.bands:
             for line in self.lines:
                 first, last = max(band.first, line.first), min(band.last, line.last)
@@ -131,7 +131,7 @@ class Folded:
                 yield [(start, line.y), (line.x(last + more), line.y)]
 
     def twigs(self, mark: str) -> Iterator[list[Point]]:
-        """The edges to the nodes of a plain mark below the text, as curves; cut in two where a line ends."""
+        """The edges to the nodes of a plain mark below the text, as curves; cut in two at the end of a line."""
         for node in self.whole.nodes:
             if not node.row or mark_of(node.state) != mark:
                 continue
@@ -148,7 +148,7 @@ class Folded:
 
 
 def curve(start: Point, end: Point) -> list[Point]:
-    """Level at both ends, smooth between; a straight line where both ends are level."""
+    """Return a curve that is level at both ends; a straight line if both ends have the same height."""
     (x0, y0), (x1, y1) = start, end
     if y0 == y1:
         return [start, end]
@@ -157,5 +157,5 @@ def curve(start: Point, end: Point) -> list[Point]:
 
 
 def word(node: TreeNode) -> str:
-    """The label of a node among its neighbours on the line, where the space before a word goes without saying."""
+    """Return the label of a node on the line, without the mark for the space before a word."""
     return node.label.removeprefix(MARKS[" "]) or node.label

@@ -1,10 +1,11 @@
 """Pixels of the forest in Python's drawings: the Plotly figure, SVG and TikZ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from visualize.look.sizes import SIZES
-from visualize.scenes.records import IterationScene, NodeScene
+from visualize.look.states import STATES
+from visualize.scenes.records import IterationScene, LayerScene, NodeScene
 
 PITCH = 168
 """Pixels per column."""
@@ -48,6 +49,35 @@ def edge(parent: NodeScene, node: NodeScene) -> Edge:
         parent.row,
         node.row,
     )
+
+
+def bars(layer: LayerScene) -> list[tuple[float, float, float, bool]]:
+    """The bars of P(accepted >= k): pixels from the first bar, pixels of width, probability, and whether k is kept."""
+    count = len(layer.at_least)
+    each = min(0.62 * PITCH, 16.0 * count) / max(count, 1)
+    return [(at * each, SIZES.bar * each, value, at < layer.width) for at, value in enumerate(layer.at_least)]
+
+
+def legend(
+    nodes: Iterable[NodeScene], strings: dict[str, str], width: float, *, mark: float, letter: float
+) -> list[tuple[str, str, float, int]]:
+    """The states that occur, in lines of ``width`` pixels: state, name, pixels from the left, and number of the line.
+
+    ``mark`` and ``letter`` are the pixels that a mark and each letter of its name take.
+    """
+    found = {node.state for node in nodes} | {"landed" for node in nodes if node.landed}
+    entries, line = [], 0
+    x: float = LEFT
+    for state in (*STATES, "landed"):
+        if state not in found:
+            continue
+        name = strings[f"state.{state}"]
+        room = mark + letter * len(name)
+        if x + room > width:
+            x, line = LEFT, line + 1
+        entries.append((state, name, x, line))
+        x += room
+    return entries
 
 
 def size_factor(node: NodeScene) -> float:

@@ -1,11 +1,11 @@
-"""A race as an SVG: a lane for every decoder on one measured clock, and the tokens as they landed."""
+"""A race as an SVG: a lane for every decoder on one measured clock, and its tokens at the moment they landed."""
 
 from collections.abc import Mapping
 from html import escape
 from textwrap import wrap
 from typing import Any
 
-from dsbd.evaluation.races import Race
+from dsbd.evaluation.race_records import Race
 from visualize.look.states import Theme
 from visualize.look.theme import FONT, Palette, palette
 from visualize.scenes.race import BUSY_WORDS, Bar, Busy, LaneScene, Tick, race_scene
@@ -19,7 +19,7 @@ BAR = 24
 MOST_TOKENS = 8
 """Tokens of one moment with the longest tick."""
 TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "forward": 0}
-"""Where each kind of bar begins: kinds differ in height as well as in colour."""
+"""Where each kind of bar begins: kinds differ in height too, not only in colour."""
 COLORS: dict[Busy, tuple[str, str]] = {
     "prefill": ("#8a939e", "#79828d"),
     "draft": ("#b87c00", "#f0b429"),
@@ -31,7 +31,7 @@ TOP, ROW, MARGIN = 106, 94, 20
 LINE = 108
 """Characters of a line of the sentence above the lanes."""
 CHARACTERS = 118
-"""Of a text below its lane."""
+"""Characters of the text below a lane."""
 
 
 def bar_paths(bars: tuple[Bar, ...]) -> dict[Busy, str]:
@@ -58,6 +58,9 @@ def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
     Args:
         race: a record, or its plain data.
         theme: ``light`` or ``dark``.
+
+    Example:
+        >>> visualize.race_svg(race)
 
     Raises:
         ValueError: the data is no race, or the theme is unknown.

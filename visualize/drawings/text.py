@@ -12,11 +12,14 @@ from visualize.words.words import number
 
 
 def forest_text(source: Source | Iteration | Scene, iteration: int | None = None) -> str:
-    """The forest of one iteration, or of all, as text.
+    """Return the forest of one iteration, or of all, as text.
 
     Args:
-        source: a trace, the path of a trace file, a scene, or one iteration.
+        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
         iteration: which one, from 0; None = all of them.
+
+    Example:
+        >>> print(visualize.forest_text(trace, iteration=4))
 
     Raises:
         TraceError: no such iteration, or no such trace.
@@ -31,7 +34,13 @@ def forest_text(source: Source | Iteration | Scene, iteration: int | None = None
 
 
 def export_text(source: Source, path: str | Path, iteration: int | None = None) -> None:
-    """Write :func:`forest_text` to a file. Raises: TraceError."""
+    """Write :func:`forest_text` to a file.
+
+    Example:
+        >>> visualize.export_text(trace, "forest.txt")
+
+    Raises: TraceError.
+    """
     write(path, forest_text(source, iteration))
 
 

@@ -1,4 +1,4 @@
-"""The forest of one iteration for LaTeX: a document that pdflatex compiles as it is, with nothing but TikZ."""
+"""The forest of one iteration for LaTeX: a document that pdflatex compiles as it is; it needs only TikZ."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from pathlib import Path
 from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
-from visualize.drawings.geometry import LEFT, PITCH, x_of, y_of
+from visualize.drawings.geometry import PITCH, x_of, y_of
 from visualize.files import write
 from visualize.look.sizes import SIZES
-from visualize.look.states import STATES, YIELDED, styles
-from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
+from visualize.look.states import YIELDED, styles
+from visualize.scenes.records import LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
 UNIT = 0.6
@@ -31,7 +31,7 @@ _ACCENTED = set("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝßàá�
 
 _CIRCLE = re.compile(r"M([\d.]+),0A[^Z]*Z")
 LABEL_COLUMNS = 18
-"""Room of a label, code points counted in full."""
+"""Room of a label; a written-out code point takes eight."""
 
 _DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or copy the tikzpicture into your own,
 %% which needs \usepackage{tikz}, \usetikzlibrary{svg.path} and the colours defined here.
@@ -52,13 +52,16 @@ _DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or co
 
 
 def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
-    """The forest of one iteration as a LaTeX document.
+    """Return the forest of one iteration as a LaTeX document.
 
-    Characters that pdflatex's fonts do not have stand as their code points.
+    Characters that pdflatex's fonts do not have are written as their code points.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
         iteration: which one, from 0.
+
+    Example:
+        >>> visualize.forest_tikz(trace, iteration=4)
 
     Raises:
         TraceError: no such iteration, or no such trace.
@@ -71,18 +74,26 @@ def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
     parts = [part for layer in chosen.layers for part in _layer(layer, height)]
     parts += [_edge(chosen.nodes[node.parent], node) for node in chosen.nodes if node.parent >= 0]
     parts += [part for node in chosen.nodes for part in _node(node, scene.strings)]
-    legend = list(_legend(chosen, width, height, scene.strings))
-    return _document(width, height + 30 * (1 + max((line for line, _ in legend), default=0)),
-                     parts + [part for _, part in legend])  # fmt: skip
+    legend = geometry.legend(chosen.nodes, scene.strings, width, mark=40, letter=8)
+    for state, name, x, line in legend:
+        y = height + 14 + 30 * line
+        parts += [_symbol(state, x, y, 6), _text(x + 14, y, tex(name), ", dsbd-soft")]
+    return _document(width, height + 30 * (legend[-1][3] + 1 if legend else 1), parts)
 
 
 def export_tikz(source: Source, path: str | Path, iteration: int = 0) -> None:
-    """Write :func:`forest_tikz` to a file. Raises: TraceError."""
+    """Write :func:`forest_tikz` to a file.
+
+    Example:
+        >>> visualize.export_tikz(trace, "forest.tex", iteration=4)
+
+    Raises: TraceError.
+    """
     write(path, forest_tikz(source, iteration))
 
 
 def tex(text: str) -> str:
-    """Text that LaTeX shows as it is, whatever it holds."""
+    """Return text that LaTeX shows literally, whatever it contains."""
     return "".join(_tex_character(character) for character in text if character not in _ISOLATES)
 
 
@@ -95,7 +106,7 @@ def _tex_character(character: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """A label cut to its room: characters that stand as code points take more of it."""
+    """A label cut to its room; characters written as code points take more of it."""
     kept, room = "", LABEL_COLUMNS
     for character in text:
         known = character in _SPECIAL or character in _ACCENTED or character.isascii()
@@ -130,25 +141,19 @@ def _layer(layer: LayerScene, height: int) -> Iterator[str]:
     yield rf"\fill[dsbd-band] ({left},8) rectangle ({left + SIZES.band_width * PITCH:.1f},{height - 4});"
     yield _text(left + 10, 24, rf"\bfseries {tex(layer.title)}", ", dsbd-ink")
     yield _text(left + 10, 42, rf"\scriptsize {tex(layer.caption)}", ", dsbd-soft")
-    each = min(0.62 * PITCH, 16.0 * len(layer.at_least)) / max(len(layer.at_least), 1)
-    for at, value in enumerate(layer.at_least):
-        x, color = left + 10 + at * each, "accent" if at < layer.width else "faint"
-        right, top = x + SIZES.bar * each, 104 - max(48 * value, 0.8)
-        yield rf"\fill[dsbd-{color}] ({x:.1f},104) rectangle ({right:.1f},{top:.1f});"
-    if layer.threshold is not None and layer.at_least:
-        y, right = 104 - 48 * layer.threshold, left + 12 + each * len(layer.at_least)
+    bars = geometry.bars(layer)
+    for x, width, value, is_kept in bars:
+        start, top, color = left + 10 + x, 104 - max(48 * value, 0.8), "accent" if is_kept else "faint"
+        yield rf"\fill[dsbd-{color}] ({start:.1f},104) rectangle ({start + width:.1f},{top:.1f});"
+    if layer.threshold is not None and bars:
+        y, right = 104 - 48 * layer.threshold, left + 12 + bars[-1][0] + bars[-1][1] / SIZES.bar
         yield rf"\draw[dsbd-soft, densely dotted] ({left + 6:.1f},{y:.1f}) -- ({right:.1f},{y:.1f});"
 
 
 def _edge(parent: NodeScene, node: NodeScene) -> str:
     edge, style = geometry.edge(parent, node), styles()[node.state]
-    start, bend, end, above, below = (
-        x_of(edge.start),
-        x_of(edge.bend),
-        x_of(edge.end),
-        y_of(edge.from_row),
-        y_of(edge.to_row),
-    )
+    start, bend, end = x_of(edge.start), x_of(edge.bend), x_of(edge.end)
+    above, below = y_of(edge.from_row), y_of(edge.to_row)
     middle, line = round((bend + end) / 2, 1), "1.4pt" if node.state in YIELDED else "0.6pt"
     return (
         rf"\draw[dsbd-{node.state}, line width={line}{DASHES[style.dash]}] ({start},{above}) -- ({bend},{above}) "
@@ -177,20 +182,3 @@ def _node(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
         yield rf"\draw[dsbd-ink, line width=0.7pt] ({x},{y}) circle[radius={11 * UNIT:.1f}pt];"
     color = "ink" if node.state in (*YIELDED, "input") else node.state
     yield _text(x + SIZES.label_gap, y, rf"\ttfamily {tex(_shortened(label(node, strings)))}", f", dsbd-{color}")
-
-
-def _legend(iteration: IterationScene, width: int, height: int, strings: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """The marks that occur, each with the line it stands on."""
-    found = {node.state for node in iteration.nodes}
-    x, line = float(LEFT), 0
-    for state in STATES:
-        if state not in found:
-            continue
-        name = strings[f"state.{state}"]
-        room = 40 + 8 * len(name)
-        if x + room > width:
-            x, line = float(LEFT), line + 1
-        y = height + 14 + 30 * line
-        yield line, _symbol(state, x, y, 6)
-        yield line, _text(x + 14, y, tex(name), ", dsbd-soft")
-        x += room

@@ -1,7 +1,7 @@
 """Shows the viewer in a notebook: live, as a picture, or as text, whichever the notebook can show.
 
-The HTML is a frame on top of a static picture. If frames or scripts are removed (a notebook shown on a code host, a
-printed page), the picture is seen. If HTML is not shown at all, the text is.
+The HTML is a frame over a picture. If frames or scripts are removed (on a code host, on paper), the picture remains. If
+HTML is not shown at all, the text is.
 """
 
 import base64
@@ -19,12 +19,12 @@ from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
 HEIGHT = 720
-"""Pixels; enough to see the whole decode, controls, forest and card at once."""
+"""Pixels: enough for the whole decode, controls, forest and card."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A viewer that any notebook can show: as HTML with a live frame, as SVG, or as text."""
+    """A viewer that every notebook can show: as HTML with a live frame, as SVG, or as text."""
 
     __repr__ = brief
 
@@ -41,7 +41,7 @@ class Shown:
         return framed(page, self._svg(), height=self.height)
 
     def _finished(self) -> str:
-        """Return the place of the finished forest: a saved notebook is read before it is played."""
+        """Return the last step of the iteration: in a saved notebook the finished forest tells more than the first."""
         steps = len(self.scene.iterations[self.iteration].steps) if self.scene.iterations else 1
         return f"iteration={self.iteration + 1}&step={steps}"
 
@@ -60,15 +60,18 @@ def show(
     height: int = HEIGHT,
     plotly: PlotlyFrom = "inline",
 ) -> Shown:
-    """Show the viewer, as the last line of a notebook cell. A notebook can have any number of viewers.
+    """Show the viewer; to be the last line of a notebook cell. A notebook can have any number of viewers.
 
     Args:
-        source: a trace, the path of a trace file, a recorded result, or one iteration.
+        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
         language: of the sentences and controls.
-        iteration: which one to open at, from 0; its forest is shown finished.
+        iteration: the iteration to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
-        plotly: ``inline`` keeps all in the cell (about 2 MB); ``shared`` takes it from another viewer of the notebook;
-            ``beside`` and ``cdn`` as for :func:`visualize.export_html`.
+        plotly: ``inline`` keeps Plotly in the cell (about 2 MB); ``shared`` takes it from another viewer of the
+            notebook; ``beside`` and ``cdn`` as for :func:`visualize.export_html`.
+
+    Example:
+        >>> visualize.show(trace, iteration=4)
 
     Raises:
         TraceError: the source is no trace, or has no such iteration.
@@ -82,7 +85,7 @@ def show(
 
 
 def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD viewer") -> str:
-    """Return HTML: a page in a frame that covers its static picture; if the frame is removed, the picture is seen."""
+    """Return HTML: a page in a frame over its picture, which is seen if the frame is removed."""
     picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     cell = "grid-area:1/1;width:100%;"
     return (
@@ -95,7 +98,7 @@ def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD view
 
 
 def check_height(height: int) -> int:
-    """Return the height of a frame in pixels. Raises: ValueError."""
+    """Return the height of a frame in pixels, if it is allowed. Raises: ValueError."""
     if isinstance(height, bool) or not isinstance(height, int) or not 200 <= height <= 4000:
         raise ValueError(f"height is {height!r}; choose whole pixels from 200 to 4000")
     return height

@@ -31,7 +31,7 @@ def embed_snippet(
     steps: int = 12,
     language: str = "en",
 ) -> str:
-    """Return text that shows a viewer where it is pasted.
+    """Return text that shows a viewer at the place where it is pasted.
 
     An address gives a short snippet. A trace gives one with the whole viewer (about 2 MB), or, for ``jupyter``,
     ``myst`` and ``quarto``, which run code, a cell that reads the trace file.
@@ -40,13 +40,16 @@ def embed_snippet(
         source: the address of a page of a static site (``https://…`` or ``….html``), or a trace, the path of a trace
             file or a recorded result.
         kind: ``iframe`` (any HTML page), ``jupyter``, ``myst``, ``quarto``, ``reveal``, ``moodle`` or ``wordpress``.
-        title: the name of the frame that a screen reader reads out.
+        title: the name of the frame, for screen readers.
         height: of the frame, in pixels, 200 to 4000; None = 620 on a slide, which shows only sentence, forest and card,
             and 720 elsewhere.
         iteration: the iteration that the viewer opens at, from 0.
         step: the step of that iteration, from 0.
         steps: for ``reveal``: how many clicks of the presenter move the viewer, 0 to 200.
         language: of a viewer made from a trace.
+
+    Example:
+        >>> visualize.embed_snippet("https://example.org/forests/1.html", "myst")
 
     Raises:
         TraceError: the source is no trace.
@@ -72,11 +75,11 @@ def embed_snippet(
 
 
 def file_cell(name: str, *, title: str = "DSBD viewer", height: int = HEIGHT) -> str:
-    """Return a notebook cell that carries a page whole: once it has run, it needs neither the file nor a server.
+    """Return a notebook cell that takes a whole page into the notebook: after a run it needs no file and no server.
 
     Args:
-        name: of the page's HTML file beside the notebook, one that loads nothing (``plotly="inline"``).
-        title: the name of the frame that a screen reader reads out.
+        name: of the page's HTML file beside the notebook; it must load nothing (``plotly="inline"``).
+        title: the name of the frame, for screen readers.
         height: of the frame, in pixels, 200 to 4000.
 
     Raises:
@@ -93,7 +96,7 @@ def file_cell(name: str, *, title: str = "DSBD viewer", height: int = HEIGHT) ->
 
 
 def _address(source: Source, place: str, *, bare: bool) -> str | None:
-    """Return the source with the place, if it is the address of a page; None if it is a trace."""
+    """Return the source with the place if it is the address of a page; None if it is a trace."""
     if not isinstance(source, str) or not _ADDRESS.fullmatch(source):
         return None
     page, _, asked = source.partition("#")

@@ -1,4 +1,4 @@
-/* The viewer as an anywidget: scene and place are shared with Python, both ways. Plotly is asked for once a page. */
+/* The viewer as an anywidget: it shares scene and place with Python, both ways. It asks for Plotly once per page. */
 let asked = null;
 
 function plotly(model) {

@@ -11,9 +11,9 @@ from visualize.scenes.to_json import scene_json
 
 
 def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int = 0, step: int = 0) -> Any:
-    """Make a viewer that both Python and the reader can step: ``it`` and ``step`` follow the viewer, and it them.
+    """Make a viewer that both Python and the reader can step: its traits ``it`` and ``step`` are those of the viewer.
 
-    It needs a notebook with a kernel; :func:`visualize.show` works without one.
+    It needs a notebook with a kernel; :func:`visualize.show` works without a kernel.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
@@ -23,6 +23,9 @@ def widget(source: Source | Iteration | Scene, *, language: str = "en", it: int 
 
     Returns: an ``anywidget.AnyWidget`` with the traits ``scene`` (as :func:`visualize.scene_json` gives it), ``it`` and
         ``step``.
+
+    Example:
+        >>> visualize.widget(trace, it=4, step=2)
 
     Raises:
         TraceError: the source is no trace.

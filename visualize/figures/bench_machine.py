@@ -1,6 +1,6 @@
 """Figures of a bench about the machine: forwards and their floor, shares of the limits, memory, energy."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import plotly.graph_objects as go
@@ -10,144 +10,106 @@ from visualize.figures.bench import Summary
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.look.states import Theme
 
-SHARES = {"hardware": ("#0072b2", ""), "algorithm": ("#e69f00", "/"), "total": ("#009e73", "x")}
+STYLES = (("#0072b2", ""), ("#e69f00", "/"), ("#009e73", "x"))
+"""Colours and patterns of the series, in this order."""
 NOT_MEASURED = "not measured"
 BAR_PIXELS = 18
 
-
-@dataclass(frozen=True)
-class BarsInfo:
-    """Groups of bars: a value per name in each series, None where it was not measured."""
-
-    title: str
-    unit: str
-    names: tuple[str, ...]
-    series: dict[str, tuple[float | None, ...]]
+Values = list[float | None]
+"""A value for each name; None if it was not measured."""
 
 
 def limits_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw how much of what is possible each contender reaches: 1 is the limit."""
-    return plot_bars(limits_info(summary), theme)
+    """Draw how much of what is possible each contender reaches: 1 is the limit.
 
-
-def limits_info(summary: Summary) -> BarsInfo:
-    """Return the data of :func:`limits_figure`; contenders that do not report what they ran are left out."""
-    found = [(row.contender, row.limits) for row in bench_summary(summary).contenders if row.limits]
-    series: dict[str, tuple[float | None, ...]] = {
-        "hardware": tuple(limits.hardware for _, limits in found),
-        "algorithm": tuple(limits.algorithm for _, limits in found),
-        "total": tuple(limits.total for _, limits in found),
+    Contenders that do not report their forwards are left out.
+    """
+    rows = [row for row in bench_summary(summary).contenders if row.limits]
+    series: dict[str, Values] = {
+        share: [getattr(row.limits, share) for row in rows] for share in ("hardware", "algorithm", "total")
     }
-    return BarsInfo("Share of the limit reached", "share", tuple(name for name, _ in found), series)
+    return _bars("Share of the limit reached", "share", rows, series, theme)
 
 
 def memory_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw the largest size of keys and values, beside what other designs would need."""
-    return plot_bars(memory_info(summary), theme)
-
-
-def memory_info(summary: Summary) -> BarsInfo:
-    """Return the data of :func:`memory_figure`, in megabytes."""
+    """Draw the largest size of keys and values in megabytes, beside what other designs would need."""
     rows = [row for row in bench_summary(summary).contenders if row.memory.kv_peak_bytes is not None]
     others = [row.memory.computed for row in rows]
     series = {
-        "measured": tuple(_mega(row.memory.kv_peak_bytes) for row in rows),
-        "one sequence (computed)": tuple(_mega(other.one_sequence_bytes if other else None) for other in others),
-        "a cache per beam (computed)": tuple(_mega(other.cache_per_beam_bytes if other else None) for other in others),
+        "measured": [_mega(row.memory.kv_peak_bytes) for row in rows],
+        "one sequence (computed)": [_mega(other.one_sequence_bytes if other else None) for other in others],
+        "a cache per beam (computed)": [_mega(other.cache_per_beam_bytes if other else None) for other in others],
     }
-    return BarsInfo("Keys and values", "MB", tuple(row.contender for row in rows), series)
-
-
-def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw joules per token: the whole device's, and those above the idle device's."""
-    return plot_bars(energy_info(summary), theme)
-
-
-def energy_info(summary: Summary) -> BarsInfo:
-    """Return the data of :func:`energy_figure`; without names if nothing was measured."""
-    rows = bench_summary(summary).contenders
-    series: dict[str, tuple[float | None, ...]] = {}
-    for device in sorted({device for row in rows for device in (row.energy or {})}):
-        series |= _energy_series(device, rows)
-    return BarsInfo("Energy", "joules per token", tuple(row.contender for row in rows) if series else (), series)
-
-
-def _energy_series(device: str, rows: tuple[ContenderSummary, ...]) -> dict[str, tuple[float | None, ...]]:
-    """Return the two series of a device; nothing if it was not measured."""
-    used = [(row.energy or {}).get(device) for row in rows]
-    states = [one.state for one in used if one is not None and one.joules_per_token is not None]
-    if not states:
-        return {}
-    return {
-        f"{device} ({states[0]})": tuple(one.joules_per_token if one else None for one in used),
-        f"{device}, above idle": tuple(one.above_idle_joules_per_token if one else None for one in used),
-    }
+    return _bars("Keys and values", "MB", rows, series, theme)
 
 
 def _mega(size: int | None) -> float | None:
     return None if size is None else size / 1e6
 
 
-def plot_bars(info: BarsInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`BarsInfo`; a bar that was not measured says so."""
-    if not info.names:
-        return empty_figure(f"{info.title}: {NOT_MEASURED}", theme)
-    figure, codes = go.Figure(), list(SHARES.values())
-    names = [escape(name, quote=False) for name in info.names]
-    for place, (series, values) in enumerate(info.series.items()):
-        color, shape = codes[place % len(codes)]
+def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+    """Draw joules per token of each device: all of them, and those above the idle device's."""
+    rows = bench_summary(summary).contenders
+    series: dict[str, Values] = {}
+    for device in sorted({device for row in rows for device in (row.energy or {})}):
+        used = [(row.energy or {}).get(device) for row in rows]
+        states = [one.state for one in used if one is not None and one.joules_per_token is not None]
+        if states:
+            series[f"{device} ({states[0]})"] = [one.joules_per_token if one else None for one in used]
+            series[f"{device}, above idle"] = [one.above_idle_joules_per_token if one else None for one in used]
+    return _bars("Energy", "joules per token", rows if series else [], series, theme)
+
+
+def _bars(
+    title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values], theme: Theme
+) -> go.Figure:
+    """Draw groups of bars; a bar that was not measured says so."""
+    if not rows:
+        return empty_figure(f"{title}: {NOT_MEASURED}", theme)
+    figure = go.Figure()
+    for place, (name, values) in enumerate(series.items()):
+        color, shape = STYLES[place % len(STYLES)]
         figure.add_bar(
-            y=names,
+            y=[escape(row.contender, quote=False) for row in rows],
             x=values,
             orientation="h",
-            name=series,
+            name=name,
             text=[NOT_MEASURED if value is None else f"{value:.2f}" for value in values],
             textposition="outside",
             textangle=0,
             cliponaxis=False,
             marker={"color": color, "pattern": {"shape": shape, "fillmode": "overlay", "size": 6}},
         )
-    dress(figure, info.title, theme)
-    figure.update_xaxes(title=info.unit)
+    dress(figure, title, theme)
+    figure.update_xaxes(title=unit)
     figure.update_yaxes(automargin=True, autorange="reversed", showgrid=False)
-    return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(names) * len(info.series))
-
-
-@dataclass(frozen=True)
-class ForwardsInfo:
-    """For each model, milliseconds of a forward by its number of tokens, and the least time to read the weights."""
-
-    models: dict[str, tuple[tuple[int, ...], tuple[float, ...], float]]
+    return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(rows) * len(series))
 
 
 def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
-    """Draw measured forwards and their floor: the time that reading the weights takes."""
-    info = forwards_info(summary)
-    return plot_forwards(info, theme) if info.models else empty_figure("Forwards", theme)
-
-
-def forwards_info(summary: Summary) -> ForwardsInfo:
-    """Return the data of :func:`forwards_figure`."""
+    """Draw the milliseconds of a forward by its number of tokens, and the floor: the time to read the weights."""
     forwards = bench_summary(summary).forwards
-    found = {}
-    for role, model in (forwards.by_role if forwards else {}).items():
-        sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
-        found[role] = (sizes, milliseconds, model.floor_milliseconds)
-    return ForwardsInfo(found)
-
-
-def plot_forwards(info: ForwardsInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`ForwardsInfo`."""
+    models = forwards.by_role if forwards else {}
+    if not models:
+        return empty_figure("Forwards", theme)
     figure = go.Figure()
-    for (role, (sizes, milliseconds, floor)), (color, _) in zip(info.models.items(), SHARES.values(), strict=False):
-        symbol = "circle" if role == "target" else "square"
-        line = {"color": color}
+    for (role, model), (color, _) in zip(models.items(), STYLES, strict=False):
+        sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
         figure.add_scatter(
-            x=sizes, y=milliseconds, mode="lines+markers", name=role, line=line, marker={"symbol": symbol, "size": 8}
+            x=sizes,
+            y=milliseconds,
+            mode="lines+markers",
+            name=role,
+            line={"color": color},
+            marker={"symbol": "circle" if role == "target" else "square", "size": 8},
         )
-        ends = (sizes[0], sizes[-1])
-        dashed = {"color": color, "dash": "dash"}
-        figure.add_scatter(x=ends, y=(floor, floor), mode="lines", name=f"{role}: floor of the weights", line=dashed)
+        figure.add_scatter(
+            x=(sizes[0], sizes[-1]),
+            y=(model.floor_milliseconds,) * 2,
+            mode="lines",
+            name=f"{role}: floor of the weights",
+            line={"color": color, "dash": "dash"},
+        )
     dress(figure, "A forward by its tokens", theme)
-    figure.update_xaxes(type="log", title="tokens", tickvals=next(iter(info.models.values()))[0])
+    figure.update_xaxes(type="log", title="tokens", tickvals=figure.data[0].x)
     return figure.update_layout(yaxis_title="milliseconds")

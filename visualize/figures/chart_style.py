@@ -1,10 +1,12 @@
 """The common style of the Plotly charts."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
+from dsbd.evaluation.statistics import Mean
 from visualize.look.states import Theme
 from visualize.look.theme import FONT, palette
 from visualize.words.words import Words
@@ -13,7 +15,7 @@ HEIGHT = 380
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "solid")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-"""Colours, dashes and marks of series, in this order: no series differs from another by its colour alone."""
+"""Colours, dashes and marks of series, in this order: no two series differ in their colour only."""
 
 
 def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
@@ -34,14 +36,20 @@ def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
 def error_bars(
     middles: Sequence[float], lows: Sequence[float | None], highs: Sequence[float | None], color: str
 ) -> dict[str, Any]:
-    """Return the error bars of an axis; an interval that is None draws none."""
+    """Return the error bars of an axis; an end that is None draws no bar."""
     above = [0.0 if high is None else high - middle for middle, high in zip(middles, highs, strict=True)]
     below = [0.0 if low is None else middle - low for middle, low in zip(middles, lows, strict=True)]
     return {"type": "data", "array": above, "arrayminus": below, "color": color, "thickness": 1.2, "width": 3}
 
 
+def mean_bars(means: Sequence[Mean], color: str, *, least: float = -math.inf) -> dict[str, Any]:
+    """Return the error bars of means; none reaches below ``least``, the least possible value."""
+    lows = [None if mean.low is None else max(mean.low, least) for mean in means]
+    return error_bars([mean.mean for mean in means], lows, [mean.high for mean in means], color)
+
+
 def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> go.Figure:
-    """Return a titled figure that says it has nothing to show, or ``said`` in place of this."""
+    """Return a titled figure that says ``said``, or that there is nothing to show."""
     words = words or Words()
     figure = dress(go.Figure(), title, theme)
     figure.add_annotation(text=said or words("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)

@@ -1,12 +1,11 @@
-"""Charts of a whole decode: tokens by origin, widths, seconds. Each has an info, a drawing and a public function."""
+"""Charts of a whole decode: its tokens by origin, its widths, and the seconds of each phase."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 import plotly.graph_objects as go
 
+from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.records import Node, path_to
 from dsbd.tracing.trace import Trace
 from visualize.drawings.captions import isolated
@@ -28,37 +27,39 @@ PHASE_STYLES = {
 }
 
 
-@dataclass(frozen=True)
-class TokensInfo:
-    """The tokens of the returned text, or of the best beam so far if there is no result."""
-
-    labels: tuple[str, ...]
-    origins: tuple[str, ...]
-    probabilities: tuple[float, ...]
-    """The target's raw p(token | before)."""
-
-
 def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Draw each token of the returned text: its probability under the target, and where it came from.
+    """Draw each token of the returned text: the target's raw p(token | before) and where the token came from.
+
+    Without a result it draws the best beam so far.
+
+    Example:
+        >>> visualize.tokens_figure(trace)
 
     Raises: TraceError; ValueError for a language without a table.
     """
-    info = tokens_info(source)
-    words = Words(language)
-    return plot_tokens(info, theme, words) if info.labels else empty_figure(words("figure.tokens"), theme, words)
-
-
-def tokens_info(source: Source) -> TokensInfo:
-    """Return the data of :func:`tokens_figure`. Raises: TraceError."""
-    trace = load_trace(source)
+    trace, words = load_trace(source), Words(language)
     path = _best_path(trace)
-    scene = build_scene(trace)
-    origins = {token.id: token.origin for token in scene.tokens}
-    return TokensInfo(
-        tuple(piece_label(node) for node in path),
-        tuple(origins.get(node.id, "accepted") for node in path),
-        tuple(math.exp(node.target_log_prob) if node.target_log_prob is not None else 0.0 for node in path),
-    )
+    if not path:
+        return empty_figure(words("figure.tokens"), theme, words)
+    figure, labels = go.Figure(), [piece_label(node) for node in path]
+    origins = {token.id: token.origin for token in build_scene(trace).tokens}
+    heights = [0.0 if node.target_log_prob is None else math.exp(node.target_log_prob) for node in path]
+    for origin in YIELDED:
+        places = [place for place, node in enumerate(path) if origins.get(node.id, "accepted") == origin]
+        texts = [f"{labels[place]}, P {number(heights[place])}" for place in places]
+        figure.add_bar(
+            x=places,
+            y=[heights[place] for place in places],
+            width=0.78,
+            name=words(f"state.{origin}"),
+            hovertext=[escape(text, quote=False) for text in texts],
+            hoverinfo="text",
+            marker={"color": styles()[origin].color(theme), "pattern": _pattern(PATTERNS[origin])},
+        )
+    ticks = [escape(isolated(label), quote=False) for label in labels]
+    figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=ticks, tickangle=-60)
+    dress(figure, words("figure.tokens"), theme)
+    return figure.update_layout(barmode="overlay", yaxis={"range": [0, 1], "title": words("ui.target")})
 
 
 def _best_path(trace: Trace) -> list[Node]:
@@ -70,131 +71,70 @@ def _best_path(trace: Trace) -> list[Node]:
     return list(path_to(best, trace.node_index()))
 
 
-def plot_tokens(info: TokensInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
-    """Draw a :class:`TokensInfo`."""
-    words, figure = words or Words(), go.Figure()
-    for origin in YIELDED:
-        places = [place for place, found in enumerate(info.origins) if found == origin]
-        texts = [f"{info.labels[place]}, P {number(info.probabilities[place])}" for place in places]
-        figure.add_bar(
-            x=places,
-            y=[info.probabilities[place] for place in places],
-            width=0.78,
-            name=words(f"state.{origin}"),
-            hovertext=[escape(text, quote=False) for text in texts],
-            hoverinfo="text",
-            marker={"color": styles()[origin].color(theme), "pattern": _pattern(PATTERNS[origin])},
-        )
-    ticks = [escape(isolated(label), quote=False) for label in info.labels]
-    figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=ticks, tickangle=-60)
-    dress(figure, words("figure.tokens"), theme)
-    return figure.update_layout(barmode="overlay", yaxis={"range": [0, 1], "title": words("ui.target")})
-
-
-@dataclass(frozen=True)
-class WidthInfo:
-    """For each iteration: how many layers became final, and the chosen width of each layer."""
-
-    iterations: tuple[int, ...]
-    layers: tuple[int, ...]
-    widths: tuple[tuple[int, ...], ...]
-
-    @property
-    def means(self) -> tuple[float | None, ...]:
-        """Return the mean chosen width of each iteration."""
-        return tuple(sum(widths) / len(widths) if widths else None for widths in self.widths)
-
-
 def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Draw the chosen widths and the accepted depth of each iteration.
+    """Draw the chosen width of each layer, and how many layers of each iteration became final.
+
+    Example:
+        >>> visualize.width_figure(trace)
 
     Raises: TraceError; ValueError for a language without a table.
     """
-    info = width_info(source)
-    words = Words(language)
-    return plot_width(info, theme, words) if info.iterations else empty_figure(words("figure.width"), theme, words)
-
-
-def width_info(source: Source) -> WidthInfo:
-    """Return the data of :func:`width_figure`. Raises: TraceError."""
-    iterations = load_trace(source).iterations
-    return WidthInfo(
-        tuple(iteration.index for iteration in iterations),
-        tuple(len(iteration.layers) for iteration in iterations),
-        tuple(tuple(layer.width for layer in iteration.layers) for iteration in iterations),
+    iterations, words = load_trace(source).iterations, Words(language)
+    if not iterations:
+        return empty_figure(words("figure.width"), theme, words)
+    colors, figure = palette(theme), go.Figure()
+    widths = {iteration.index + 1: [layer.width for layer in iteration.layers] for iteration in iterations}
+    figure.add_bar(
+        x=list(widths),
+        y=[len(found) for found in widths.values()],
+        name=words("figure.layers"),
+        marker_color=colors.faint,
+        opacity=0.55,
     )
-
-
-def plot_width(info: WidthInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
-    """Draw a :class:`WidthInfo`."""
-    words, colors, figure = words or Words(), palette(theme), go.Figure()
-    numbers = _numbers(info.iterations)
-    figure.add_bar(x=numbers, y=info.layers, name=words("figure.layers"), marker_color=colors.faint, opacity=0.55)
-    x = [number for number, widths in zip(numbers, info.widths, strict=True) for _ in widths]
-    y = [width for widths in info.widths for width in widths]
-    dots = {"symbol": "circle-open", "size": 9, "color": colors.accent, "line": {"width": 1.5}}
-    figure.add_scatter(x=x, y=y, mode="markers", name=words("figure.layer_width"), marker=dots)
-    mean = {"color": colors.accent, "width": 2}
     figure.add_scatter(
-        x=numbers,
-        y=info.means,
+        x=[iteration for iteration, found in widths.items() for _ in found],
+        y=[width for found in widths.values() for width in found],
+        mode="markers",
+        name=words("figure.layer_width"),
+        marker={"symbol": "circle-open", "size": 9, "color": colors.accent, "line": {"width": 1.5}},
+    )
+    figure.add_scatter(
+        x=list(widths),
+        y=[sum(found) / len(found) if found else None for found in widths.values()],
         mode="lines+markers",
         name=words("figure.mean_width"),
-        line=mean,
+        line={"color": colors.accent, "width": 2},
         marker={"size": 5},
     )
     dress(figure, words("figure.width"), theme)
-    return figure.update_layout(
-        xaxis={"title": words("figure.iteration"), "dtick": max(1, len(info.iterations) // 16)}, bargap=0.3
-    )
-
-
-@dataclass(frozen=True)
-class TimelineInfo:
-    """Wall-clock seconds of each phase, by iteration."""
-
-    iterations: tuple[int, ...]
-    seconds: dict[str, tuple[float, ...]]
+    axis = {"title": words("figure.iteration"), "dtick": max(1, len(iterations) // 16)}
+    return figure.update_layout(xaxis=axis, bargap=0.3)
 
 
 def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
-    """Draw the seconds of draft, score, verify and commit of each iteration, stacked.
+    """Draw the wall-clock seconds of draft, score, verify and commit of each iteration, stacked.
+
+    Example:
+        >>> visualize.timeline_figure(trace)
 
     Raises: TraceError; ValueError for a language without a table.
     """
-    info = timeline_info(source)
-    words = Words(language)
-    return (
-        plot_timeline(info, theme, words) if info.iterations else empty_figure(words("figure.timeline"), theme, words)
-    )
-
-
-def timeline_info(source: Source) -> TimelineInfo:
-    """Return the data of :func:`timeline_figure`. Raises: TraceError."""
-    iterations = load_trace(source).iterations
-    seconds = {
-        phase: tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in iterations)
-        for phase in PHASE_STYLES
-    }
-    return TimelineInfo(tuple(iteration.index for iteration in iterations), seconds)
-
-
-def plot_timeline(info: TimelineInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
-    """Draw a :class:`TimelineInfo`."""
-    words, figure = words or Words(), go.Figure()
-    numbers = _numbers(info.iterations)
-    for phase, (color, pattern) in PHASE_STYLES.items():
-        marker = {"color": color, "pattern": _pattern(pattern)}
-        hover = "%{y:.4f} s<extra>" + words(f"bar.{phase}") + "</extra>"
-        figure.add_bar(x=numbers, y=info.seconds[phase], name=words(f"bar.{phase}"), marker=marker, hovertemplate=hover)
+    iterations, words = load_trace(source).iterations, Words(language)
+    if not iterations:
+        return empty_figure(words("figure.timeline"), theme, words)
+    figure = go.Figure()
+    for phase in ITERATION_PHASES:
+        color, pattern = PHASE_STYLES[phase]
+        figure.add_bar(
+            x=[iteration.index + 1 for iteration in iterations],
+            y=[getattr(iteration.phases, f"{phase}_seconds") for iteration in iterations],
+            name=words(f"bar.{phase}"),
+            marker={"color": color, "pattern": _pattern(pattern)},
+            hovertemplate="%{y:.4f} s<extra>" + words(f"bar.{phase}") + "</extra>",
+        )
     dress(figure, words("figure.timeline"), theme)
     axes = {"xaxis": {"title": words("figure.iteration")}, "yaxis": {"title": words("figure.seconds")}}
     return figure.update_layout(barmode="stack", bargap=0.25, **axes)
-
-
-def _numbers(indices: Sequence[int]) -> list[int]:
-    """Return the iterations as readers count them, from 1."""
-    return [index + 1 for index in indices]
 
 
 def _pattern(shape: str) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""Contenders of an evaluation by family: what one line of a chart stands for."""
+"""Groups the contenders of an evaluation by family: one line of a chart each."""
 
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 
@@ -20,5 +20,5 @@ def families_of(table: EvaluationTable) -> dict[str, list[ContenderRow]]:
 
 
 def quality_title(table: EvaluationTable) -> str:
-    """Return what an axis of quality says."""
+    """Return the title of an axis of quality."""
     return f"{table.metric.replace('_', ' ')} ({'more' if table.higher_is_better else 'less'} is better)"

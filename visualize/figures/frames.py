@@ -1,8 +1,6 @@
 """Frames of a Plotly figure, with a slider and a button that plays them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -13,29 +11,18 @@ CONTROLS = 76
 """Pixels below the figure for the slider and the buttons."""
 
 
-@dataclass(frozen=True)
-class Frame:
-    """One state of a figure. All frames of a figure have traces of the same kinds in the same order."""
+def animate(figure: go.Figure, frames: Sequence[go.Frame], colors: Palette, strings: dict[str, str]) -> None:
+    """Give a figure its frames, named by their number from 1, a slider, and buttons to play and to pause.
 
-    title: str
-    traces: list[Any]
-    layout: dict[str, Any]
-    """What this frame says otherwise than the figure."""
-
-
-def animated(figure: go.Figure, frames: Sequence[Frame], colors: Palette, strings: dict[str, str]) -> None:
-    """Give a figure its frames, named by their number from 1, a slider, and buttons to play and to pause."""
-    places = list(range(len(frames[0].traces)))
-    figure.frames = [
-        go.Frame(name=str(number), data=frame.traces, layout=frame.layout, traces=places)
-        for number, frame in enumerate(frames, 1)
-    ]
+    All frames need traces of the same kinds, in the same order as the figure.
+    """
+    names = [str(number) for number in range(1, len(frames) + 1)]
+    for name, frame in zip(names, frames, strict=True):
+        frame.update(name=name, traces=list(range(len(figure.data))))
+    figure.frames = frames
     still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
     playing = {"fromcurrent": True, "frame": {"duration": FRAME_MS, "redraw": True}, "transition": {"duration": 0}}
-    steps = [
-        {"label": str(number), "method": "animate", "args": [[str(number)], still]}
-        for number in range(1, len(frames) + 1)
-    ]
+    steps = [{"label": name, "method": "animate", "args": [[name], still]} for name in names]
     buttons = [
         {"label": "▶", "method": "animate", "args": [None, playing]},
         {"label": "❚❚", "method": "animate", "args": [[None], still]},

@@ -1,4 +1,4 @@
-"""The forest attention mask of one iteration: which token sees which. Info, drawing, one public function."""
+"""The forest attention mask of one iteration: which token sees which."""
 
 from dataclasses import dataclass
 from html import escape
@@ -24,7 +24,7 @@ LANGUAGE = "en"
 
 @dataclass(frozen=True)
 class MaskInfo:
-    """One forward of the target: the token of a row sees the tokens of some columns."""
+    """One forward of the target: which columns the token of each row sees."""
 
     title: str
     queries: tuple[str, ...]
@@ -38,7 +38,7 @@ class MaskInfo:
 def mask_figure(
     source: Source | Iteration, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
 ) -> go.Figure:
-    """Draw which token sees which in the forward of one iteration: the prompt, its own ancestors, and itself.
+    """Draw which token sees which in the forward of one iteration: the prompt, its ancestors, and itself.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, or one iteration (without earlier tokens).
@@ -48,6 +48,9 @@ def mask_figure(
 
     Returns: the figure; a titled empty one if the trace has no iterations.
 
+    Example:
+        >>> visualize.mask_figure(trace, iteration=4)
+
     Raises:
         TraceError: no such iteration, or no such trace.
         ValueError: there are no words in this language.
@@ -55,7 +58,7 @@ def mask_figure(
     info, words = mask_info(source, iteration, language=language), Words(language)
     if info is None:
         return empty_figure(words("page.mask.title", index="–"), theme, words)
-    return plot_mask(info, theme, words)
+    return _plot(info, theme, words)
 
 
 def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str = LANGUAGE) -> MaskInfo | None:
@@ -86,7 +89,7 @@ def mask_info(source: Source | Iteration, iteration: int = 0, *, language: str =
 
 
 def _path(node: int, known: dict[int, Node]) -> list[int]:
-    """Return a node and its known ancestors, nearest first."""
+    """Return a node and its known ancestors, from the node up."""
     path = []
     while node != ROOT:
         path.append(node)
@@ -104,9 +107,9 @@ def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
     return list(trie)
 
 
-def plot_mask(info: MaskInfo, theme: Theme = "light", words: Words | None = None) -> go.Figure:
-    """Draw a :class:`MaskInfo`: a filled square where the row sees the column, nothing where it does not."""
-    words, colors, figure = words or Words(), palette(theme), go.Figure()
+def _plot(info: MaskInfo, theme: Theme, words: Words) -> go.Figure:
+    """Draw a filled square wherever the row sees the column."""
+    colors, figure = palette(theme), go.Figure()
     cells = [(x, y) for y, row in enumerate(info.sees) for x, seen in enumerate(row) if seen]
     told = [words("page.mask.sees", query=info.queries[y], key=info.keys[x]) for x, y in cells]
     figure.add_scatter(
@@ -128,7 +131,7 @@ def plot_mask(info: MaskInfo, theme: Theme = "light", words: Words | None = None
 
 
 def _labels(names: tuple[str, ...], angle: int = 0) -> dict[str, object]:
-    """Label every token, unless there are too many to read."""
+    """Label every token, unless there are too many labels to read."""
     if len(names) > MOST_LABELS:
         return {"showticklabels": False}
     shown = [escape(isolated(name), quote=False) for name in names]

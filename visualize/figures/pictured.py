@@ -1,7 +1,7 @@
 """A Plotly figure that brings a picture of itself, so that a notebook saved as a page still shows it.
 
-A saved notebook keeps what each cell gave. Plotly's data is drawn only where its script is, and a page that nbconvert
-made has none. The picture, an SVG made without a browser, stands beside the data for every reader that cannot draw it.
+A saved notebook keeps what each cell returned. Plotly's data is drawn only with Plotly's script, and a page made by
+nbconvert has none. So an SVG, made without a browser, stands beside the data.
 """
 
 from collections.abc import Callable
@@ -15,12 +15,12 @@ IN_NOTEBOOKS = "plotly_mimetype"
 
 
 class PicturedFigure(go.Figure):
-    """A figure with an SVG beside it. Its frames wait for a reader: Plotly's pages would play them as they open."""
+    """A figure with an SVG beside it. Its frames wait for the reader; Plotly would play them as the page opens."""
 
     _picture: Callable[[], str] | None = None
 
     def with_picture(self, picture: Callable[[], str]) -> "PicturedFigure":
-        """Take a maker of the SVG, called when a notebook asks for it; returns the figure. Copies go without."""
+        """Set the function that makes the SVG when a notebook asks for it; copies have none. Returns the figure."""
         self._picture = picture
         return self
 
@@ -32,7 +32,7 @@ class PicturedFigure(go.Figure):
         return {**bundle, "image/svg+xml": self._picture()} if bundle and self._picture else bundle
 
     def to_html(self, *args: Any, **options: Any) -> str:
-        """The figure as a page or a part of one, as Plotly writes it."""
+        """Return the figure as a page or a part of one, as Plotly writes it."""
         return str(super().to_html(*args, **{"auto_play": False, **options}))
 
     def write_html(self, *args: Any, **options: Any) -> None:

@@ -1,81 +1,70 @@
 """Draws a race as a scatter: quality against speed, each decoder with its intervals."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
-from dsbd.evaluation.races import Race, read_race
-from dsbd.evaluation.statistics import Mean
-from visualize.figures.chart_style import COLORS, SYMBOLS, dress, empty_figure, error_bars
+from dsbd.evaluation.fronts import pareto_front
+from dsbd.evaluation.race_records import Race, read_race
+from visualize.figures.chart_style import COLORS, SYMBOLS, dress, empty_figure, mean_bars
 from visualize.look.states import Theme
+from visualize.look.theme import palette
 from visualize.scenes.race import label_of
 
 TITLE = "Quality against speed"
 SPEED = "tokens per second (more is better)"
-QUALITY = {
-    True: "share of right answers (more is better)",
-    False: "perplexity (less is better)",
-}
-LEAST = {QUALITY[True]: 0.0, QUALITY[False]: 1.0}
-"""Below which no figure can be."""
-
-
-@dataclass(frozen=True)
-class Dot:
-    """One decoder."""
-
-    label: str
-    speed: Mean
-    quality: Mean
+QUALITY = {True: ("share of right answers (more is better)", 0.0), False: ("perplexity (less is better)", 1.0)}
+"""Title of the axis and the least possible value, by whether more is better."""
+FRONT = "front: no other is both faster and better"
 
 
 def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> go.Figure:
     """Draw quality against tokens per second, with 95 % intervals over seeds or questions.
 
+    A decoder without speed or quality is left out.
+
     Args:
         race: a record, or its plain data.
         theme: ``light`` or ``dark``.
 
+    Example:
+        >>> visualize.race_figure(race)
+
     Raises:
         ValueError: the data is no race.
     """
-    read = read_race(race)
-    dots = race_dots(read)
-    return plot_race(dots, QUALITY[read.higher_is_better], theme) if dots else empty_figure(TITLE, theme)
-
-
-def race_dots(race: Race) -> tuple[Dot, ...]:
-    """Return the data of :func:`race_figure`; a decoder without speed or quality is left out."""
-    rows = [(racer.name, racer.row.tokens_per_second, racer.row.quality) for racer in race.racers]
-    return tuple(
-        Dot(label_of(name), speed, quality)
-        for name, speed, quality in rows
-        if speed is not None and quality is not None
-    )
-
-
-def plot_race(dots: tuple[Dot, ...], quality: str, theme: Theme = "light") -> go.Figure:
-    """Draw the dots, one series for each, so that the legend names them."""
-    figure, least = go.Figure(), LEAST[quality]
-    for place, dot in enumerate(dots):
-        color, symbol = COLORS[place % len(COLORS)], SYMBOLS[place % len(SYMBOLS)]
+    read, figure = read_race(race), go.Figure()
+    title, least = QUALITY[read.higher_is_better]
+    points = []
+    for racer in read.racers:
+        speed, quality, place = racer.row.tokens_per_second, racer.row.quality, len(figure.data)
+        if speed is None or quality is None:
+            continue
+        points.append((speed.mean, quality.mean))
+        color = COLORS[place % len(COLORS)]
         figure.add_scatter(
-            x=[dot.speed.mean],
-            y=[dot.quality.mean],
-            error_x=_bars(dot.speed, color, 0.0),
-            error_y=_bars(dot.quality, color, least),
+            x=[speed.mean],
+            y=[quality.mean],
+            error_x=mean_bars([speed], color, least=0.0),
+            error_y=mean_bars([quality], color, least=least),
             mode="markers",
-            name=escape(dot.label, quote=False),
-            marker={"color": color, "symbol": symbol, "size": 11},
+            name=escape(label_of(racer.name), quote=False),
+            marker={"color": color, "symbol": SYMBOLS[place % len(SYMBOLS)], "size": 11},
         )
+    if not points:
+        return empty_figure(TITLE, theme)
+    better = 1 if read.higher_is_better else -1
+    front = [points[place] for place in pareto_front([(speed, better * quality) for speed, quality in points])]
+    figure.add_scatter(
+        x=[speed for speed, _ in front],
+        y=[quality for _, quality in front],
+        mode="lines",
+        name=FRONT,
+        line={"color": palette(theme).soft, "dash": "dot", "width": 1.5},
+    )
     dress(figure, TITLE, theme)
     figure.update_xaxes(title=SPEED, rangemode="tozero")
-    figure.update_yaxes(title=quality, rangemode="tozero")
+    figure.update_yaxes(title=title, rangemode="tozero")
     return figure.update_layout(height=440, legend={"y": -0.2, "yanchor": "top"}, margin={"t": 48})
-
-
-def _bars(mean: Mean, color: str, least: float) -> dict[str, object]:
-    return error_bars([mean.mean], [None if mean.low is None else max(mean.low, least)], [mean.high], color)

@@ -1,7 +1,6 @@
 """Draws how often a layer yielded how many beams."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
 import plotly.graph_objects as go
@@ -16,33 +15,22 @@ MOST = len(PATTERNS)
 """Contenders in one figure."""
 
 
-@dataclass(frozen=True)
-class WidthsInfo:
-    """The share of layers at each width, by contender."""
-
-    widths: tuple[int, ...]
-    shares: dict[str, tuple[float, ...]]
-
-
 def width_histogram_figure(
     table: Table, *, contenders: Sequence[str] | None = None, theme: Theme = "light"
 ) -> go.Figure:
-    """Draw the histogram of widths, duplicates counted, of a few contenders.
+    """Draw the share of layers at each width, duplicates counted, of a few contenders.
 
     Args:
         table: of an evaluation: a record, or its plain data.
         contenders: names of at most five; None takes the first five whose width changed.
         theme: ``light`` or ``dark``.
 
+    Example:
+        >>> visualize.width_histogram_figure(table)
+
     Raises:
         ValueError: the data is no table of an evaluation, or a contender has no widths in it.
     """
-    info = widths_info(table, contenders)
-    return plot_widths(info, theme) if info.shares else empty_figure(TITLE, theme)
-
-
-def widths_info(table: Table, contenders: Sequence[str] | None = None) -> WidthsInfo:
-    """Return the data of :func:`width_histogram_figure`."""
     counted = {row.contender: row.widths for row in read_table(table).rows if row.widths}
     if contenders is None:
         contenders = [name for name, widths in counted.items() if len(widths) > 1][:MOST]
@@ -50,22 +38,14 @@ def widths_info(table: Table, contenders: Sequence[str] | None = None) -> Widths
     if unknown or len(contenders) > MOST:
         what = f"{unknown[0]!r} has no widths" if unknown else f"{len(contenders)} contenders are too many"
         raise ValueError(f"{what}; name at most {MOST} of {', '.join(counted) or 'no contender: none were counted'}")
-    largest = max((max(counted[name]) for name in contenders), default=0)
-    widths = tuple(range(1, largest + 1))
-    return WidthsInfo(
-        widths,
-        {name: tuple(counted[name].get(width, 0) / sum(counted[name].values()) for width in widths)
-         for name in contenders},
-    )  # fmt: skip
-
-
-def plot_widths(info: WidthsInfo, theme: Theme = "light") -> go.Figure:
-    """Draw a :class:`WidthsInfo`."""
-    figure = go.Figure()
-    for place, (name, shares) in enumerate(info.shares.items()):
+    if not contenders:
+        return empty_figure(TITLE, theme)
+    figure, widths = go.Figure(), range(1, max(max(counted[name]) for name in contenders) + 1)
+    for place, name in enumerate(contenders):
+        layers = sum(counted[name].values())
         figure.add_bar(
-            x=info.widths,
-            y=shares,
+            x=list(widths),
+            y=[counted[name].get(width, 0) / layers for width in widths],
             name=escape(name, quote=False),
             marker={"color": COLORS[place], "pattern": {"shape": PATTERNS[place], "solidity": 0.25}},
         )

@@ -1,6 +1,6 @@
 """The sizes and dashes of a drawn forest that Python's drawings and the viewer share.
 
-One table, ``look/sizes.json``, serves both. A size that only one of them uses stands in its own geometry file.
+One table, ``look/sizes.json``, serves both. A size that only one of them uses stands in its geometry file.
 """
 
 import json
@@ -19,9 +19,9 @@ class Sizes:
     label_drop: float
     """From the centre of a node down to the baseline of its label."""
     label_end: float
-    """Free space between a label and the edge that starts behind it."""
+    """Free space between a label and the edge that starts after it."""
     count_columns: int
-    """Monospace columns of a mark such as ×2 behind a label."""
+    """Monospace columns of a mark such as ×2 after a label."""
     bend: float
     """Where an edge leaves the row of its parent, in columns from the parent."""
     mark_gap: float
@@ -37,7 +37,7 @@ class Sizes:
     bar: float
     """Width of a bar of P(accepted >= k), as part of its place."""
     unknown_probability: float
-    """The probability that sets the size of a mark whose own is not known."""
+    """The probability that sets the size of a mark if that of its node is not known."""
     mark_least: float
     """Size of the mark of an impossible node, as part of the size of its state."""
     mark_more: float

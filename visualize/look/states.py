@@ -1,7 +1,7 @@
-"""How each state of a node looks: a colour after Okabe and Ito, and always a symbol and a dash too.
+"""How each state of a node looks: a colour after Okabe and Ito, a symbol and a dash.
 
-One table, ``look/states.json``, serves the figures, the SVG and the viewer. The hues
-are shifted in lightness so that labels reach a contrast of 4.5 and marks of 3 on either theme.
+One table, ``look/states.json``, serves the figures, the SVG and the viewer. The colours are made lighter or darker so
+that labels reach a contrast of 4.5, and marks of 3, in both themes.
 """
 
 import json

@@ -4,20 +4,18 @@ import json
 from dataclasses import asdict
 from html import escape
 from pathlib import Path
-from typing import Literal
 
 import plotly.graph_objects as go
 
 from dsbd.measure.bench.records import BenchSummary, bench_summary
-from visualize.figures.bench import Summary, plot_sweep, quality_figure, speed_figure, sweep_infos
+from visualize.figures.bench import Summary, quality_figure, speed_figure, sweep_figure, sweeps_of
 from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
-from visualize.files import write
-from visualize.pages.chart_document import chart_document, charts, require_plotly
-from visualize.pages.trace_page import copy_plotly
+from visualize.pages.chart_document import Plotly, chart_document, charts, require_plotly
+from visualize.pages.trace_page import write_page
 
 TITLE = "DSBD bench"
 MOST_LINES = 8
-"""A sweep with more lines, as a grid has them, is not drawn."""
+"""A sweep with more lines, such as that of a grid, is not drawn."""
 CHARTS = {
     "speed": speed_figure,
     "quality": quality_figure,
@@ -45,7 +43,7 @@ _BODY = """<main>
 </main>"""
 
 
-def export_bench(summary: Summary, path: str | Path, *, plotly: Literal["inline", "beside"] = "inline") -> None:
+def export_bench(summary: Summary, path: str | Path, *, plotly: Plotly = "inline") -> None:
     """Write the figures of a bench as one HTML file.
 
     Args:
@@ -53,16 +51,17 @@ def export_bench(summary: Summary, path: str | Path, *, plotly: Literal["inline"
         path: the HTML file to write.
         plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
 
+    Example:
+        >>> visualize.export_bench(bench, "bench.html")
+
     Raises:
         TraceError: the file cannot be written.
         ValueError: ``plotly`` is neither of its two values, or the data is no summary of a bench.
     """
-    write(path, bench_page(summary, plotly=plotly))
-    if plotly == "beside":
-        copy_plotly(Path(path).parent)
+    write_page(path, bench_page(summary, plotly=plotly), plotly)
 
 
-def bench_page(summary: Summary, *, plotly: Literal["inline", "beside"] = "inline") -> str:
+def bench_page(summary: Summary, *, plotly: Plotly = "inline") -> str:
     """Return the page as a string. Raises: ValueError for an unknown ``plotly``, or data that is no summary."""
     require_plotly(plotly)
     bench = bench_summary(summary)
@@ -85,7 +84,9 @@ def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
     """Return all figures of a bench by name, with one ``sweep <setting>`` for each setting swept along a few lines."""
     figures = {name: draw(bench) for name, draw in CHARTS.items()}
     return figures | {
-        f"sweep {info.setting}": plot_sweep(info) for info in sweep_infos(bench) if len(info.lines) <= MOST_LINES
+        f"sweep {setting}": sweep_figure(setting, sweep)
+        for setting, sweep in sweeps_of(bench).items()
+        if len(sweep) <= MOST_LINES
     }
 
 

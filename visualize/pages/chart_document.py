@@ -21,13 +21,13 @@ pre { white-space: pre-wrap; }
 
 
 def require_plotly(plotly: str) -> None:
-    """Check where Plotly shall be. Raises: ValueError."""
+    """Check where Plotly is to be put. Raises: ValueError."""
     if plotly not in ("inline", "beside"):
         raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
 
 
 def charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
-    """Return the figures as HTML; ``inline`` puts Plotly's script into the first."""
+    """Return the figures as HTML; ``inline`` puts Plotly's script before the first."""
     return "\n".join(
         figure.to_html(
             full_html=False, include_plotlyjs=plotly == "inline" and place == 0, config={"displaylogo": False}
@@ -37,6 +37,6 @@ def charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
 
 
 def chart_document(title: str, body: str, plotly: Plotly) -> str:
-    """Return the whole page around a body that has :func:`charts` in it."""
+    """Return the whole page around a body with :func:`charts`."""
     head = [style(_LOOK), *([] if plotly == "inline" else [plotly_tag("beside")])]
     return document(title, body, head="\n".join(head), scripts=plotly_origins(plotly))

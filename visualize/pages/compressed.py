@@ -1,7 +1,7 @@
 """Packs text for a page: gzip in base 64, which ``pages/unpack.js`` unpacks in the browser.
 
-No character of base 64 has a meaning in HTML. So a packed text can stand in a script element or, with its page, in
-an attribute, and no token text can end either of them.
+No character of base 64 means anything in HTML. So no token text can end the script element around it, or the attribute
+that holds the page.
 """
 
 import base64

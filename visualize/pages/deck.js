@@ -2,8 +2,8 @@
  *
  *   section[data-dsbd-it][data-dsbd-step] > iframe.dsbd-frame, span.fragment.dsbd-step, span.fragment.dsbd-step, ...
  *
- * The step is told anew whenever the slide is shown, so that a frame that was hidden draws, and jumping about in the
- * deck ends where it should. Frames hear nothing but whole numbers.
+ * A slide sends its step whenever it is shown: then a frame that was hidden draws, and jumps in the deck end at the
+ * right step. Frames get only whole numbers.
  */
 globalThis.DsbdDeck ??= (() => {
   "use strict";

@@ -1,4 +1,4 @@
-"""Makes one HTML document: head, policy and elements. Text is escaped here, or before it comes here."""
+"""Makes one HTML document: head, policy and elements. HTML that is passed in must be escaped already."""
 
 import html
 import json
@@ -29,15 +29,15 @@ style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; ba
 def document(
     title: str, body: str, *, language: str = "en", head: str = "", scripts: str = "", files: bool = False
 ) -> str:
-    """Return an HTML document that loads nothing from the network except what is named.
+    """Return an HTML document that loads nothing from the network except what ``scripts`` and ``files`` allow.
 
     Args:
         title: plain text.
         body: HTML.
-        language: of its text; must have a table of sentences.
+        language: of its text; it must have a table of sentences.
         head: HTML for the head: styles, scripts.
-        scripts: sources beside the page itself that the policy allows scripts from; starts with a space.
-        files: True if style sheets and pictures lie beside the page.
+        scripts: more sources that the policy allows scripts from; starts with a space.
+        files: True if style sheets and pictures are files beside the page.
     """
     return _DOCUMENT.format(
         language=html.escape(language),
@@ -56,17 +56,17 @@ def style(*sources: str) -> str:
 
 
 def script(source: str) -> str:
-    """Return a script element; character sequences that would end it are written another way."""
+    """Return a script element; character sequences that would end it are escaped."""
     safe = source.replace("</script", "<\\/script").replace("<!--", "<\\!--")
     return f"<script>\n{safe}</script>"
 
 
 def packed_element(name: str, content: str) -> str:
-    """Return an element with a packed text (``visualize.pages.compressed``) that the host script finds by name."""
+    """Return an element with packed text (``visualize.pages.compressed``), which the host script finds by name."""
     return f'<script type="application/gzip" id="{name}">{content}</script>'
 
 
 def embedded_json(data: Any) -> str:
-    """Return JSON that cannot end the script element around it, whatever its strings contain."""
+    """Return JSON that cannot end the script element around it, whatever its strings hold."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return "".join(_ESCAPES.get(character, character) for character in text)

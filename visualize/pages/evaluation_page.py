@@ -11,30 +11,30 @@ from visualize.figures.dynamic_width import dynamic_width_figure
 from visualize.figures.pareto import NOT_MEASURED, pareto_figure
 from visualize.figures.quality_width import quality_width_figure
 from visualize.figures.width_histogram import width_histogram_figure
-from visualize.files import write
 from visualize.pages.chart_document import Plotly, chart_document, charts, require_plotly
-from visualize.pages.trace_page import copy_plotly
+from visualize.pages.trace_page import write_page
 
 TITLE = "DSBD evaluation"
 MOST_ROWS = 30
-"""A figure with a row for each contender is left out where a grid has more of them."""
+"""A figure with a row for each contender is left out if there are more of them."""
 
 
 def export_evaluation(tables: Mapping[str, Table], path: str | Path, *, plotly: Plotly = "inline") -> None:
-    """Write the figures of an evaluation as one HTML file: a chapter for each task.
+    """Write the figures of an evaluation as one HTML file, with a chapter for each task.
 
     Args:
         tables: by task: records, or their plain data, as ``python -m dsbd eval --json`` prints them.
         path: the HTML file to write.
         plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
 
+    Example:
+        >>> visualize.export_evaluation({"sql": table}, "evaluation.html")
+
     Raises:
         TraceError: the file cannot be written.
         ValueError: ``plotly`` is neither of its two values, or the data is no table of an evaluation.
     """
-    write(path, evaluation_page(tables, plotly=plotly))
-    if plotly == "beside":
-        copy_plotly(Path(path).parent)
+    write_page(path, evaluation_page(tables, plotly=plotly), plotly)
 
 
 def evaluation_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -> str:

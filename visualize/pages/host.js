@@ -1,5 +1,5 @@
-/* Around the viewers of a page: unpacks what the page carries, mounts a viewer in every place, and answers messages.
- * It asks the network for nothing.
+/* The page around viewers: unpacks the scenes, mounts a viewer for each, and answers messages. It loads nothing from
+ * the network.
  *
  *   DsbdHost.start().then((viewers) => ...)        a viewer per element with data-scene
  *
@@ -7,14 +7,15 @@
  *   {dsbd: "hello"}   {dsbd: "first"}   {dsbd: "previous"}   {dsbd: "next"}   {dsbd: "last"}
  *   {dsbd: "goto", it, step, layer, node}      whole numbers from 0; what is left out stays
  *   {dsbd: "shown"}                            the frame was hidden until now: draw again
- * Each is answered, and every later step is told to the page that spoke last, as
+ * It answers each, and reports every later step to the page that spoke last, with
  *   {dsbd: "place", it, step, iterations, first, last}
- * A viewer that is ready says {dsbd: "ready"} to the page around it, whoever that is, and no more.
- * Only the page around the frame and the page itself are heard; the answer goes to their origin alone.
+ * A viewer that is ready sends {dsbd: "ready"} to the page around it, of any origin, and nothing else.
+ * It listens only to the page around the frame and to its own page, and answers only to their origin.
  */
 globalThis.DsbdHost = (() => {
   "use strict";
 
+  const PLACE = ["it", "step", "layer", "node"];
   const WAIT_MS = 100;
   const WAIT_TIMES = 150; // for Plotly in another frame of the page
 
@@ -25,7 +26,7 @@ globalThis.DsbdHost = (() => {
         const found = parent.frames[at].document.getElementById("dsbd-plotly");
         if (found && found.textContent) return found.textContent;
       } catch {
-        /* a frame of somebody else */
+        /* a frame of another site */
       }
     }
     return "";
@@ -60,49 +61,28 @@ globalThis.DsbdHost = (() => {
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
-    const options = {hash: "address" in dataset, exact: "exact" in dataset, bare, onchange};
+    const options = {hash: "address" in dataset, start: dataset.place, exact: "exact" in dataset, bare, onchange};
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
-    const where = () => (iterations ? handle.where() : {it: 0, step: 0});
-    const stay = () => handle.goto(where());
-    const steps = (it) => scene.iterations[it].steps.rows.length;
-    const atFirst = () => !iterations || (where().it === 0 && where().step === 0);
-    const atLast = () => !iterations || (where().it === iterations - 1 && where().step === steps(iterations - 1) - 1);
+    const stay = () => handle.goto(handle.where());
     return {
       element,
       handle,
       listeners,
-      iterations,
-      where,
-      atFirst,
-      atLast,
+      place() {
+        const {it, step} = handle.where();
+        const first = !iterations || (it === 0 && step === 0);
+        const last = !iterations || (it === iterations - 1 && step === scene.iterations[it].steps.rows.length - 1);
+        return {dsbd: "place", it, step, iterations, first, last};
+      },
       first: () => handle.goto({it: 0, step: 0}),
       last: () => handle.goto({it: iterations - 1, step: Infinity}),
-      next: () => (atLast() ? stay() : handle.move(1)),
-      previous: () => (atFirst() ? stay() : handle.move(-1)),
+      next: () => (iterations && handle.move(1)) || stay(),
+      previous: () => (iterations && handle.move(-1)) || stay(),
       shown() {
         globalThis.dispatchEvent(new Event("resize"));
         stay();
       },
     };
-  }
-
-  /* ---- places ----------------------------------------------------------------------------- */
-
-  const PLACE = ["it", "step", "layer", "node"];
-  const ADDRESS = ["iteration", "step", "layer", "node"];
-  const named = (text) => ADDRESS.some((name) => new URLSearchParams(text).has(name));
-
-  /* Addresses count iterations and steps from 1, the viewer from 0. */
-  function placeIn(text) {
-    const found = new URLSearchParams(text);
-    const {
-      iteration = 1,
-      step,
-      ...place
-    } = Object.fromEntries(
-      ADDRESS.filter((name) => /^\d{1,9}$/.test(found.get(name) || "")).map((name) => [name, Number(found.get(name))]),
-    );
-    return {...place, it: Math.max(0, iteration - 1), ...(step === undefined ? {} : {step: Math.max(0, step - 1)})};
   }
 
   /* ---- messages --------------------------------------------------------------------------- */
@@ -111,18 +91,8 @@ globalThis.DsbdHost = (() => {
     let listener = null;
     const whole = (value) => Number.isInteger(value) && value >= 0;
     const tell = () => {
-      if (!listener) return;
-      const {it, step} = viewer.where();
-      const place = {
-        dsbd: "place",
-        it,
-        step,
-        iterations: viewer.iterations,
-        first: viewer.atFirst(),
-        last: viewer.atLast(),
-      };
-      // A file, or a frame without an origin, cannot be named as the one to be told.
-      listener.page.postMessage(place, listener.origin === "null" ? "*" : listener.origin);
+      // A file, or a frame without an origin, cannot be named as the receiver.
+      listener?.page.postMessage(viewer.place(), listener.origin === "null" ? "*" : listener.origin);
     };
     viewer.listeners.push(tell);
     addEventListener("message", ({data, source, origin}) => {
@@ -142,10 +112,7 @@ globalThis.DsbdHost = (() => {
     if (parent !== window) document.documentElement.classList.add("framed");
     const viewers = [];
     for (const element of document.querySelectorAll("[data-scene]")) {
-      const asked = "address" in element.dataset && named(location.hash.slice(1));
-      const viewer = await opened(element);
-      if (element.dataset.place && !asked) viewer.handle.goto(placeIn(element.dataset.place));
-      viewers.push(viewer);
+      viewers.push(await opened(element));
     }
     if (viewers.length === 1 && "address" in viewers[0].element.dataset) {
       answer(viewers[0]);

@@ -1,4 +1,4 @@
-"""The lab of a lesson: the page itself decodes with two small tables, and counts how every decode ends."""
+"""The lab of a lesson: the page decodes with two small tables, and counts how every decode ends."""
 
 import json
 import math
@@ -14,19 +14,19 @@ from visualize.words.words import Words
 ENTRY = "pages/lab/lab.js"
 RUNS = 5000
 LAB = "page.lab."
-"""The keys of the words of the lab start with this."""
+"""How the keys of the lab's words start."""
 MOST_WORDS, MOST_LAYERS = 4, 3
 MAX_BYTES = 100_000
 _REMEDY = "benchmarks/lossless_lab.py shows how such a file is made"
 
 
 def lab_script() -> str:
-    """Return the code of all labs of a page, for a classic script."""
+    """Return the script of all labs of a page."""
     return f'(() => {{\n"use strict";\n{joined(ENTRY)}\n}})();\n'
 
 
 def lab_element(tables: dict[str, Any], words: Words) -> str:
-    """Return the element that the code fills, with the tables and the words that it needs."""
+    """Return the element that the script fills, with its tables and words."""
     spoken = {key.removeprefix(LAB): text for key, text in words.table.items() if key.startswith(LAB)}
     data = embedded_json({"pair": tables, "runs": RUNS, "words": spoken})
     return f'<div class="lab"><script type="application/json">{data}</script></div>'
@@ -37,7 +37,7 @@ def read_tables(path: Path) -> dict[str, Any]:
 
     A path is a string with one digit for each word; the law after it is a list of probabilities, one for each word.
 
-    Raises: LessonError, which names what is wrong.
+    Raises: LessonError; it names what is wrong.
     """
     try:
         raw = path.read_bytes()

@@ -1,5 +1,5 @@
-/* A lesson: one card at a time beside the viewer. A question stands one step before its verdict, and the viewer goes
- * no further until it is answered; in teacher mode nothing is hidden. The address remembers card and teacher mode. */
+/* A lesson: one card at a time beside the viewer. A question stops the viewer one step before its verdict until it is
+ * answered; teacher mode hides nothing. The address remembers card and teacher mode. */
 (async () => {
   "use strict";
 
@@ -22,7 +22,7 @@
 
   /* ---- what is hidden --------------------------------------------------------------------- */
 
-  /* The furthest place in sight: that of the first unanswered question from here on. */
+  /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
     if (state.teacher) return null;
     const here = orderOf(cards[state.card]);
@@ -34,7 +34,7 @@
 
   const differs = (card) => orderOf(card) !== orderOf({it: card.answer_it, step: card.answer_step});
 
-  /* The views below the forest and the CSV tell a whole iteration: they wait until its questions are answered. */
+  /* The views below the forest and the CSV show a whole iteration: they stay hidden while it has open questions. */
   function conceal(limit, it) {
     root.classList.toggle("asking", Boolean(limit) && limit.it <= it);
   }

@@ -25,7 +25,7 @@ from visualize.scenes.place import Position
 from visualize.words.words import Words
 
 KEYS = {"title": True, "trace": True, "language": False, "summary": False}
-"""Keys of the front matter; True for those that a lesson must have."""
+"""Keys of the front matter; True if a lesson must have it."""
 MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
@@ -47,12 +47,12 @@ class Question:
 
 @dataclass(frozen=True)
 class LabPlace:
-    """Where a card has the lab: the page decodes there with two small tables."""
+    """A lab in a card: there the page decodes with two small tables."""
 
     tables: Path
     """The tables (JSON)."""
     instead: str
-    """Markdown, shown where nothing can run: on paper, and without scripts."""
+    """Markdown, shown instead on paper and without scripts."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LessonCard:
     text: str
     """Markdown."""
     position: Position | None
-    """Where the viewer goes; None = it stays. A question is asked one step earlier, and answered there."""
+    """Where the viewer goes; None = it stays. A question is asked one step before, and its answer leads here."""
     question: Question | None
     line: int
     """Line of its header in the file."""
@@ -85,12 +85,12 @@ class Lesson:
 
     @property
     def count(self) -> int:
-        """Return the number of cards, with the introduction."""
+        """Return the number of cards, introduction included."""
         return len(self.cards) + bool(self.introduction)
 
 
 def read_lesson(path: str | Path) -> Lesson:
-    """Read a lesson file. Raises: LessonError, which names the file and the line."""
+    """Read a lesson file. Raises: LessonError; it names the file and the line."""
     file = Path(path)
     try:
         raw = file.read_bytes()
@@ -105,7 +105,7 @@ def read_lesson(path: str | Path) -> Lesson:
 
 
 def parse_lesson(text: str, path: Path) -> Lesson:
-    """Make a lesson from its text; ``path`` locates its trace and stands in its errors. Raises: LessonError."""
+    """Make a lesson from its text; its trace and its errors are relative to ``path``. Raises: LessonError."""
     lines = list(enumerate(text.splitlines(), 1))
     front, rest = _front_matter(lines, path)
     language = front.get("language", "en")
@@ -143,7 +143,7 @@ def _front_matter(lines: list[Line], path: Path) -> tuple[dict[str, str], list[L
 
 
 def _parts(lines: list[Line]) -> Iterator[tuple[Line | None, list[Line]]]:
-    """Yield the introduction, then every card with its header; a header inside a code fence does not count."""
+    """Yield the introduction, then every card with its header; code fences hold no headers."""
     header: Line | None = None
     inside: list[Line] = []
     fenced = False
@@ -188,7 +188,7 @@ def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:
 
 
 def _question(lines: list[Line], count: int, path: Path) -> Question:
-    """Read a question: its options one after the other, then only an explanation."""
+    """Read a question: its options, then nothing but an explanation."""
     first = lines[0][0]
     options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
     right = [at for at, option in enumerate(options) if option["mark"] != " "]
@@ -200,7 +200,7 @@ def _question(lines: list[Line], count: int, path: Path) -> Question:
     told = []
     for number, text in lines[count:]:
         if text.strip() and not text.startswith(">"):
-            raise LessonError(f"{path.name}, line {number}: after the options stands only the explanation, behind >")
+            raise LessonError(f"{path.name}, line {number}: after the options write only the explanation, after >")
         told.append((number, text.removeprefix(">").removeprefix(" ")))
     return Question(tuple(option["text"] for option in options), right[0], _joined(told))
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from dsbd.errors import LessonError, TraceError
 from visualize.drawings.svg import forest_svg
-from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.compressed import packed, packed_json
 from visualize.pages.document import document, embedded_json, packed_element, script, style
@@ -15,7 +14,7 @@ from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
-from visualize.pages.trace_page import copy_plotly
+from visualize.pages.trace_page import write_page
 from visualize.pages.viewer_parts import Kit, carried_kit
 from visualize.scenes.place import step_of
 from visualize.scenes.records import Scene
@@ -25,7 +24,7 @@ from visualize.words.words import Words
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 LESSON = "page.lesson."
-"""The keys of the words of a lesson page start with this."""
+"""How the keys of a lesson page's words start."""
 _ICONS = {"previous": "←", "next": "→"}
 Step = tuple[int, int]
 """An iteration and a step of it."""
@@ -50,15 +49,16 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
         path: the HTML file to write.
         plotly: as for :func:`visualize.export_html`.
 
+    Example:
+        >>> visualize.export_lesson("assets/lessons/1-speculative-decoding.md", "lesson.html")
+
     Raises:
         LessonError: the lesson has a mistake; the message names file and line.
         TraceError: its trace cannot be read, or the page cannot be written.
         ValueError: ``plotly`` is unknown.
     """
     lesson = read_lesson(source)
-    write(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))))
-    if plotly == "beside":
-        copy_plotly(Path(path).parent)
+    write_page(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))), plotly)
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
@@ -67,7 +67,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
     Args:
         lesson: as read.
         kit: what makes the viewer work.
-        back: address of the page that lists all lessons; empty if there is none.
+        back: address of the page that lists all lessons; empty = no link to it.
 
     Raises:
         LessonError: a card names what the trace does not have.
@@ -110,7 +110,7 @@ def _scene(lesson: Lesson) -> Scene:
 
 
 def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
-    """Return the place of each card. Raises: LessonError, which names the line of a card whose place does not exist."""
+    """Return the place of each card. Raises: LessonError; it names the line of a card whose place does not exist."""
     stops: list[Stop] = []
     it, step = 0, 0
     for card in lesson.cards:
@@ -125,7 +125,7 @@ def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
 
 
 def _before(scene: Scene, it: int, step: int) -> tuple[int, int]:
-    """Return the step before, which may be in the iteration before; the first step has none before it."""
+    """Return the step before, perhaps in the iteration before; for the first step itself."""
     if step > 0:
         return it, step - 1
     return (it - 1, len(scene.iterations[it - 1].steps) - 1) if it > 0 else (0, 0)
@@ -156,10 +156,10 @@ def _introduction(lesson: Lesson, words: Words) -> str:
 
 
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
-    """Return the step that each card's picture shows in the hand-out: none that a question of its iteration asks about.
+    """Return the step that each card's picture shows in the hand-out.
 
-    All cards of a hand-out can be seen at once, so a picture stays before the first verdict that is asked for. None:
-    the card names no place, or an earlier card has this picture.
+    All cards of a hand-out can be seen at once, so a picture stops before the first verdict that a question asks for.
+    None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
     for card, stop in zip(lesson.cards, stops, strict=True):
@@ -188,7 +188,7 @@ def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: S
 
 
 def _lab(lesson: Lesson, card: LessonCard, words: Words) -> str:
-    """Return the lab, and what stands in its place on paper and without scripts."""
+    """Return the lab, and what is shown instead on paper and without scripts."""
     if card.lab is None:
         return ""
     try:
@@ -199,7 +199,7 @@ def _lab(lesson: Lesson, card: LessonCard, words: Words) -> str:
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:
-    """Draw the forest at a place, for print and for pages without scripts; ``told``: for the teacher."""
+    """Draw the forest at a place, for print and for pages without scripts; the kind ``told`` is for the teacher."""
     it, step = place
     sentence = scene.iterations[it].steps[step].sentence if scene.iterations else ""
     drawn = base64.b64encode(forest_svg(scene, it, step=step).encode("utf-8")).decode("ascii")

@@ -1,4 +1,4 @@
-"""Turns Markdown into harmless HTML: no HTML from the author, no scripts, pictures from files only."""
+"""Turns Markdown into harmless HTML: no HTML or scripts of the author, and pictures from files only."""
 
 import base64
 from collections.abc import Sequence
@@ -45,7 +45,9 @@ def _picture(name: str, folder: Path) -> str:
     kind = PICTURES.get(Path(name).suffix.lower())
     path = (folder / name).resolve()
     if kind is None or not path.is_relative_to(folder.resolve()):
-        raise LessonError(f"picture {name!r}: name a {', '.join(PICTURES)} file beside the lesson; none is fetched")
+        raise LessonError(
+            f"picture {name!r}: name a {', '.join(PICTURES)} file beside the lesson; pictures are not fetched"
+        )
     try:
         content = path.read_bytes()
     except OSError as error:

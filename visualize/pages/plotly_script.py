@@ -1,4 +1,4 @@
-"""Brings Plotly to a page: from beside it, inside it, another frame of it, or a CDN with an integrity hash."""
+"""Brings Plotly to a page: a file beside it, inside it, from another frame, or from a CDN with an integrity hash."""
 
 import base64
 import hashlib
@@ -19,11 +19,11 @@ def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
 
     Args:
         origin: ``beside`` a file next to the page, ``inline`` packed into it (about 2 MB), ``cdn`` the publisher's
-            server, checked by its hash, ``shared`` that of another viewer's frame on the same page.
+            server, checked by its hash, ``shared`` the one in another viewer's frame on the same page.
         folder: where the file beside the page is, as a relative address such as ``../``.
 
     Raises:
-        ValueError: ``origin`` is none of these.
+        ValueError: ``origin`` is unknown.
     """
     if origin not in get_args(PlotlyFrom):
         raise ValueError(f"plotly is {origin!r}; choose one of {', '.join(map(repr, get_args(PlotlyFrom)))}")
@@ -37,13 +37,13 @@ def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
 
 
 def plotly_origins(origin: PlotlyFrom) -> str:
-    """Return the sources for ``script-src`` that :func:`plotly_tag` needs in the page's policy."""
+    """Return what the page's policy must allow scripts from, for :func:`plotly_tag`."""
     return {"beside": " 'self' file:", "cdn": f" {CDN}"}.get(origin, "")
 
 
 @lru_cache
 def cdn_address() -> tuple[str, str]:
-    """Return the address of the same Plotly file as the installed package has, and its integrity hash."""
+    """Return the address of the installed package's Plotly file on the CDN, and its integrity hash."""
     content = plotly_js_path().read_bytes()
     found = re.search(rb"plotly\.js v(\d+\.\d+\.\d+)", content[:400])
     assert found is not None, "plotly.min.js opens with its version"

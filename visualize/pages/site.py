@@ -1,4 +1,4 @@
-"""Writes a static site: an index, a viewer page per trace, lessons. It works on any file server, or without one."""
+"""Writes a static site: an index, a viewer page per trace, lessons. It works on any file server, or from a disk."""
 
 import re
 from collections.abc import Iterable
@@ -53,8 +53,11 @@ def export_site(
 
     Returns: the pages, as paths below ``output``.
 
+    Example:
+        >>> visualize.export_site("assets/traces", "site", lessons="assets/lessons")
+
     Raises:
-        TraceError: a folder does not exist or cannot be written, or has no trace or a damaged one.
+        TraceError: a folder does not exist, cannot be written, has no trace, or has a damaged one.
         LessonError: a lesson has a mistake.
         ValueError: the language has no table.
     """
@@ -122,7 +125,7 @@ def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
 
 
 def _entries(folder: Path) -> Iterable[Entry]:
-    """Yield every trace file of a folder, by name. Raises: TraceError, which names the file."""
+    """Yield every trace file of a folder, by name. Raises: TraceError; it names the file."""
     if not folder.is_dir():
         raise TraceError(f"{str(folder)!r} is no folder; name one that holds trace files")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name.endswith(SUFFIXES))
@@ -154,7 +157,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _titled(stem: str) -> str:
-    """Make a title of a file name: ``1-dynamic-width`` gives ``Dynamic width``."""
+    """Make a title from a file name: ``Dynamic width`` from ``1-dynamic-width``."""
     words = re.sub(r"^\d+[-_ ]+", "", stem).replace("-", " ").replace("_", " ").strip() or stem
     return words[:1].upper() + words[1:]
 

@@ -84,7 +84,7 @@ def _drawn(picture: str, words: Words) -> str:
 
 
 def _figures(scene: Scene) -> Iterator[tuple[str, str]]:
-    """Yield the figures of the decode; a dash if there is none."""
+    """Yield names and figures of the decode; a dash for an unknown figure."""
     known = scene.statistics.to_dict()
     for name in FIGURES:
         value = known[name]
@@ -97,7 +97,7 @@ def _prompt(scene: Scene) -> str:
 
 
 def trace_page(card: Card, *, site: str, name: str, language: str) -> str:
-    """Return the page of one trace: the viewer, a link to download the trace, and the text to embed the viewer."""
+    """Return the page of one trace: the viewer, a link to download the trace, and text to embed the viewer."""
     words, kit = Words(language), shared_kit("../" + VIEWER)
     embed = html.escape(_frame(f"{name}.html", card.title))
     title = html.escape(card.title)
@@ -118,7 +118,7 @@ def trace_page(card: Card, *, site: str, name: str, language: str) -> str:
 
 
 def _frame(address: str, title: str) -> str:
-    """Return the text that shows a page inside another page."""
+    """Return HTML that shows a page inside another page."""
     return (
         f'<iframe src="{html.escape(address)}" title="{html.escape(title)}" width="{FRAME[0]}" height="{FRAME[1]}" '
         'style="border:0;max-width:100%" loading="lazy" allowfullscreen></iframe>'

@@ -1,4 +1,4 @@
-"""Writes stand-alone HTML pages with one viewer or several; all viewers of a page share one Plotly."""
+"""Writes stand-alone HTML pages with one or more viewers; all viewers of a page share one Plotly."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -27,22 +27,29 @@ def export_html(
     language: str = "en",
     title: str = "",
 ) -> None:
-    """Write the viewer with this trace, or with each of several, as one HTML file.
+    """Write one HTML file with a viewer for each trace.
 
     Args:
         source: a trace, the path of a trace file, a recorded result, or a list of these.
         path: the HTML file to write.
         plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
-            leaves it to the publisher's server, checked by its hash: the only page that needs a network.
+            loads it from the publisher's server, checked by its hash; only such a page needs a network.
         language: of the sentences and controls.
         title: of the page; empty = the method.
+
+    Example:
+        >>> visualize.export_html(trace, "page.html", plotly="inline")
 
     Raises:
         TraceError: the source is no trace, or the file cannot be written.
         ValueError: ``plotly`` or ``language`` is unknown.
     """
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    page = html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title)
+    write_page(path, html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title), plotly)
+
+
+def write_page(path: str | Path, page: str, plotly: str) -> None:
+    """Write a page, and ``plotly.min.js`` next to it if ``plotly`` is ``beside``. Raises: TraceError."""
     write(path, page)
     if plotly == "beside":
         copy_plotly(Path(path).parent)
@@ -64,11 +71,11 @@ def html_page(
     """Return the page as a string.
 
     Args:
-        scenes: one viewer for each; a scene from :func:`visualize.diff_scene` gives two viewers side by side.
+        scenes: one viewer for each; a scene of :func:`visualize.diff_scene` gets two, side by side.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
         title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``.
-        bare: sentence, forest and card only, for slides; ``?bare`` in the page's address does the same.
+        bare: show only sentence, forest and card, for slides; ``?bare`` in the page's address does the same.
 
     Raises:
         ValueError: ``plotly`` is unknown.
@@ -95,7 +102,7 @@ def html_page(
 
 
 def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
-    """Return an element per viewer; if there is only one, it keeps its step in the address."""
+    """Return an element for each viewer; a single viewer keeps its step in the address."""
     start = (f' data-place="{html.escape(place)}"' if place else "") + (" data-bare" if bare else "")
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))

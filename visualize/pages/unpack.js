@@ -1,6 +1,5 @@
-/* Unpacks the text that visualize/pages/compressed.py packed: gzip in base 64.
- * The promise dsbdReady is fulfilled when the viewer that the page carries, if it carries one, has run.
- */
+/* Unpacks what visualize/pages/compressed.py packed: gzip in base 64.
+ * The promise dsbdReady is fulfilled when the viewer's code, if the page carries it, has run. */
 globalThis.dsbdUnpack = async (packed) => {
   const bytes = Uint8Array.from(atob(packed.trim()), (character) => character.charCodeAt(0));
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();

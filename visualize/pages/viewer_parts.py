@@ -1,4 +1,4 @@
-"""The parts that a page needs to show viewers: inside the page, or in files that all pages of a site share."""
+"""The parts that a page needs to show viewers: inside the page, or in files that the pages of a site share."""
 
 import json
 from collections.abc import Iterable
@@ -25,15 +25,15 @@ class Kit:
     head: str
     """Styles and Plotly."""
     body: str
-    """The viewer and its host script; the code that starts them comes after."""
+    """The viewer and its host script; code that starts them must follow."""
     scripts: str
     """Script sources that the page's policy must allow."""
     files: bool
-    """True if style sheets lie beside the page."""
+    """True if style sheets are files beside the page."""
 
 
 def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
-    """Return the parts inside the page, Plotly perhaps outside; ``languages`` to switch between, None = all.
+    """Return the parts as text inside the page; ``languages`` are those to switch between, None = all.
 
     Raises: ValueError for an unknown ``plotly``.
     """

@@ -1,4 +1,4 @@
-"""Cuts an iteration down to one of its steps: without later nodes and without later verdicts."""
+"""Cuts an iteration off after one of its steps: later nodes and verdicts are gone."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from visualize.scenes.records import Change, IterationScene, LayerScene
 
 
 def at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:
-    """The iteration after one of its steps, for still drawings; nodes stand where they stand in the whole.
+    """Return the iteration after one of its steps, for still drawings; nodes stay where they are.
 
     Args:
         iteration: whole.
@@ -34,22 +34,5 @@ def at_step(iteration: IterationScene, step: int, layer_title: str) -> Iteration
         )
     chosen = {layer.layer: layer for layer in iteration.layers if layer.step <= step}
     there = sorted({node.column for node in nodes if node.column > 0} | set(chosen))
-    blank = iteration.layers[0] if iteration.layers else None
-    layers = [chosen.get(column) or _undecided(blank, column, layer_title) for column in there if blank]
+    layers = [chosen.get(column) or LayerScene(column, layer_title.format(layer=column)) for column in there]
     return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
-
-
-def _undecided(like: LayerScene, layer: int, title: str) -> LayerScene:
-    """A column whose width is not chosen yet: it shows only its number."""
-    return replace(
-        like,
-        layer=layer,
-        kind="draft",
-        title=title.format(layer=layer),
-        width=0,
-        reason="",
-        caption="",
-        at_least=(),
-        threshold=None,
-        alternatives=(),
-    )

@@ -1,26 +1,17 @@
-"""Builds a scene from a trace, at once or iteration by iteration while a decode runs."""
+"""Builds a scene from a trace: at once, or iteration by iteration while a decode runs."""
 
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
 from dsbd.errors import TraceError
-from dsbd.results import ITERATION_PHASES
+from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
-from visualize.scenes.layout import forest_graph, tidy
-from visualize.scenes.records import (
-    BeamScene,
-    IterationScene,
-    NodeScene,
-    ResultBeam,
-    Scene,
-    Statistics,
-    TokenScene,
-)
+from visualize.scenes.layout import tidy
+from visualize.scenes.records import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
 from visualize.scenes.steps import Look, StepList
-from visualize.scenes.to_json import SceneWithToDict
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.scenes.whole import whole_scene
 from visualize.scenes.whole_records import WholeScene
@@ -28,6 +19,8 @@ from visualize.words.words import Words
 
 PATH_CHARACTERS = 48
 """How much of a beam's text the card of a node shows."""
+COVER_HEIGHT = 0.62
+"""Rows that a cover node takes: they are many and small, except those that a beam landed on."""
 
 
 class SceneBuilder:
@@ -39,6 +32,11 @@ class SceneBuilder:
         title: shown above the drawing, the method's name for instance.
         models: names of the models, target first.
         language: of the sentences.
+
+    Example:
+        >>> builder = visualize.SceneBuilder(None)
+        >>> for update in dsbd.stream(pair, "Once upon a time", record=True):
+        ...     builder.add(update.iteration)
 
     Raises:
         ValueError: there are no sentences in this language.
@@ -65,16 +63,14 @@ class SceneBuilder:
         self.prompt = self._read_prompt(prompt)
 
     def add(self, iteration: Iteration) -> IterationScene:
-        """The scene of the next iteration; add earlier iterations first.
+        """Return the scene of the next iteration; add earlier iterations first.
 
         Raises:
             TraceError: a node does not hang below an input beam, or is not known.
         """
         members = self._members(iteration)
-        graph = forest_graph(iteration, members.values())
         roots = [beam.node for beam in iteration.input_beams]
-        rows = tidy(graph, roots)
-        column = graph.nodes.data("column")
+        columns_of, rows = forest_places(iteration, members.values())
         places = {node: place for place, node in enumerate([*roots, *members])}
         told = StepList(iteration, self._nodes, places, self.words, self.settings)
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
@@ -85,36 +81,32 @@ class SceneBuilder:
             for beam in iteration.input_beams
         ]
         below = [
-            self._node(node, places[node.parent], column[node.id], rows[node.id], node.id in kept, told)
+            self._node(node, places[node.parent], columns_of[node.id], rows[node.id], node.id in kept, told)
             for node in members.values()
         ]
         scene = IterationScene(
             index=iteration.index,
             last_column=max((node.column for node in below), default=0),
-            last_row=round(max(rows.values(), default=0.0), 3),
+            last_row=max(rows.values(), default=0.0),
             nodes=(*inputs, *below),
             layers=tuple(told.layers),
             steps=tuple(told.steps),
             scored_step=told.scored_step,
             beams_before=self._beams(iteration.input_beams, finished=False),
             beams_after=after,
-            seconds={phase: getattr(iteration.phases, f"{phase}_seconds") for phase in ITERATION_PHASES},
-            trials=tuple(iteration.trials),
-            draws=tuple(iteration.draws),
-            slots=iteration.kept,
+            record=iteration,
             slots_before=self._slots_before(iteration),
-            beginnings=tuple(iteration.beginnings),
         )
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)
         return scene
 
     def scene(self, result: Result | None = None, *, last: int | None = None) -> Scene:
-        """The scene so far.
+        """Return the scene so far.
 
         Args:
-            result: the result once there is one.
-            last: keep only this many iterations, the newest; the text stays whole.
+            result: the result, once there is one.
+            last: keep only this many of the newest iterations; the text stays whole.
         """
         iterations = self.iterations if last is None else self.iterations[max(0, len(self.iterations) - last) :]
         beams = () if result is None else tuple(
@@ -122,13 +114,13 @@ class SceneBuilder:
             for beam in result.beams
         )  # fmt: skip
         settings = {} if self.settings is None else dict(vars(self.settings))
-        return SceneWithToDict(
+        return Scene(
             self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
             self.statistics, beams, self.words.table, self._joined(beams),
         )  # fmt: skip
 
     def _joined(self, result: tuple[ResultBeam, ...]) -> WholeScene:
-        """All iterations as one tree, placed anew only where there is something new."""
+        """All iterations as one tree, placed again only when something is new."""
         count, ranked = len(self.iterations), bool(result)
         if self._whole is None or self._whole[:2] != (count, ranked):
             penalty = 1.0 if self.settings is None else self.settings.length_penalty
@@ -151,7 +143,7 @@ class SceneBuilder:
     def _slots_before(self, iteration: Iteration) -> int | None:
         if iteration.index == 0:
             return iteration.kept.prompt_slots
-        return self.iterations[-1].slots.slots_kept if self.iterations else None
+        return self.iterations[-1].record.kept.slots_kept if self.iterations else None
 
     def _read_prompt(self, prompt: Prompt | None) -> tuple[str, ...]:
         texts, pending = [], b""
@@ -184,26 +176,18 @@ class SceneBuilder:
             id=beam.node,
             parent=-1,
             column=0,
-            row=round(row, 3),
+            row=row,
             label=shorten(token),
             label_columns=columns(shorten(token)),
             token=token,
-            completes="",
             adds=said[-PATH_CHARACTERS:],
-            pending=hex_bytes(pending) if pending else "",
+            pending=_waiting(pending),
             token_id=known.token_id if known else None,
             kind="input",
             state=look[0],
             slots=look[1],
-            landed=False,
             kept=kept,
-            ends=False,
-            target_prob=None,
-            draft_prob=None,
-            target_log_prob=None,
-            draft_log_prob=None,
             log_weight=beam.log_weight,
-            facts=(),
         )
 
     def _node(self, node: Node, parent: int, column: int, row: float, kept: bool, told: StepList) -> NodeScene:
@@ -215,25 +199,24 @@ class SceneBuilder:
             id=node.id,
             parent=parent,
             column=column,
-            row=round(row, 3),
+            row=row,
             label=shorten(token),
             label_columns=columns(shorten(token)),
             token=token,
-            completes=visible(adds) if before and adds else "",
             adds=flowing(adds),
-            pending=hex_bytes(pending) if pending else "",
+            pending=_waiting(pending),
             token_id=node.token_id,
             kind=node.kind,
             state=state,
             slots=slots,
-            landed=landed,
             kept=kept,
+            completes=visible(adds) if before and adds else "",
+            landed=landed,
             ends=node.ends,
             target_prob=node.target_prob,
             draft_prob=node.draft_prob,
             target_log_prob=node.target_log_prob,
             draft_log_prob=node.draft_log_prob,
-            log_weight=None,
             facts=tuple(told.facts[node.id]),
         )
 
@@ -255,9 +238,8 @@ class SceneBuilder:
             node = path[-1].parent
         for entry in reversed(path):
             text, pending = decode_piece(entry, self._say(entry.parent)[1])
-            waiting = hex_bytes(pending) if pending else ""
             origin = self._origins.get(entry.id, "accepted")
-            self._tokens[entry.id] = TokenScene(entry.id, entry.parent, flowing(text), waiting, origin)
+            self._tokens[entry.id] = TokenScene(entry.id, entry.parent, flowing(text), _waiting(pending), origin)
 
     def _kept(self, beams: tuple[BeamScene, ...], members: dict[int, Node]) -> set[int]:
         kept = set()
@@ -270,8 +252,41 @@ class SceneBuilder:
         return kept
 
 
+def forest_places(iteration: Iteration, nodes: Iterable[Node]) -> tuple[dict[int, int], dict[int, float]]:
+    """Return the column (0 for input beams, else the layer) and the row of every node of a forest, by id.
+
+    Args:
+        iteration: its input beams are the roots.
+        nodes: the nodes below them, parents first.
+
+    Raises:
+        TraceError: a node does not hang below an input beam.
+    """
+    roots = [beam.node for beam in iteration.input_beams]
+    landed = {draw.node for draw in iteration.draws}
+    columns_of, heights = dict.fromkeys(roots, 0), {}
+    children: dict[int, list[int]] = {}
+    for node in nodes:
+        if node.parent not in columns_of:
+            raise TraceError(
+                f"damaged trace: iteration {iteration.index + 1}: node {node.id} hangs below no input beam"
+            )
+        columns_of[node.id] = columns_of[node.parent] + 1
+        children.setdefault(node.parent, []).append(node.id)
+        if node.kind == "cover" and node.id not in landed:
+            heights[node.id] = COVER_HEIGHT
+    return columns_of, {node: round(row, 3) for node, row in tidy(children, roots, heights).items()}
+
+
+def _waiting(pending: bytes) -> str:
+    return hex_bytes(pending) if pending else ""
+
+
 def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
-    """The scene of a whole trace, or of a trace file.
+    """Return the scene of a whole trace, or of a trace file.
+
+    Example:
+        >>> visualize.build_scene(trace, language="fr").statistics.layers_per_iteration
 
     Raises:
         TraceError: the file is no trace, or a node hangs below no input beam.
@@ -279,26 +294,18 @@ def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
     """
     trace = source if isinstance(source, Trace) else Trace.load(source)
     models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
-    builder = SceneBuilder(
-        trace.prompt, trace.settings, title=trace.settings.method, models=models, language=language
-    )  # fmt: skip
+    builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models, language=language)
     for iteration in trace.iterations:
         builder.add(iteration)
     return replace(builder.scene(trace.result), trace=trace)
 
 
 def _counted(so_far: Statistics, iteration: Iteration) -> Statistics:
-    counts = {name: getattr(so_far, name) for name in vars(so_far)}
-    counts["iterations"] += 1
-    counts["layers"] += len(iteration.layers)
-    counts["widths"] += sum(layer.width for layer in iteration.layers)
-    for trial in iteration.trials:
-        counts["accepted" if trial.verdict == "carried" else trial.verdict] += 1
-    for draw in iteration.draws:
-        counts[draw.kind] += 1
-        counts["landed"] += draw.landed
-    phases = iteration.phases
-    counts["seconds"] += (
-        phases.draft_seconds + phases.score_seconds + phases.verify_seconds + phases.commit_seconds
-    )  # fmt: skip
-    return replace(so_far, **counts)
+    phases = (getattr(iteration.phases, f"{phase}_seconds") for phase in ITERATION_PHASES)
+    return Statistics(
+        iterations=so_far.iterations + 1,
+        layers=so_far.layers + len(iteration.layers),
+        widths=so_far.widths + sum(layer.width for layer in iteration.layers),
+        seconds=so_far.seconds + sum(phases),
+        verdicts=so_far.verdicts + count_verdicts(iteration.trials, iteration.draws),
+    )

@@ -1,4 +1,4 @@
-"""The probabilities from which a width is chosen, read from the record of a layer."""
+"""The probabilities that decide a width, read from the record of a layer."""
 
 import math
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from dsbd.tracing.records import Draw, Layer
 
 
 def chances_of(layer: Layer, settings: ResolvedSettings | None, draws: Sequence[Draw] = ()) -> tuple[float, ...]:
-    """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
+    """Return P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ...
 
     Args:
         layer: the record.
-        settings: as resolved; None where they are not known.
-        draws: of this layer. Greedy draws without replacement are certain: there the draws themselves show which land.
+        settings: as resolved; None if they are not known.
+        draws: of this layer. Greedy draws without replacement are certain, so they tell which of them land.
 
-    Returns: probabilities, not increasing in k.
+    Returns: probabilities that never rise with k.
     """
     if layer.forest_mass is None:
         return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
@@ -27,5 +27,5 @@ def chances_of(layer: Layer, settings: ResolvedSettings | None, draws: Sequence[
 
 
 def at_least(layer: Layer, count: int) -> float:
-    """P(accepted >= count) of a layer; 0 for more than its drafts."""
+    """Return P(accepted >= count) of a layer; 0 if it has fewer drafts."""
     return min(1.0, math.fsum(layer.accepted_distribution[count:]))

@@ -1,4 +1,4 @@
-"""Compares two traces of one prompt step by step and finds the first step where they part."""
+"""Compares two traces of one prompt step by step, and finds the first step where they part."""
 
 from collections.abc import Iterator
 
@@ -7,16 +7,18 @@ from dsbd.tracing.records import ROOT
 from visualize.scenes.build import build_scene
 from visualize.scenes.records import DiffScene, Divergence, IterationScene, Scene, StepScene
 from visualize.scenes.source import Source, load_trace
-from visualize.scenes.to_json import DiffSceneWithToDict
 
 
 def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScene:
-    """Two traces of the same prompt, side by side.
+    """Return two traces of the same prompt, side by side.
 
     Args:
         left: a trace, or the path of a trace file.
-        right: another of the same prompt.
+        right: another one, of the same prompt.
         language: of the sentences.
+
+    Example:
+        >>> visualize.diff_scene(trace, trace).divergence is None
 
     Raises:
         TraceError: a source is no trace, or the prompts differ.
@@ -28,11 +30,11 @@ def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScen
         shown = [trace.prompt.text[:40] for trace in traces]
         raise TraceError(f"the traces have different prompts, {shown[0]!r} and {shown[1]!r}; record both with the same")
     scenes = [build_scene(trace, language=language) for trace in traces]
-    return DiffSceneWithToDict(scenes[0], scenes[1], first_divergence(scenes[0], scenes[1]))
+    return DiffScene(scenes[0], scenes[1], first_divergence(scenes[0], scenes[1]))
 
 
 def first_divergence(left: Scene, right: Scene) -> Divergence | None:
-    """The first step at which the scenes differ; None where both took the same steps.
+    """Return the first step at which the scenes differ; None if both took the same steps.
 
     Nodes are compared by content, the tokens on the way from the prompt, not by their ids.
     """
@@ -56,7 +58,7 @@ class _Reader:
         self.known = {ROOT: 0}
 
     def steps(self, iteration: IterationScene) -> Iterator[tuple[StepScene, object]]:
-        """Each step with what it says, as something that can be compared."""
+        """Yield each step with what it says, in a form that can be compared."""
         for node in iteration.nodes:
             if node.parent >= 0 and node.token_id is not None:
                 above = self.known.get(iteration.nodes[node.parent].id, -1)
@@ -68,4 +70,4 @@ class _Reader:
                 for change in step.changes
             ]
             layer = layers.get(step.layer) if step.phase in ("width", "layer") else None
-            yield step, (step.phase, step.layer, sorted(changed), layer and (layer.width, layer.outcome))
+            yield step, (step.phase, step.layer, sorted(changed), layer and (layer.width, layer.outcome_sentence))

@@ -1,81 +1,42 @@
-"""Places the nodes of a forest: a tidy contour layout after Reingold and Tilford.
+"""Places the nodes of trees: every node gets a row, so that no two nodes of a column overlap and no edges cross.
 
-The tree grows to the right: depth is the column, ``y`` runs down. Subtrees never overlap, a parent
-stands midway between its first and last child, siblings keep their order, and equal trees look equal.
+Trees grow to the right: the depth of a node is its column, and rows run down. Two drawings are placed here:
 
-*Source:* Reingold and Tilford, Tidier Drawings of Trees, 1981. Packing from one side crowds small subtrees
-to that side; here the mean of the packings from both sides is taken. Every rule is linear in ``y``, so
-the mean keeps them all, and the drawing of a mirrored tree is the mirrored drawing.
+- :func:`tidy`, the forest of an iteration. A parent stands midway between its first and last child, siblings keep their
+  order, and equal trees look equal.
+- :func:`hanging`, a whole decode. One path is a straight line, and everything else hangs below it.
+
+*Source:* Reingold and Tilford, Tidier Drawings of Trees, 1981. Packing from one side crowds small subtrees on that
+side, so ``tidy`` takes the mean of packing from above and from below. Every rule is linear in the rows, so the mean
+keeps them all, and a mirrored tree has the mirrored drawing.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeVar
-
-import networkx as nx
-
-from dsbd.errors import TraceError
-from dsbd.tracing.records import Iteration, Node
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 SIBLINGS = 0.0
 """Free rows between two children of one parent."""
 COUSINS = 0.3
 """Free rows between two nodes of one column that have different parents."""
 TREES = 0.9
-"""Free rows between two nodes of one column that belong to different input beams."""
+"""Free rows between two nodes of one column that belong to different trees."""
 HEIGHT = 1.0
-COVER_HEIGHT = 0.62
-"""Rows a node takes; cover nodes are many and small, except those that a beam landed on."""
+"""Rows that a node takes, if nothing else is said."""
 
-Key = TypeVar("Key", bound=Hashable)
+Children = Mapping[int, Sequence[int]]
+"""The children of each node, from the top down; leaves may be missing."""
 Contour = list[tuple[float, float]]
-"""Per column below and including the root: where its nodes begin and end, relative to the root's ``y``."""
+"""For each column from the root on: where its nodes begin and end, relative to the root's row."""
 
 
-def forest_graph(iteration: Iteration, nodes: Iterable[Node] | None = None) -> nx.DiGraph:
-    """The union tree of an iteration as a graph: input beams, then drafted, cover and drawn nodes.
-
-    Graph nodes are trace ids with attributes ``column`` (0 for input beams) and ``height`` (in rows); edges
-    run from parent to child.
+def tidy(children: Children, roots: Sequence[int], heights: Mapping[int, float]) -> dict[int, float]:
+    """Return the row of every node below ``roots``; the smallest is 0.
 
     Args:
-        iteration: the record; its input beams are the roots.
-        nodes: the nodes below them; None = those the iteration added.
-
-    Raises:
-        TraceError: a node does not hang below an input beam.
+        children: of each node.
+        roots: from the top down.
+        heights: how many rows a node takes, half of them above its own row.
     """
-    graph = nx.DiGraph()
-    graph.add_nodes_from((beam.node for beam in iteration.input_beams), column=0, height=HEIGHT)
-    landed = {draw.node for draw in iteration.draws}
-    for node in iteration.nodes if nodes is None else nodes:
-        if node.parent not in graph:
-            raise TraceError(
-                f"damaged trace: iteration {iteration.index + 1}: node {node.id} hangs below no input beam"
-            )
-        height = COVER_HEIGHT if node.kind == "cover" and node.id not in landed else HEIGHT
-        graph.add_node(node.id, column=graph.nodes[node.parent]["column"] + 1, height=height)
-        graph.add_edge(node.parent, node.id)
-    return graph
-
-
-def tidy(graph: nx.DiGraph, roots: Iterable[Key]) -> dict[Key, float]:
-    """The row ``y`` of every node below ``roots``; the smallest is 0.
-
-    Args:
-        graph: a forest; children stand in the order of their edges. A node takes ``height`` rows (1 where
-            the graph does not say), half of them above its ``y``.
-        roots: its roots, from the top down.
-
-    Returns: rows by node; no two nodes of a column overlap.
-
-    Raises:
-        ValueError: a node has two parents or there is a cycle.
-    """
-    roots = list(roots)
-    if any(parents > 1 for _, parents in graph.in_degree()) or not nx.is_directed_acyclic_graph(graph):
-        raise ValueError("not a forest: a node has two parents or is its own ancestor")
-    children: dict[Key, Sequence[Key]] = {node: list(graph.successors(node)) for node in graph}
-    heights: dict[Key, float] = {node: graph.nodes[node].get("height", HEIGHT) for node in graph}
     down = _pack(children, roots, heights)
     mirrored = {node: below[::-1] for node, below in children.items()}
     up = _pack(mirrored, roots[::-1], heights)
@@ -84,46 +45,63 @@ def tidy(graph: nx.DiGraph, roots: Iterable[Key]) -> dict[Key, float]:
     return {node: row - top for node, row in rows.items()}
 
 
-def _pack(children: dict[Key, Sequence[Key]], roots: list[Key], heights: dict[Key, float]) -> dict[Key, float]:
-    """Rows with every subtree pushed as far up as it goes; the first root is at 0."""
-    offsets: dict[Key, float] = {}
-    contours: dict[Key, Contour] = {}
-    for node in _children_first(children, roots):
-        below = children[node]
-        places, contour = _row_up([contours.pop(child) for child in below], SIBLINGS, COUSINS)
-        middle = (places[0] + places[-1]) / 2 if places else 0.0
-        for child, place in zip(below, places, strict=True):
-            offsets[child] = place - middle
-        half = heights[node] / 2
-        contours[node] = [(-half, half), *((low - middle, high - middle) for low, high in contour)]
-    places, _ = _row_up([contours[root] for root in roots], TREES, TREES)
-    rows: dict[Key, float] = {}
-    for root, place in zip(roots, places, strict=True):
-        rows[root] = place
-        waiting = [root]
-        while waiting:
-            node = waiting.pop()
-            for child in children[node]:
-                rows[child] = rows[node] + offsets[child]
-                waiting.append(child)
+def hanging(children: Children, line: Sequence[int]) -> dict[int, int]:
+    """Return the row of every node of a tree: 0 on ``line``, and from 1 on below it.
+
+    The twigs of the line are placed from its end to its beginning. Each node takes the first row that is free below all
+    that stands in its column, and never a row above its parent. So what is placed later hangs lower.
+
+    Args:
+        children: of each node.
+        line: a path from the root on.
+    """
+    rows = dict.fromkeys(line, 0)
+    lowest: defaultdict[int, int] = defaultdict(int)
+    waiting = [
+        (twig, column, 0)
+        for column, node in enumerate(line, 1)
+        for twig in reversed(children.get(node, ()))
+        if twig not in rows
+    ]
+    while waiting:
+        node, column, above = waiting.pop()
+        rows[node] = lowest[column] = max(lowest[column] + 1, above)
+        waiting += [(child, column + 1, rows[node]) for child in reversed(children.get(node, ()))]
     return rows
 
 
-def _row_up(contours: list[Contour], first: float, deeper: float) -> tuple[list[float], Contour]:
-    """Stack subtrees under one another: the row of each root, and the contour of them all.
+def _pack(children: Children, roots: Sequence[int], heights: Mapping[int, float]) -> dict[int, float]:
+    """Return the rows with every subtree pushed up as far as it goes; the first root is at 0."""
+    offsets: dict[int, float] = {}
+    contours: dict[int, Contour] = {}
+    order = _parents_first(children, roots)
+    for node in reversed(order):
+        below = children.get(node, ())
+        places, contour = _stack([contours.pop(child) for child in below], SIBLINGS, COUSINS)
+        middle = (places[0] + places[-1]) / 2 if places else 0.0
+        offsets.update((child, place - middle) for child, place in zip(below, places, strict=True))
+        half = heights.get(node, HEIGHT) / 2
+        contours[node] = [(-half, half), *((low - middle, high - middle) for low, high in contour)]
+    places, _ = _stack([contours[root] for root in roots], TREES, TREES)
+    rows = dict(zip(roots, places, strict=True))
+    for node in order:
+        rows.update((child, rows[node] + offsets[child]) for child in children.get(node, ()))
+    return rows
 
-    ``first`` and ``deeper`` are the free rows between the roots and between the nodes below them.
+
+def _stack(contours: Sequence[Contour], first: float, deeper: float) -> tuple[list[float], Contour]:
+    """Stack subtrees below each other: the row of each root, and the contour of them all.
+
+    ``first`` and ``deeper`` are the free rows between the roots, and between the nodes below them.
     """
     places: list[float] = []
     union: Contour = []
     for contour in contours:
-        place = max(
-            (
-                above[1] + (first if depth == 0 else deeper) - below[0]
-                for depth, (above, below) in enumerate(zip(union, contour, strict=False))
-            ),
-            default=0.0,
+        needed = (
+            above[1] + (deeper if depth else first) - below[0]
+            for depth, (above, below) in enumerate(zip(union, contour, strict=False))
         )
+        place = max(needed, default=0.0)
         places.append(place)
         moved = [(low + place, high + place) for low, high in contour]
         both = [(above[0], below[1]) for above, below in zip(union, moved, strict=False)]
@@ -131,11 +109,11 @@ def _row_up(contours: list[Contour], first: float, deeper: float) -> tuple[list[
     return places, union
 
 
-def _children_first(children: dict[Key, Sequence[Key]], roots: list[Key]) -> list[Key]:
-    """Every node after its children; a loop, since a chain may be longer than the stack."""
+def _parents_first(children: Children, roots: Sequence[int]) -> list[int]:
+    """Return every node after its parent; a loop, since a chain may be longer than the stack."""
     order, waiting = [], list(roots)
     while waiting:
         node = waiting.pop()
         order.append(node)
-        waiting.extend(children[node])
-    return order[::-1]
+        waiting.extend(children.get(node, ()))
+    return order

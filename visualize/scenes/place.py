@@ -1,6 +1,6 @@
-"""Reads a place in a trace as people write it, ``iteration=4 layer=2 node=17``, and finds the step it means.
+"""Reads a place in a trace as people write it, ``iteration=4 layer=2 node=17``, and finds its step.
 
-``iteration=`` and ``step=`` count from 1, as the viewer's address does.
+``iteration=`` and ``step=`` count from 1, as in the viewer's address.
 """
 
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ NAMES = ("iteration", "layer", "node", "phase", "step")
 
 @dataclass(frozen=True)
 class Position:
-    """Where to look. What is left out is found by the rest: the first place that fits."""
+    """Where to look: the first place that fits what is given."""
 
     it: int = 0
     """Iteration, from 0."""
     layer: int | None = None
     node: int | None = None
-    """Id of a node in the trace: the step that tries or draws it."""
+    """Id of a node in the trace; its step is the one that tries or draws it."""
     phase: str | None = None
     """``draft``, ``score``, ``verify`` or ``commit``."""
     step: int | None = None
@@ -28,7 +28,7 @@ class Position:
 
     @staticmethod
     def parse(text: str) -> "Position":
-        """Read ``iteration=4 layer=2 node=17``. Raises: ValueError, which names what is wrong."""
+        """Read ``iteration=4 layer=2 node=17``. Raises: ValueError; it names what is wrong."""
         found: dict[str, int | str] = {}
         for word in text.split():
             name, _, value = word.partition("=")
@@ -51,7 +51,7 @@ class Position:
 
 
 def step_of(scene: Scene, position: Position) -> int:
-    """The step of the viewer that a position means. Raises: TraceError where the trace has no such place."""
+    """Return the step of the viewer that a position means. Raises: TraceError: the trace has no such place."""
     count = len(scene.iterations)
     if position.it >= count:
         raise TraceError(f"iteration={position.it + 1}: this trace has iterations from 1 to {count}")
@@ -75,7 +75,7 @@ def step_of(scene: Scene, position: Position) -> int:
         if focus is None and decides and step.phase in ("draft", "score", "commit"):
             continue
         return number
-    raise TraceError(f"{_said(position)}: nothing in iteration {position.it + 1} is there")
+    raise TraceError(f"{_said(position)}: iteration {position.it + 1} has no such step")
 
 
 def _place(iteration: IterationScene, position: Position) -> int | None:

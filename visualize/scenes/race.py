@@ -1,4 +1,4 @@
-"""A race as positions on one clock, texts with what differs, and the sentences that say who was faster."""
+"""A race as positions on one clock, texts with their differences, and the sentences that say who was faster."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
-from dsbd.evaluation.races import Lane, Race, Racer, Ratio, read_race
+from dsbd.evaluation.race_records import Lane, Race, Racer, Ratio, read_race
 from dsbd.results import brief
 from visualize.words.words import Words
 
@@ -19,7 +19,7 @@ BUSY: dict[str, Busy] = {
     "commit": "verify",
     "forward": "forward",
 }
-"""What a phase is drawn as: verification and commit are one."""
+"""The bar of each phase; verification and commit have the same."""
 BUSY_WORDS: dict[Busy, str] = {
     "prefill": "reads the prompt",
     "draft": "small model guesses",
@@ -61,7 +61,7 @@ SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
 
 @dataclass(frozen=True)
 class Bar:
-    """What a decoder is busy with, from ``start`` to ``end`` in parts of the whole clock, 0 to 1."""
+    """What a decoder does from ``start`` to ``end``, in parts of the whole clock, 0 to 1."""
 
     busy: Busy
     start: float
@@ -95,7 +95,7 @@ class LaneScene:
     label: str
     meaning: str
     said: str
-    """How fast it was beside the baseline, as a sentence part."""
+    """How fast it was, compared with the baseline: part of a sentence."""
     is_ours: bool
     seconds: float
     bars: tuple[Bar, ...]
@@ -115,19 +115,19 @@ class RaceScene:
     """The whole clock: until the slowest lane is over."""
     lanes: tuple[LaneScene, ...]
     sentence: str
-    """What it means, in one sentence."""
+    """What the race shows, in one sentence."""
     baseline: str
-    """Label of the decoder that the others are compared with; empty where there is none."""
+    """Label of the decoder that the others are compared with; empty if there is none."""
 
     @property
     def busy(self) -> tuple[Busy, ...]:
-        """What occurs, in the order of :data:`BUSY_WORDS`."""
+        """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
         found = {bar.busy for lane in self.lanes for bar in lane.bars}
         return tuple(name for name in BUSY_WORDS if name in found)
 
 
 def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
-    """Return what a drawing of a race needs.
+    """Return the scene of a race: all that a drawing needs.
 
     Args:
         race: a record, or its plain data. Racers without a lane are left out.
@@ -163,13 +163,16 @@ def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) 
 
 
 def label_of(name: str) -> str:
-    """Return a contender's name as a reader sees it."""
-    found = LABELS.get(name) or Words("en").table.get(f"method.{name}") or name
-    return found[:1].upper() + found[1:]
+    """Return a contender's name as a reader sees it; values of a setting that varies stand behind."""
+    words = name.split(" ")
+    base = " ".join(word for word in words if "=" not in word)
+    found = LABELS.get(base) or Words("en").table.get(f"method.{base}") or base
+    values = [word.replace("_", " ").replace("=", " ") for word in words if "=" in word]
+    return " · ".join([found[:1].upper() + found[1:], *values])
 
 
 def speed_said(racer: Racer, baseline: str | None) -> str:
-    """Return how fast a contender was beside the baseline; empty where nothing was compared."""
+    """Return how fast a contender was, compared with the baseline; empty if nothing was compared."""
     if racer.name == baseline:
         return "the others are compared with this one"
     if racer.ratio is None or baseline is None:
@@ -196,7 +199,7 @@ def _short(times: float) -> str:
 
 
 def quality_said(racer: Racer, race: Race) -> str:
-    """Return how good a contender's answers were beside the baseline's; empty where nothing was compared."""
+    """Return how good a contender's answers were, compared with the baseline's; empty if nothing was compared."""
     found = racer.row.difference
     if found is None:
         return ""
@@ -208,7 +211,7 @@ def quality_said(racer: Racer, race: Race) -> str:
 
 
 def meaning_of(race: Race) -> str:
-    """Return what a race means, in one sentence."""
+    """Return what a race shows, in one sentence."""
     racers = {racer.name: racer for racer in race.racers}
     found = next((racers[name] for name in SAME_LAW if name in racers), None)
     if found is None or found.ratio is None:
@@ -247,5 +250,5 @@ def compared(text: str, other: str) -> tuple[Piece, ...]:
 
 
 def _words(text: str) -> Sequence[str]:
-    """Return words, each with the space after it; the space before the first belongs to it."""
+    """Return words, each with the space after it; the first one has the space before it too."""
     return re.findall(r"^\s*\S+\s*|\S+\s*|^\s+$", text)

@@ -1,25 +1,16 @@
 """The records of a scene: a trace as positions, labels, sentences and steps, computed once for all drawings.
 
-Plain frozen data. The layout of an iteration is that of its whole forest, drawn nodes included; a step
-changes how nodes look, never where they are.
+Plain frozen data. Nodes stand where they stand in the whole forest, drawn nodes included: a step changes how a node
+looks, never where it is. What the trace records as numbers stays in the record; a scene adds what a drawing needs.
 """
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from dsbd.results import brief
-from dsbd.tracing.records import Beginning, Draw, KeptSlots, Trial
+from dsbd.results import VerdictCounts, brief
+from dsbd.tracing.records import Iteration, Layer
 from dsbd.tracing.trace import Trace
 from visualize.scenes.whole_records import WholeScene
-
-
-@dataclass(frozen=True)
-class Gauge:
-    """A random number against what it was compared with: ``u < high``, or ``low <= u < high`` for a draw."""
-
-    low: float
-    high: float
-    u: float
 
 
 @dataclass(frozen=True)
@@ -33,12 +24,11 @@ class Fact:
     sentence: str
     detail: str
     """The arithmetic behind the sentence, or empty."""
-    gauge: Gauge | None
 
 
 @dataclass(frozen=True)
 class NodeScene:
-    """One node of the union tree of an iteration."""
+    """One node of the forest of an iteration, input beams included."""
 
     __repr__ = brief
 
@@ -55,8 +45,6 @@ class NodeScene:
     """Monospace columns that the label takes."""
     token: str
     """Visible text, whole."""
-    completes: str
-    """The character, split over tokens, that this token completes, visible; or empty."""
     adds: str
     """What it adds to the running text; for an input beam the end of its text."""
     pending: str
@@ -68,16 +56,19 @@ class NodeScene:
     """The state after the last step."""
     slots: int
     """How many beams end here after the last step (for an input beam its multiplicity)."""
-    landed: bool
     kept: bool
     """True on the way to a beam that goes on or finished."""
-    ends: bool
-    target_prob: float | None
-    draft_prob: float | None
-    target_log_prob: float | None
-    draft_log_prob: float | None
-    log_weight: float | None
-    facts: tuple[Fact, ...]
+    completes: str = ""
+    """The character, split over tokens, that this token completes, visible; or empty."""
+    landed: bool = False
+    ends: bool = False
+    target_prob: float | None = None
+    draft_prob: float | None = None
+    target_log_prob: float | None = None
+    draft_log_prob: float | None = None
+    log_weight: float | None = None
+    """Of an input beam."""
+    facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,49 +76,38 @@ class AlternativeScene:
     """One of the likeliest pairs of a layer, drafted or not."""
 
     parent: str
-    """Visible text of the beam's last token; empty where only one beam is alive."""
+    """Visible text of the beam's last token; empty if only one beam is alive."""
     token: str
     target_prob: float
     draft_prob: float
     node: int
-    """Place in ``IterationScene.nodes``; -1 where it is no node."""
+    """Place in ``IterationScene.nodes``; -1 if it is no node of the forest."""
 
 
 @dataclass(frozen=True)
 class LayerScene:
-    """One column with its width and why."""
+    """One column with its width and the reason for it."""
 
     __repr__ = brief
 
     layer: int
-    kind: str
     title: str
-    width: int
-    width_reason: str
-    """As recorded."""
-    reason: str
-    caption: str
-    """The width and why, in a few characters."""
-    accepted: int
-    outcome: str
-    outcome_sentence: str
-    at_least: tuple[float, ...]
+    width: int = 0
+    reason: str = ""
+    caption: str = ""
+    """The width and its reason, in a few characters."""
+    outcome_sentence: str = ""
+    at_least: tuple[float, ...] = ()
     """P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ..."""
-    forest_mass: float | None
-    """In a likely forest the chance that a draw lands."""
-    width_uniform: float | None
-    """In random_width: the random number that drew the width."""
-    threshold: float | None
-    """None where no threshold chose the width."""
-    step: int
+    threshold: float | None = None
+    """None if no threshold chose the width."""
+    step: int = 0
     """The step that chooses the width."""
-    chain_S: tuple[float, ...]
-    """S of the residual after 0..m rejections in a row, as recorded."""
-    support: int
-    """Pairs of positive probability under the target."""
-    alive: tuple[int, ...]
+    alive: tuple[int, ...] = ()
     """Places of the beams this layer extends."""
-    alternatives: tuple[AlternativeScene, ...]
+    alternatives: tuple[AlternativeScene, ...] = ()
+    record: Layer | None = field(default=None, repr=False)
+    """None for a column whose width is not chosen yet."""
 
 
 @dataclass(frozen=True)
@@ -150,10 +130,10 @@ class StepScene:
     phase: str
     """``draft``, ``score``, ``block``, ``width``, ``trial``, ``draw``, ``layer`` or ``commit``."""
     layer: int
-    """0 where the step is about no layer."""
+    """0 if the step is about no layer."""
     sentence: str
     focus: int
-    """Place of the node the step is about; -1 for none."""
+    """Place of the node the step is about; -1 if it is about no node."""
     changes: tuple[Change, ...]
     about: tuple[int, ...]
     """Drafts, nodes and cover nodes of a draft step; nodes of the score step; the place among the beginnings, trials
@@ -188,16 +168,10 @@ class IterationScene:
     """From this step on the target's probabilities are known."""
     beams_before: tuple[BeamScene, ...]
     beams_after: tuple[BeamScene, ...]
-    seconds: dict[str, float]
-    """Wall-clock seconds by phase."""
-    trials: tuple[Trial, ...]
-    """As recorded, so that a reader of the scene can decide them again."""
-    draws: tuple[Draw, ...]
-    slots: KeptSlots
+    record: Iteration = field(repr=False)
+    """As recorded: its numbers decide again what happened."""
     slots_before: int | None
     """Cache slots in use when the iteration began; None if the iteration before is not known."""
-    beginnings: tuple[Beginning, ...]
-    """As recorded, under block verification."""
 
 
 @dataclass(frozen=True)
@@ -220,24 +194,16 @@ class Statistics:
 
     iterations: int = 0
     layers: int = 0
-    accepted: int = 0
-    rejected: int = 0
-    orphaned: int = 0
-    unneeded: int = 0
-    recovered: int = 0
-    fresh: int = 0
-    bonus: int = 0
-    landed: int = 0
     widths: int = 0
     """Sum of the chosen widths."""
     seconds: float = 0.0
     """Sum of all phases."""
+    verdicts: VerdictCounts = field(default_factory=VerdictCounts)
 
     @property
     def acceptance_rate(self) -> float | None:
         """Accepted / (accepted + rejected); None before the first trial."""
-        tried = self.accepted + self.rejected
-        return self.accepted / tried if tried else None
+        return self.verdicts.acceptance_rate
 
     @property
     def layers_per_iteration(self) -> float | None:
@@ -252,7 +218,8 @@ class Statistics:
     def to_dict(self) -> dict[str, float | int | None]:
         """Counts and ratios."""
         ratios = {name: getattr(self, name) for name in ("acceptance_rate", "layers_per_iteration", "mean_width")}
-        return {**asdict(self), **ratios}
+        counts = {name: value for name, value in vars(self).items() if name != "verdicts"}
+        return {**counts, **asdict(self.verdicts), **ratios}
 
 
 @dataclass(frozen=True)
@@ -284,9 +251,9 @@ class Scene:
     strings: dict[str, str]
     """The sentence templates of the language the scene was built in."""
     whole: WholeScene
-    """All iterations as one tree, also where ``iterations`` holds only the newest."""
+    """All iterations as one tree, even if ``iterations`` holds only the newest."""
     trace: Trace | None = field(default=None, compare=False, repr=False)
-    """What it shows, where that is whole: whoever packs the scene has it audited."""
+    """The trace that it shows whole, for the audit; None while the decode runs."""
 
 
 @dataclass(frozen=True)
@@ -301,19 +268,19 @@ class Divergence:
     """Place of the step, from 0; the first step that only one of the two has counts as different."""
     phase: str
     layer: int
-    """0 where the step is about no layer."""
+    """0 if the step is about no layer."""
 
 
 @dataclass(frozen=True)
 class DiffScene:
-    """Two scenes of one prompt, and where they part. Pages take it as they take a scene."""
+    """Two scenes of one prompt, and where they part. Pages take it like a scene."""
 
     __repr__ = brief
 
     left: Scene
     right: Scene
     divergence: Divergence | None
-    """None where both took the same steps."""
+    """None if both took the same steps."""
 
     @property
     def title(self) -> str:

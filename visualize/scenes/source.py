@@ -1,4 +1,4 @@
-"""Turns what public functions accept into a scene: a trace, a path, a recorded result, or one iteration."""
+"""Makes a scene of what the public functions accept: a trace, a path, a recorded result, or one iteration."""
 
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -12,7 +12,7 @@ from visualize.scenes.records import IterationScene, Scene
 
 @runtime_checkable
 class Recorded(Protocol):
-    """What a decode returns: it holds its trace where it was recorded."""
+    """What a decode returns: it holds its trace if it was recorded."""
 
     @property
     def trace(self) -> Trace | None: ...
@@ -22,7 +22,7 @@ Source = Trace | str | Path | Recorded
 
 
 def load_trace(source: Source) -> Trace:
-    """The trace itself, the one in the file, or the one of a recorded result. Raises: TraceError."""
+    """Return the trace itself, the one in the file, or that of a recorded result. Raises: TraceError."""
     if isinstance(source, Trace):
         return source
     if isinstance(source, (str, Path)):
@@ -35,10 +35,13 @@ def load_trace(source: Source) -> Trace:
 
 
 def scene_of(source: Source | Iteration | Scene, language: str = "en") -> Scene:
-    """The scene of whatever is given; a lone iteration has neither prompt nor settings.
+    """Return the scene of what is given; a lone iteration has neither prompt nor settings.
+
+    Example:
+        >>> visualize.scene(trace).iterations[0].steps[0].sentence
 
     Raises:
-        TraceError: it is no trace.
+        TraceError: the source is no trace.
         ValueError: there are no sentences in this language.
     """
     if isinstance(source, Scene):
@@ -51,15 +54,16 @@ def scene_of(source: Source | Iteration | Scene, language: str = "en") -> Scene:
 
 
 def check_iteration(iteration: int, count: int) -> int:
-    """The place of an iteration among ``count``. Raises: TraceError."""
-    if isinstance(iteration, bool) or not isinstance(iteration, int) or not 0 <= iteration < count:
-        raise TraceError(f"iteration is {iteration!r}; this trace has whole numbers from 0 to {count - 1}")
-    return iteration
+    """Return ``iteration`` if it is one of ``count``. Raises: TraceError."""
+    return _checked("iteration", iteration, "this trace", count)
 
 
 def check_step(step: int, iteration: IterationScene) -> int:
-    """The place of a step in an iteration. Raises: TraceError."""
-    count = len(iteration.steps)
-    if isinstance(step, bool) or not isinstance(step, int) or not 0 <= step < count:
-        raise TraceError(f"step is {step!r}; iteration {iteration.index} has whole numbers from 0 to {count - 1}")
-    return step
+    """Return ``step`` if the iteration has it. Raises: TraceError."""
+    return _checked("step", step, f"iteration {iteration.index}", len(iteration.steps))
+
+
+def _checked(name: str, value: int, where: str, count: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
+        raise TraceError(f"{name} is {value!r}; {where} has whole numbers from 0 to {count - 1}")
+    return value

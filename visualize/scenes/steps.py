@@ -1,7 +1,7 @@
 """Lists the steps of an iteration in the order they happened, each with its sentence.
 
-draft (one step per layer) -> score -> of a block: one step per tested beginning -> per layer: width, one step per
-trial, one per draw, the outcome -> commit.
+The order: draft (a step for each layer), score, the tested beginnings of a block, then for each layer its width, its
+trials, its draws and its outcome, and at last the commit.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import Draw, Iteration, Layer, Node, Trial
 from visualize.look.states import YIELDED
 from visualize.scenes.chances import chances_of
-from visualize.scenes.records import AlternativeScene, Change, Fact, Gauge, LayerScene, StepScene
+from visualize.scenes.records import AlternativeScene, Change, Fact, LayerScene, StepScene
 from visualize.scenes.tokens import piece_label, visible
 from visualize.words.words import Words
 
@@ -20,7 +20,7 @@ Look = tuple[str, int, bool]
 
 
 class StepList:
-    """Steps, layers and the facts about each node, gathered in one pass over an iteration.
+    """Steps, layers and the facts about each node, collected in one pass over an iteration.
 
     Args:
         iteration: the record.
@@ -45,7 +45,7 @@ class StepList:
         self.layers: list[LayerScene] = []
         self.facts: dict[int, list[Fact]] = defaultdict(list)
         self.looks: dict[int, Look] = {beam.node: ("input", beam.multiplicity, False) for beam in iteration.input_beams}
-        self._input_beams()
+        self.roots = list(self.looks)
         self._draft()
         self.scored_step = len(self.steps)
         self._score()
@@ -66,9 +66,6 @@ class StepList:
         changes = tuple(Change(self.places[node], *self.looks[node]) for node in nodes)
         place = -1 if focus is None else self.places[focus]
         self.steps.append(StepScene(phase, layer, sentence, place, changes, about))
-
-    def _input_beams(self) -> None:
-        self.roots = [beam.node for beam in self.iteration.input_beams]
 
     def _draft(self) -> None:
         roots = self.roots
@@ -100,7 +97,7 @@ class StepList:
         self._add("score", 0, sentence, [] if self.steps else self.roots, about=about)
 
     def _block(self) -> None:
-        """One step for each beginning of a block that was tested, in the order of the tests: longest first."""
+        """One step for each tested beginning of a block, in the order of the tests: longest first."""
         beginnings = self.iteration.beginnings
         verdicts = [trial.verdict for trial in self.iteration.trials]
         self.together = verdicts.count("accepted") if beginnings else None
@@ -110,8 +107,8 @@ class StepList:
             node, before = self.nodes[one.node], beginnings[at - 1].probability if at else 1.0
             verdict = "accepted" if one.uniform < one.acceptance else "rejected"
             title = self.words("block.title", drafts=self.words.counted("drafts", at + 1))
-            detail, gauge = self.words.prefix(one, before, node), Gauge(0.0, one.acceptance, one.uniform)
-            fact = Fact(len(self.steps), verdict, title, self.words.beginning(one), detail, gauge)
+            detail = self.words.prefix(one, before, node)
+            fact = Fact(len(self.steps), verdict, title, self.words.beginning(one), detail)
             self._tell("block", at, 0, node, fact)
 
     def _layer(self, layer: Layer) -> None:
@@ -122,24 +119,17 @@ class StepList:
         self.layers.append(
             LayerScene(
                 layer=layer.layer,
-                kind=layer.kind,
                 title=self.words.layer_title(layer),
                 width=layer.width,
-                width_reason=layer.width_reason,
                 reason=reason,
                 caption=caption,
-                accepted=layer.accepted,
-                outcome=layer.outcome,
                 outcome_sentence=self.words.outcome(layer),
                 at_least=chances,
-                forest_mass=layer.forest_mass,
-                width_uniform=layer.width_uniform,
                 threshold=self.settings.width_threshold if self.settings and chances else None,
                 step=len(self.steps),
-                alternatives=self._alternatives(layer),
-                chain_S=tuple(layer.chain_S),
-                support=layer.target_support,
                 alive=tuple(self.places[node] for node in layer.alive),
+                alternatives=self._alternatives(layer),
+                record=layer,
             )
         )
         ignored = self._ignored(layer)
@@ -149,17 +139,17 @@ class StepList:
         trials = [(at, trial) for at, trial in enumerate(self.iteration.trials) if self._is_tried_in(trial, layer)]
         for at, trial in trials:
             self._trial(at, trial, layer, sum(other.layer == trial.layer for _, other in trials))
-        drawn = [(at, draw) for at, draw in enumerate(self.iteration.draws) if draw.layer == layer.layer]
-        for order, (at, draw) in enumerate(drawn, 1):
-            self._draw(at, draw, order, len(drawn))
+        first = self.iteration.draws.index(draws[0]) if draws else 0
+        for order, draw in enumerate(draws):
+            self._draw(first + order, draw, order + 1, len(draws))
         self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
 
     def _is_tried_in(self, trial: Trial, layer: Layer) -> bool:
-        """Tell which layer a trial belongs to: what a joint test tried below the last layer belongs to the last one."""
+        """Whether a trial belongs to a layer. What a joint test tried below the last layer belongs to the last one."""
         return min(trial.layer, len(self.iteration.layers)) == layer.layer
 
     def _ignored(self, layer: Layer) -> list[int]:
-        """Drafts of a forest drawn per parent whose parent is not alive: no trial and no residual is theirs."""
+        """Drafts whose parent is not alive, in a forest drawn per parent: they have no trial and no residual."""
         if not self.branching:
             return []
         nodes = [node for node in self.iteration.nodes if node.layer == layer.layer and node.kind == "drafted"]
@@ -179,23 +169,19 @@ class StepList:
     def _trial(self, at: int, trial: Trial, layer: Layer, count: int) -> None:
         node = self.nodes[trial.node]
         sentence = self.words.trial(trial, width=layer.width, together=self.together)
-        gauge = None
-        if trial.acceptance is not None and trial.uniform is not None:
-            gauge = Gauge(0.0, trial.acceptance, trial.uniform)
         self._look(trial.node, trial.verdict, landed=False)
         title = self.words("trial.title", order=trial.order + 1, count=count)
-        fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.arithmetic(trial, node), gauge)
+        fact = Fact(len(self.steps), trial.verdict, title, sentence, self.words.arithmetic(trial, node))
         self._tell("trial", at, trial.layer, node, fact)
 
     def _draw(self, at: int, draw: Draw, order: int, count: int) -> None:
         self._look(draw.node, draw.kind, landed=draw.landed)
-        gauge = Gauge(draw.cdf_low, draw.cdf_high, draw.uniform)
         title = self.words("draw.title", order=order, count=count)
-        fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), self.words.interval(draw), gauge)
+        fact = Fact(len(self.steps), draw.kind, title, self.words.draw(draw), self.words.interval(draw))
         self._tell("draw", at, draw.layer, self.nodes[draw.node], fact)
 
     def _look(self, node: int, state: str, landed: bool) -> None:
-        """A beam that is yielded once stays so, whatever happens to its duplicates."""
+        """A beam that was yielded once stays so, whatever happens to its duplicates."""
         before, slots, was_landed = self.looks.get(node, (state, 0, False))
         kept = before if before in YIELDED else state
         self.looks[node] = (kept, slots + (state in YIELDED), was_landed or landed)

@@ -1,19 +1,20 @@
 """Turns a scene into plain data for JSON, small enough to stream: long lists are tables that name their fields once.
 
-The data holds no sentences: the viewer fills the templates of its language with the recorded numbers, as
-``visualize.words.words`` does. A number that takes part in a decision keeps every digit; a number that is only drawn
-keeps six, or four in the table of the likeliest pairs.
+The data has no sentences: the viewer fills the templates of its language with the recorded numbers, as
+``visualize.words.words`` does. A number that decides something keeps every digit; a number that is only drawn keeps
+six, or four in the table of the likeliest pairs.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
+from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
-from visualize.scenes.records import DiffScene, IterationScene, NodeScene, Scene, StepScene
+from visualize.scenes.records import DiffScene, IterationScene, LayerScene, NodeScene, Scene, StepScene
 from visualize.scenes.tokens import MARKS
 from visualize.scenes.whole_records import WholeScene
 
@@ -21,7 +22,7 @@ FORMAT = "dsbd-scene/3"
 DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
 ALTERNATIVE_DIGITS = 4
-"""Of the likeliest pairs, shown as bars and with two digits."""
+"""Digits of the likeliest pairs, which are shown as bars and with two digits."""
 NODE = ("id", "parent", "column", "row", "label", "token_id", "kind", "kept", "ends", "target_prob", "draft_prob",
         "target_log_prob", "draft_log_prob", "log_weight", "adds", "pending", "token", "label_columns",
         "completes")  # fmt: skip
@@ -30,8 +31,8 @@ TRIAL = ("layer", "order", "node", "verdict", "draft_prob", "residual_prob", "c"
 BEGINNING = ("node", "target_prob", "probability", "rest", "acceptance", "uniform")
 DRAW = ("layer", "order", "kind", "node", "landed", "target_prob", "draft_prob", "c", "S", "uniform", "cdf_low",
         "cdf_high")  # fmt: skip
-LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "at_least", "forest_mass", "width_uniform",
-         "chain_S", "support", "alive", "step")  # fmt: skip
+LAYER = ("layer", "kind", "width", "width_reason", "accepted", "outcome", "forest_mass", "width_uniform", "chain_S")
+"""Of a layer, as recorded."""
 STEP = ("phase", "layer", "focus", "about", "changes")
 TOKEN = ("id", "parent", "text", "pending", "origin")
 ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
@@ -45,7 +46,7 @@ EXACT_JOINT = EXACT | {"target_log_prob", "draft_log_prob"}
 
 
 def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
-    """A scene as plain data that ``json.dumps`` takes: what the viewer's ``mount`` draws.
+    """Return a scene as plain data for ``json.dumps``: what the viewer's ``mount`` draws.
 
     Args:
         scene: of a trace (:func:`visualize.scene`, :func:`visualize.build_scene`), or of two traces side by side
@@ -53,6 +54,9 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
 
     Returns: new lists and dicts of strings, numbers, booleans and None. Numbers that only a drawing uses have six
     significant digits (four in the table of the likeliest pairs), all others every digit.
+
+    Example:
+        >>> visualize.scene_json(visualize.scene(trace))["format"]
     """
     if isinstance(scene, DiffScene):
         return {
@@ -79,51 +83,43 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
 
 
 def _evidence(trace: Trace) -> dict[str, Any]:
-    """What the audit finds. The browser decides again what it can, and takes the rest from here: statistics, laws,
-    settings, texts and the digest need numbers that a scene leaves out."""
+    """The result of the audit. The browser checks what it can and takes the rest from here: statistics, laws, settings,
+    texts and the digest need numbers that a scene leaves out."""
     report = verify_trace(trace)
     return {"passed": report.passed, "checks": report.checks, "failure": report.failure}
 
 
-class SceneWithToDict(Scene):
-    """A scene with the method ``to_dict``, the name of :func:`scene_json` before 0.2; it goes after 0.2."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as :func:`scene_json`."""
-        return scene_json(self)
-
-
-class DiffSceneWithToDict(DiffScene):
-    """Two scenes with the method ``to_dict``, the name of :func:`scene_json` before 0.2; it goes after 0.2."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as :func:`scene_json`."""
-        return scene_json(self)
-
-
 def _iteration(iteration: IterationScene) -> dict[str, Any]:
-    """One iteration; nodes are named by their place in it."""
+    """One iteration; a node is named by its place in it."""
     places = {node.id: place for place, node in enumerate(iteration.nodes)}
-    exact = EXACT_JOINT if any(trial.joint for trial in iteration.trials) else EXACT
-    slots = iteration.slots
+    record, slots = iteration.record, iteration.record.kept
+    exact = EXACT_JOINT if any(trial.joint for trial in record.trials) else EXACT
+    seconds = {phase: getattr(record.phases, f"{phase}_seconds") for phase in ITERATION_PHASES}
     return {
         "index": iteration.index,
         "last_column": iteration.last_column,
         "last_row": iteration.last_row,
         "scored_step": iteration.scored_step,
         "nodes": {"fields": list(NODE), "rows": [_node(node, exact) for node in iteration.nodes]},
-        "trials": _records(TRIAL, iteration.trials, places),
-        "draws": _records(DRAW, iteration.draws, places),
-        "beginnings": _records(BEGINNING, iteration.beginnings, places),
-        "layers": [_plain({field: getattr(layer, field) for field in LAYER}) for layer in iteration.layers],
+        "trials": _records(TRIAL, record.trials, places),
+        "draws": _records(DRAW, record.draws, places),
+        "beginnings": _records(BEGINNING, record.beginnings, places),
+        "layers": [_layer(layer) for layer in iteration.layers],
         "alternatives": _alternatives(iteration),
         "steps": {"fields": list(STEP), "rows": [_step(step) for step in iteration.steps]},
         "beams_before": _table(BEAM, iteration.beams_before),
         "beams_after": _table(BEAM, iteration.beams_after),
-        "seconds": _rounded(iteration.seconds),
+        "seconds": _rounded(seconds),
         "slots": {"prompt": slots.prompt_slots, "before": iteration.slots_before, "scored": slots.slots_scored,
                   "kept": slots.slots_kept, "nodes": sorted(places[node] for node in slots.nodes if node in places)},
     }  # fmt: skip
+
+
+def _layer(layer: LayerScene) -> dict[str, Any]:
+    recorded = {field: getattr(layer.record, field) for field in LAYER}
+    support = layer.record.target_support if layer.record else None
+    drawn = {"at_least": list(layer.at_least), "support": support, "alive": list(layer.alive), "step": layer.step}
+    return {**recorded, **drawn}
 
 
 def _whole(whole: WholeScene) -> dict[str, Any]:
@@ -145,10 +141,10 @@ def _step(step: StepScene) -> list[Any]:
 
 
 def _node(node: NodeScene, exact_if_drafted: set[str]) -> list[Any]:
-    """A field that follows from another is None, and a row ends with its last value that is not None.
+    """A value that the viewer can work out is None, and a row ends with its last value that is not None.
 
-    The token follows where it equals its label, its columns where each character takes one, and the added text where
-    it is the token with real spaces in place of their marks.
+    The viewer works out a token that equals its label, the columns of a label whose characters take one each, and the
+    added text if it is the token with spaces instead of their marks.
     """
     row = {field: getattr(node, field) for field in NODE}
     row["label_columns"] = None if node.label_columns == len(node.label) else node.label_columns
@@ -173,7 +169,7 @@ def _alternatives(iteration: IterationScene) -> dict[str, Any]:
 
 
 def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
-    """Trials, draws or beginnings, every digit kept."""
+    """Trials, draws or beginnings, with every digit."""
     rows = [[places[item.node] if field == "node" else _cell(getattr(item, field)) for field in fields]
             for item in items]  # fmt: skip
     return {"fields": list(fields), "rows": rows}
@@ -192,7 +188,7 @@ def _plain(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(value: Any, digits: int = DIGITS) -> Any:
-    """Rounds floats to this many significant digits, inside lists and dicts too."""
+    """Round floats to this many significant digits, inside lists and dicts too."""
     if isinstance(value, float):
         return float(f"{value:.{digits}g}")
     if isinstance(value, dict):

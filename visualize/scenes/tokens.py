@@ -1,7 +1,7 @@
 """Token text as a reader sees it.
 
-Token text is untrusted and may be anything: control characters, markup, half of a UTF-8 character.
-Here it is only made visible; the places that draw it escape it for what they draw in.
+Token text is untrusted and may be anything: control characters, markup, half of a UTF-8 character. Here it is only made
+visible; every drawing escapes it for its format.
 """
 
 import codecs
@@ -10,13 +10,13 @@ from functools import lru_cache
 from typing import Protocol
 
 MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"}
-"""Marks that common fonts have: the control pictures (U+2420 for the space) are empty boxes on many machines."""
+"""Marks that common fonts have. The control pictures, U+2420 for a space, are empty boxes on many machines."""
 LABEL_WIDTH = 14
-"""Columns of monospace text a label may take in the drawing; the full text is in the card."""
+"""Monospace columns that a label may take in a drawing; the card has the full text."""
 
 
 class PieceLike(Protocol):
-    """A prompt piece or a node: its text, and its bytes where they are not UTF-8 on their own."""
+    """A prompt piece or a node: its text, and its bytes if they alone are not UTF-8."""
 
     @property
     def text(self) -> str: ...
@@ -25,7 +25,7 @@ class PieceLike(Protocol):
 
 
 def visible(text: str) -> str:
-    """Text with white space and everything that would not print as marks; right-to-left overrides included."""
+    """Return text with marks for white space and for all that would not print, right-to-left overrides included."""
     return "".join(map(_visible_character, text))
 
 
@@ -42,18 +42,18 @@ def _visible_character(character: str) -> str:
 
 
 def flowing(text: str) -> str:
-    """Text for running lines: spaces stay, line ends and tabs are marked and kept, the rest is made visible."""
+    """Return running text: spaces stay, line ends and tabs stay behind a mark, the rest is made visible."""
     kept = {" ": " ", "\n": "⏎\n", "\t": "⇥\t"}
     return "".join(kept.get(character) or _visible_character(character) for character in text)
 
 
 def hex_bytes(raw: bytes) -> str:
-    """Bytes that are no character: ``⟨E4 BD⟩``."""
+    """Write bytes that are no character: ``⟨E4 BD⟩``."""
     return f"⟨{raw.hex(' ').upper()}⟩"
 
 
 def piece_label(piece: PieceLike) -> str:
-    """A lone token: its visible text, or its bytes where they are only part of a character."""
+    """Return the visible text of a lone token, or its bytes if they are only part of a character."""
     if piece.bytes is None:
         return visible(piece.text) or "∅"
     done, pending = decode_piece(piece, b"")
@@ -61,9 +61,9 @@ def piece_label(piece: PieceLike) -> str:
 
 
 def decode_piece(piece: PieceLike, pending: bytes) -> tuple[str, bytes]:
-    """The text a token adds after ``pending`` bytes, and the bytes left over.
+    """Return the text that a token adds after ``pending`` bytes, and the bytes left over.
 
-    Bytes that can never become a character are shown as hex.
+    Bytes that can never become a character are written as hex.
     """
     if piece.bytes is None and not pending:
         return piece.text, b""
@@ -82,7 +82,7 @@ codecs.register_error("visible-hex", _hex_of_undecodable)
 
 
 def columns(text: str) -> int:
-    """Columns the text takes in a monospace font; wide East Asian characters and emoji take two."""
+    """Return the columns that text takes in a monospace font; wide East Asian characters and emoji take two."""
     return sum(map(_columns_of, text))
 
 
@@ -94,7 +94,7 @@ def _columns_of(character: str) -> int:
 
 
 def shorten(text: str, limit: int = LABEL_WIDTH) -> str:
-    """At most ``limit`` columns, the cut marked by an ellipsis."""
+    """Cut text to ``limit`` columns, with an ellipsis where it was cut."""
     if columns(text) <= limit:
         return text
     kept = ""

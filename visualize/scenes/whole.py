@@ -1,13 +1,8 @@
-"""The whole decode as one tree: the text that was kept as a straight line, and every other guess as a twig below it.
+"""The whole decode as one tree: the returned text as a straight line, and every other guess as a twig below it.
 
-A node stands at its token's position in the text, on the line or below it; the room above the line is for the words.
-Ids of nodes are unique in a trace, so the forests of all iterations join by looking ids up. Cover nodes that no beam
-landed on are left out: nobody guessed them, and they would be most of the tree.
-
-How twigs find their rows
-    The twigs of the line are placed from its end to its beginning. Each of their nodes takes the first row that is free
-    below all that stands at its position, and never a row above its parent; short ways go before long ones. So what is
-    placed later hangs lower, and no two edges cross.
+A node stands at the position of its token in the text, on the line or below it; the room above the line is for words.
+Ids of nodes are unique in a trace, so the forests of all iterations are joined by id. Cover nodes that no beam landed
+on are left out: nobody guessed them, and they would be most of the tree.
 """
 
 from collections import defaultdict
@@ -15,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dsbd.tracing.records import ROOT
+from visualize.scenes.layout import hanging
 from visualize.scenes.records import BeamScene, IterationScene, ResultBeam
 from visualize.scenes.whole_records import Band, TreeNode, WholeScene
 
@@ -38,19 +34,18 @@ def whole_scene(
     Args:
         iterations: all there are so far, in order.
         result: ranked; empty while the decode runs. The line is then the best beam so far.
-        length_penalty: how beams of different lengths are ranked then.
+        length_penalty: ranks beams of different lengths while there is no result.
     """
     joined = _join(iterations)
-    best = result[0].node if result else _best_so_far(iterations, joined, length_penalty)
-    line = _way_to(best, joined)
+    line = _path_to(result[0].node if result else _best_so_far(iterations, joined, length_penalty), joined)
+    rows = hanging(_children(joined), [ROOT, *line])
     bands = _bands(iterations)
-    rows = _rows(joined, line)
     last = max([node.position for node in joined.values()] + [band.last for band in bands], default=0)
     nodes = tuple(
         TreeNode(id_, node.parent, node.position, rows[id_], node.state, node.iteration, node.label)
         for id_, node in joined.items()
     )
-    return WholeScene(nodes, bands, len(line), last, max(rows.values(), default=0))
+    return WholeScene(nodes, bands, len(line), last, max(rows.values()))
 
 
 def _join(iterations: Iterable[IterationScene]) -> dict[int, _Joined]:
@@ -79,13 +74,24 @@ def _best_so_far(iterations: Sequence[IterationScene], joined: dict[int, _Joined
     return max(beams, key=score).node if beams else ROOT
 
 
-def _way_to(node: int, joined: dict[int, _Joined]) -> list[int]:
+def _path_to(node: int, joined: dict[int, _Joined]) -> list[int]:
     """The nodes from the first token to this one."""
-    way = []
+    path = []
     while node in joined:
-        way.append(node)
+        path.append(node)
         node = joined[node].parent
-    return way[::-1]
+    return path[::-1]
+
+
+def _children(joined: dict[int, _Joined]) -> dict[int, list[int]]:
+    """The children of each node, short twigs before long ones."""
+    children: defaultdict[int, list[int]] = defaultdict(list)
+    reach = {id_: node.position for id_, node in joined.items()}
+    for id_, node in reversed(joined.items()):
+        children[node.parent].append(id_)
+        if node.parent in reach:
+            reach[node.parent] = max(reach[node.parent], reach[id_])
+    return {node: sorted(below, key=reach.__getitem__) for node, below in children.items()}
 
 
 def _bands(iterations: Iterable[IterationScene]) -> tuple[Band, ...]:
@@ -95,28 +101,3 @@ def _bands(iterations: Iterable[IterationScene]) -> tuple[Band, ...]:
         first = bands[-1].last + 1 if bands else 1
         bands.append(Band(iteration.index, first, first + len(iteration.layers) - 1))
     return tuple(bands)
-
-
-def _rows(joined: dict[int, _Joined], line: list[int]) -> dict[int, int]:
-    """The row of every node; see the head of this file."""
-    children: defaultdict[int, list[int]] = defaultdict(list)
-    reach = {id_: node.position for id_, node in joined.items()}
-    for id_, node in joined.items():
-        children[node.parent].append(id_)
-    for id_, node in reversed(joined.items()):
-        if node.parent in reach:
-            reach[node.parent] = max(reach[node.parent], reach[id_])
-    lowest = [0] * (max(reach.values(), default=0) + 1)
-    rows = dict.fromkeys([ROOT, *line], 0)
-    waiting = [twig for node in rows for twig in _long_to_short(children[node], reach) if twig not in rows]
-    while waiting:
-        id_ = waiting.pop()
-        node = joined[id_]
-        rows[id_] = lowest[node.position] = max(lowest[node.position] + 1, rows[node.parent])
-        waiting += _long_to_short(children[id_], reach)
-    return rows
-
-
-def _long_to_short(siblings: list[int], reach: dict[int, int]) -> list[int]:
-    """Siblings in the reverse of the order in which they are placed."""
-    return sorted(siblings, key=reach.__getitem__, reverse=True)

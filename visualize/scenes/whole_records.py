@@ -1,4 +1,4 @@
-"""The records of a whole decode as one tree, and of the tokens that each of its iterations won."""
+"""The records of a whole decode as one tree, with the tokens that each of its iterations won."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class TreeNode:
     position: int
     """Place of its token in the text, from 1."""
     row: int
-    """0 on the line of the text, else how far below it."""
+    """0 on the line of the text, otherwise how far below it."""
     state: str
     """After the last step of the last iteration that names it."""
     iteration: int
@@ -33,11 +33,11 @@ class Band:
     first: int
     """Position of the first token it won, from 1."""
     last: int
-    """Position of the last one; ``first - 1`` where it won none."""
+    """Position of the last one; ``first - 1`` if it won no token."""
 
     @property
     def won(self) -> int:
-        """How many tokens."""
+        """How many tokens it won."""
         return self.last - self.first + 1
 
 
@@ -48,10 +48,10 @@ class WholeScene:
     __repr__ = brief
 
     nodes: tuple[TreeNode, ...]
-    """Every node of the trace once, parents first; without the cover nodes that no beam landed on."""
+    """Every node of the trace once, parents first, without the cover nodes that no beam landed on."""
     bands: tuple[Band, ...]
     tokens: int
-    """Tokens of the returned text, or of the best beam so far; they are the nodes of row 0."""
+    """Tokens of the returned text, or of the best beam so far: the nodes of row 0."""
     last_position: int
     """The largest position of a node or a band."""
     last_row: int

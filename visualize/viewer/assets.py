@@ -22,6 +22,9 @@ def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
         ``css``: the style sheet; all of it stays below ``.dsbd``.
         ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
 
+    Example:
+        >>> sorted(visualize.viewer_assets(languages=["en"]))
+
     Raises:
         ValueError: there is no table for one of the languages.
     """

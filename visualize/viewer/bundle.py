@@ -1,8 +1,8 @@
 """Joins the viewer's source files, plain ES modules, into the one module that every page serves or contains.
 
-Each file stands once, after those that it imports. Import lines are removed, ``export`` stays only on ``mount``, an
-imported JSON file becomes a constant, and comments and indentation are removed. The files share one scope in the
-joined module, so no two of them may use the same name at their top level.
+Each file stands once, after those that it imports. Import lines, comments and indentation are removed, ``export`` stays
+only on ``mount``, and an imported JSON file becomes a constant. In the joined module the files share one scope, so no
+two of them may use the same name at their top level.
 """
 
 import json

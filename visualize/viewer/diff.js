@@ -1,6 +1,6 @@
-/* Two traces of one prompt side by side, stepped together, with the first place where they part. */
+/* Two traces of one prompt side by side, stepped together, with the first place where they differ. */
 
-import {make} from "./base/dom.js";
+import {button, make} from "./base/dom.js";
 import {Viewer} from "./viewer.js";
 import {Words} from "./base/words.js";
 
@@ -19,29 +19,19 @@ export class Diff {
     this.scene = scene;
     const {say} = this;
     const holders = [make("div"), make("div")];
-    const jump = make("button", {type: "button", text: say("diff.jump"), onclick: () => this.jump()});
-    const box = make("input", {
-      type: "checkbox",
-      checked: "",
-      onchange: (event) => {
-        this.together = event.target.checked;
-      },
-    });
+    const jump = button({text: say("diff.jump"), onclick: () => this.goto(scene.divergence)});
+    const change = (event) => {
+      this.together = event.target.checked;
+    };
+    const box = make("input", {type: "checkbox", checked: "", onchange: change});
+    const field = make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")}));
+    const sentence = make("p", {class: "dsbd-sentence", text: this.sentence()});
+    const settings = make("p", {class: "dsbd-small", text: this.settings()});
     const head = make(
       "div",
       {class: "dsbd dsbd-diff-head"},
-      make(
-        "div",
-        {},
-        make("p", {class: "dsbd-sentence", text: this.sentence()}),
-        make("p", {class: "dsbd-small", text: this.settings()}),
-      ),
-      make(
-        "div",
-        {class: "dsbd-tools"},
-        ...(scene.divergence ? [jump] : []),
-        make("label", {class: "dsbd-field"}, box, make("span", {text: say("diff.together")})),
-      ),
+      make("div", {}, sentence, settings),
+      make("div", {class: "dsbd-tools"}, ...(scene.divergence ? [jump] : []), field),
     );
     head.dir = this.words.table.direction;
     this.root.replaceChildren(head, make("div", {class: "dsbd-pair-of-viewers"}, ...holders));
@@ -59,7 +49,7 @@ export class Diff {
   }
 
   get words() {
-    return new Words(this.options.language ?? this.scene.language);
+    return new Words(this.scene.language);
   }
   get say() {
     const {words} = this;
@@ -75,7 +65,7 @@ export class Diff {
     return this.say("diff.first", {index: divergence.iteration + 1, where, step: divergence.step + 1});
   }
 
-  /* What the two were asked for differently. */
+  /* The settings in which the two differ. */
   settings() {
     const [one, other] = [this.scene.left.settings, this.scene.right.settings];
     const told = (value) => (value === null ? "–" : String(value));
@@ -85,7 +75,7 @@ export class Diff {
       .join(" · ");
   }
 
-  /* The other side goes to the same place, as far as it has one. */
+  /* The other side goes to the same place, if it has it. */
   follow(side, place) {
     this.mark();
     if (!side) this.options.onchange?.(place);
@@ -97,7 +87,7 @@ export class Diff {
     this.following = false;
   }
 
-  /* Both sides wear a mark from the first step that differs on. */
+  /* Marks both sides from the first different step on. */
   mark() {
     const {divergence} = this.scene;
     this.viewers?.forEach((viewer) => {
@@ -109,10 +99,6 @@ export class Diff {
         Boolean(divergence && it === divergence.it && step === divergence.step),
       );
     });
-  }
-
-  jump() {
-    this.goto(this.scene.divergence);
   }
 
   goto({it, step, layer, node}) {

@@ -1,12 +1,13 @@
 /* The viewer: draws a scene (visualize/scenes/records.py) and steps through it. No framework.
  *
- *   const handle = mount(element, scene, {theme, language, hash, exact, bare, story, Plotly, onchange, onselect});
+ *   const handle = mount(element, scene, {hash, start, exact, bare, story, Plotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
  * exact: nodes show their exact states instead of three marks. bare: sentence, forest and card only, for slides.
  * story: the opening story of eight seconds, once; handle.story() tells it later. Places in goto count from 0.
  *
  * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.
+ * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
  * Positions and recorded numbers come from the scene, sentences from the tables of languages.js. Token text is
  * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page if it is there.
  */
@@ -17,17 +18,15 @@ import {Viewer} from "./viewer.js";
 export function mount(element, scene = null, options = {}) {
   const pair = scene?.format === "dsbd-diff/1" ? new Diff(element, scene, options) : null;
   const viewer = pair ? pair.viewers[0] : new Viewer(element, options);
-  if (!pair) viewer.setScene(scene, {follow: Boolean(options.follow)});
+  if (!pair) viewer.setScene(scene);
   if (!pair && options.story) viewer.story.start();
   return {
     setScene: (next, how = {}) => (pair ?? viewer).setScene(next, how),
     goto: (place) => (pair ?? viewer).goto(place),
     move: (by) => viewer.controls.move(by),
-    play: () => viewer.controls.start(),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),
     show: (view) => viewer.parts.views.show(view),
-    setLanguage: (language) => (pair ? pair.viewers : [viewer]).forEach((one) => one.setLanguage(language)),
     where: () => viewer.where(),
     destroy: () => (pair ?? viewer).destroy(),
   };

@@ -1,4 +1,4 @@
-/* One viewer: holds the scene and the place in it, and tells its parts. It decides nothing about the decode. */
+/* One viewer: holds the scene and the place in it, and updates its parts. It decides nothing about the decode. */
 
 import {Badge} from "./page/badge.js";
 import {drawCard, drawFormula} from "./views/card.js";
@@ -9,7 +9,7 @@ import {Iteration} from "./forest/iteration.js";
 import {onKey} from "./page/keys.js";
 import {STYLES} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
-import {Place} from "./page/place.js";
+import {Place, placeIn} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
 import {Story} from "./page/story.js";
@@ -34,15 +34,8 @@ export class Viewer {
     this.root.addEventListener("pointerdown", () => this.root.classList.remove("dsbd-waiting"), {capture: true});
     this.root.addEventListener("keydown", (event) => onKey(this, event));
     element.replaceChildren(this.root);
-    this.place =
-      options.hash === undefined || options.hash === false
-        ? null
-        : new Place(options.hash === true ? "" : options.hash);
-    this.cleanup = [
-      watchTheme(element, options.theme, (theme) => this.setTheme(theme)),
-      this.watchSize(),
-      this.watchHash(),
-    ];
+    this.place = options.hash ? new Place(options.hash === true ? "" : options.hash) : null;
+    this.cleanup = [watchTheme(element, (theme) => this.setTheme(theme)), this.watchSize(), this.watchHash()];
   }
 
   get Plotly() {
@@ -59,36 +52,46 @@ export class Viewer {
     return this.story.sentence ?? this.words.step(this.now, this.step, this.scene.settings);
   }
 
-  /* The end of the prompt is the one node without a token of its own. */
+  /* The label of a node. The end of the prompt is the only node without a token. */
   labelOf(node, field = "label") {
     return node.id === 0 ? this.say("node.prompt") : node[field];
   }
 
-  /* The mark that a state is shown by: its look and its name. */
+  /* How a state is shown: its look and its name. */
   mark(state) {
     return markOf(state, this.exact, this.say);
   }
 
+  /* Three notes on a node, each may be empty: how many beams end here, a draw landed, it is in the final text. */
+  notesOf(node, look) {
+    return [
+      look.slots > 1 ? this.say("node.multiplicity", {count: look.slots}) : "",
+      look.landed && this.exact ? this.say("state.landed") : "",
+      this.texts.becomes(node, look) ? this.say("node.final") : "",
+    ];
+  }
+
+  /* The place of the node that the reader looks at: pointed at, else clicked, else that of the step; -1 for none. */
+  get pointed() {
+    if (this.hovered >= 0) return this.hovered;
+    return this.pinned >= 0 ? this.pinned : this.now.steps[this.step].focus;
+  }
+
   /* ---- life ------------------------------------------------------------------------------- */
 
-  /* `follow` goes to the newest step; `append` keeps the iterations there are and adds or replaces those given. */
-  setScene(scene, {follow = false, append = false} = {}) {
+  /* `follow` goes to the newest step. */
+  setScene(scene, {follow = false} = {}) {
     const first = !this.scene;
-    if (append && !first && scene) {
-      const byIndex = new Map([...this.scene.iterations, ...scene.iterations].map((entry) => [entry.index, entry]));
-      scene = {...scene, iterations: [...byIndex.values()].sort((one, other) => one.index - other.index)};
-    }
     this.scene = scene;
     this.news = true;
     if (!scene) {
-      this.story.stop();
-      this.parts = this.drawn = null;
-      this.controls?.stop();
+      this.halt();
+      this.parts = null;
       this.root.replaceChildren();
       return;
     }
     this.texts = new Texts(scene);
-    if (!this.parts) this.build(this.options.language ?? this.place?.read().lang ?? scene.language);
+    if (!this.parts) this.build(this.place?.language ?? scene.language);
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -99,8 +102,9 @@ export class Viewer {
       this.drawn = null;
       return;
     }
-    if (first && this.place) {
-      this.goto(this.place.read());
+    if (first && (this.place || this.options.start)) {
+      const asked = this.place?.read() ?? {};
+      this.goto(Object.keys(asked).length ? asked : placeIn(this.options.start ?? ""));
       return;
     }
     this.goto({it: follow ? last : clamp(this.it, 0, last), step: follow ? Infinity : this.step, keep: true});
@@ -110,8 +114,8 @@ export class Viewer {
   goto({it = this.it, step, layer, node, keep = false} = {}) {
     if (!this.scene?.iterations.length) return;
     this.it = clamp(Math.round(it) || 0, 0, this.scene.iterations.length - 1);
-    const named = step ?? (layer ? Math.max(0, this.now.stepOfLayer(layer)) : this.step);
-    this.step = clamp(named === Infinity ? Infinity : Math.round(named) || 0, 0, this.now.steps.length - 1);
+    const named = step ?? (layer ? this.now.stepOfLayer(layer) : this.step);
+    this.step = clamp(Math.round(named) || 0, 0, this.now.steps.length - 1);
     if (!keep) this.hovered = -1;
     if (this.drawn !== this.now || node !== undefined) {
       this.pinned = this.now.nodes.findIndex((entry) => entry.id === node);
@@ -128,7 +132,7 @@ export class Viewer {
   }
 
   changed() {
-    if (this.story.sentence !== null) return; // no step of the reader
+    if (this.story.sentence !== null) return; // the story moved, not the reader
     const place = this.where();
     this.place?.write({
       ...place,
@@ -157,10 +161,16 @@ export class Viewer {
     if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 
-  destroy() {
+  /* Stops everything that runs on a timer; the parts must be drawn again. */
+  halt() {
     this.story.stop();
     this.controls?.stop();
     clearTimeout(this.badge?.later);
+    this.drawn = null;
+  }
+
+  destroy() {
+    this.halt();
     this.cleanup.forEach((undo) => undo());
     for (const plot of this.root.querySelectorAll(".js-plotly-plot")) this.Plotly?.purge(plot);
     this.root.remove();
@@ -193,10 +203,7 @@ export class Viewer {
   /* ---- the page --------------------------------------------------------------------------- */
 
   build(language) {
-    this.story.stop();
-    this.controls?.stop();
-    clearTimeout(this.badge?.later);
-    this.drawn = null;
+    this.halt();
     this.words = new Words(language);
     this.root.lang = this.words.language;
     this.root.dir = this.words.table.direction;
@@ -239,16 +246,10 @@ export class Viewer {
   placeToShow(step) {
     if (step.focus >= 0) return step.focus;
     const {nodes} = this.now;
-    const settled = nodes
-      .map((node, at) => at)
-      .filter(
-        (at) => this.look[at]?.slots && (step.phase === "commit" ? nodes[at].kept : nodes[at].column === step.layer),
-      );
-    settled.sort(
-      (one, other) =>
-        nodes[other].column - nodes[one].column || (nodes[other].target_prob ?? 0) - (nodes[one].target_prob ?? 0),
-    );
-    return settled[0] ?? 0;
+    const isSettled = (node) => (step.phase === "commit" ? node.kept : node.column === step.layer);
+    const settled = nodes.filter((node, at) => this.look[at]?.slots && isSettled(node));
+    settled.sort((one, other) => other.column - one.column || (other.target_prob ?? 0) - (one.target_prob ?? 0));
+    return Math.max(0, nodes.indexOf(settled[0]));
   }
 
   /* The drawing in a sentence: how many nodes in how many layers, and what became of them. */
@@ -259,7 +260,7 @@ export class Viewer {
       const {name} = this.mark(look.state);
       counts.set(name, (counts.get(name) ?? 0) + 1);
     }
-    const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+    const total = this.look.filter((look) => look && look.state !== "input").length;
     const states = [...counts].map(([state, count]) => `${count} ${state}`).join(", ");
     return this.say("ui.alt", {
       index: this.now.number,
@@ -283,11 +284,10 @@ export class Viewer {
     drawCard(this, this.parts.card);
     this.parts.views.update();
     this.changed();
-    if (place >= 0) this.options.onselect?.(this.where());
   }
 
   showPlaying(playing) {
-    // A reader of the screen would be talked over by a sentence a second.
+    // A screen reader cannot speak a sentence every second.
     this.parts.sentence.setAttribute("aria-live", playing ? "off" : "polite");
   }
 }

@@ -1,7 +1,7 @@
-"""Makes the sentences of the drawings: every verdict, draw and width with its own numbers.
+"""Makes the sentences of the drawings: every verdict, draw and width with its numbers.
 
 Each language has one table of templates, ``words/<language>.json``, for Python and the viewer. Templates whose key
-starts with ``page.`` stand on pages and figures made in Python; the viewer never reads them. A number gets as many
+starts with ``page.`` are for pages and figures made in Python; the viewer never reads them. A number gets as many
 digits as a reader needs to see which of two is larger.
 """
 
@@ -45,7 +45,7 @@ class Words:
         return self(f"count.{noun}.{plural_category(self.language, count)}", count=count)
 
     def trial(self, trial: Trial, *, width: int, together: int | None = None) -> str:
-        """Say the verdict of one trial, plainly. ``together``: of a block, how many drafts are accepted."""
+        """Say the verdict of one trial. ``together``: how many drafts of a block are accepted."""
         if trial.joint is not None:
             return self._joint(trial, trial.joint)
         if together is not None and trial.verdict in ("accepted", "rejected"):
@@ -71,7 +71,7 @@ class Words:
         return self(f"trial.joint_{trial.verdict}", ratio=ratio, threshold=threshold)
 
     def arithmetic(self, trial: Trial, node: Node) -> str:
-        """Write the comparison that decided a trial, and where its numbers come from; empty if it had none."""
+        """Write the comparison that decided a trial, and where its numbers come from; empty if it has no numbers."""
         known = (self._comparison(trial), self._residual(trial, node))
         return "; ".join(text for text in known if text)
 
@@ -90,8 +90,8 @@ class Words:
     def _residual(self, trial: Trial, node: Node) -> str:
         """Say where P' comes from, or which sums a joint test compared.
 
-        The formula is given only if it yields the recorded number: without replacement, P and Q of the trial
-        are not those of the node.
+        The formula is written only if it gives the recorded number: without replacement, P and Q of the trial differ
+        from those of the node.
         """
         if trial.joint is not None:
             target = "−∞" if trial.joint.target is None else number(trial.joint.target)
@@ -127,7 +127,7 @@ class Words:
         return f"{sentence}; {self('draw.landed')}" if draw.landed else sentence
 
     def interval(self, draw: Draw) -> str:
-        """Write where the random number of a draw fell, and in what."""
+        """Write the interval that the random number of a draw fell into."""
         u, low, high = tell_apart(draw.uniform, draw.cdf_low, draw.cdf_high)
         key = "formula.residual_draw" if draw.kind == "recovered" else "formula.draw"
         return self(key, c=number(draw.c), u=u, low=low, high=high)
@@ -135,7 +135,7 @@ class Words:
     def width(self, layer: Layer, settings: ResolvedSettings | None, chances: Sequence[float]) -> tuple[str, str]:
         """Say why the layer has its width: a sentence, and a short form for the drawing.
 
-        The reason is computed from the recorded numbers. Without settings it is the recorded reason.
+        The reason comes from the recorded numbers; without settings it is the recorded reason.
 
         Args:
             layer: the record.
@@ -158,11 +158,11 @@ class Words:
         return sentence, self(f"width.short_{reason}", **values, **shown)
 
     def layer_title(self, layer: Layer) -> str:
-        """Name the layer; what comes after guesses that all passed is free."""
+        """Name the layer; the one after guesses that all passed is free."""
         return self("layer.bonus" if layer.kind == "bonus" and layer.layer > 1 else "layer.title", layer=layer.layer)
 
     def outcome(self, layer: Layer) -> str:
-        """Say what the layer's verdicts led to."""
+        """Say what followed from the layer's verdicts."""
         kind = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
         if layer.width_reason == "joint" and layer.outcome in ("passed", "short"):
             kind = "_joint"

@@ -1,25 +1,28 @@
-"""A bench from the first warm-up to its summary, saying how far it is; Ctrl-C keeps what is done."""
+"""A bench: a contest for speed, with what the forwards cost here and how probable it is that draft layers pass."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import torch
-
-from dsbd.measure.bench.contenders import Contest
-from dsbd.measure.bench.prepare import (
+from dsbd.api import decode
+from dsbd.measure.bench.acceptance import AcceptanceWatch
+from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.contenders import OPPONENTS
+from dsbd.measure.bench.contest import Contest
+from dsbd.measure.bench.driver import (
+    ContestProgress,
     conditions_of,
-    learn_acceptance,
-    learn_forwards,
     require_runnable,
     resolve_auto,
+    run_contest,
+    shown,
 )
 from dsbd.measure.bench.records import BenchSummary
-from dsbd.measure.bench.results_file import ResultsFile
-from dsbd.measure.bench.schedule import measure
 from dsbd.measure.bench.summary import summarise
-from dsbd.measure.energy import Meter
+from dsbd.measure.hardware import measure_forwards
 from dsbd.models.pair import Pair
-from dsbd.progress import Progress
+
+WATCHED_PROMPTS = 3
+FORWARD_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Bench:
@@ -28,7 +31,7 @@ class Bench:
     Args:
         pair: the models.
         contest: what is measured; ``auto`` is resolved first.
-        output: a file for the results, which may exist already; None keeps them in memory.
+        output: a file for the answers; one that exists is continued. None keeps them in memory.
 
     Raises:
         DsbdError: something in the contest cannot run on this pair, or the file cannot be continued.
@@ -38,35 +41,39 @@ class Bench:
         pair.require_whole("a bench")
         require_runnable(pair, contest)
         self._pair, self._contest = pair, contest
-        self._results = ResultsFile(output, conditions_of(pair, contest.contenders))
+        self._answers = AnswersFile(output)
+        self._answers.begin(contest.asked(), conditions_of(pair, contest.contenders))
 
     def run(self) -> bool:
         """Measure what is missing; returns False where Ctrl-C stopped it."""
-        pair, results = self._pair, self._results
-        try:
-            with Progress("forwards", "run") as progress:
-                progress.show(total=self._contest.total)
-                learn_forwards(pair, results)
-                progress.show("auto")
-                contest = self._contest = resolve_auto(pair, self._contest, results)
-                progress.show("acceptance")
-                for contender in learn_acceptance(pair, contest, results):
-                    progress.show(contender.name)
-                progress.show("warm-up")
-                for step in measure(pair, contest, results, meters_of(pair)):
-                    progress.show(step.contender.name, contest.total - step.missing)
-        except KeyboardInterrupt:
-            return False
-        return True
+        return shown(self._steps())
 
     def summary(self, baselines: Sequence[str]) -> BenchSummary:
         """Summarise everything measured so far; see :func:`dsbd.measure.bench.summary.summarise`."""
-        return summarise(self._contest, self._results, baselines)
+        return summarise(self._contest, self._answers, baselines)
+
+    def _steps(self) -> Iterator[ContestProgress]:
+        pair, contest, answers = self._pair, self._contest, self._answers
+        at = ContestProgress(0, contest.total, "forwards")
+        if answers.forwards is None:
+            yield at
+            answers.add_forwards(measure_forwards(pair, FORWARD_SIZES))
+        yield from resolve_auto(pair, contest, answers, at)
+        for name in learn_acceptance(pair, contest, answers):
+            yield ContestProgress(0, contest.total, "acceptance", name)
+        yield from run_contest(pair, contest, answers, metered=True)
 
 
-def meters_of(pair: Pair) -> dict[str, Meter]:
-    """Return a meter for every device that computes; where one cannot be measured, its meter says so."""
-    meters = {"cpu_package": Meter()}
-    if pair.device.type == "cuda":
-        meters["gpu"] = Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)
-    return meters
+def learn_acceptance(pair: Pair, contest: Contest, answers: AnswersFile) -> Iterator[str]:
+    """Decode some prompts with each drafting contender and keep how probable it is that layers pass.
+
+    Yields:
+        The name of each contender before its decodes, unless the answers hold its acceptance already.
+    """
+    for contender in answers.with_auto(contest.contenders):
+        if contender.drafts and contender.method not in OPPONENTS and contender.name not in answers.acceptance:
+            yield contender.name
+            watch = AcceptanceWatch()
+            for prompt in contest.prompts[:WATCHED_PROMPTS]:
+                decode(pair, prompt.text, contender.settings, observers=[watch])
+            answers.add_acceptance(contender.name, watch.summary())

@@ -1,4 +1,4 @@
-"""What a bench measures: contenders made from methods, named points and swept settings. Needs no torch."""
+"""What a contest measures: contenders made from methods, named points and swept settings. Needs no torch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,7 +16,7 @@ TRANSFORMERS = {
     "hf_assisted": "speculative",
     "hf_sampling": "sampling",
 }
-"""Four ways to call ``transformers.generate``, each with the method of ours that it corresponds to."""
+"""Four ways to call ``transformers.generate``, each with our method that it corresponds to."""
 CTRANSLATE2 = {
     "ct2_beam_search": "float32",
     "ct2_bfloat16_beam_search": "bfloat16",
@@ -24,7 +24,7 @@ CTRANSLATE2 = {
 }
 """Beam search of CTranslate2, which has no beam sampling, with what it computes in. An optional package."""
 OPPONENTS = TRANSFORMERS | dict.fromkeys(CTRANSLATE2, "beam_search")
-"""Decoders of others, each with the method of ours that it corresponds to."""
+"""Decoders of others, each with our method that it corresponds to."""
 OPPONENT_READS = {
     "hf_beam_sampling": ("num_beams", "temperature", "top_k", "top_p"),
     "hf_beam_search": ("num_beams",),
@@ -63,7 +63,7 @@ class Contender:
     method: str
     """One of :data:`CONTENDER_METHODS`."""
     settings: DecodingSettings
-    """For an opponent the settings of the method of ours that it corresponds to."""
+    """For an opponent the settings of our method that it corresponds to."""
     auto_reason: str | None = None
     """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is not resolved yet."""
 
@@ -78,25 +78,6 @@ class Contender:
         return fields_read(self.method)
 
 
-@dataclass(frozen=True)
-class Contest:
-    """Which contenders run on which prompts, and how often."""
-
-    contenders: tuple[Contender, ...]
-    prompts: tuple[str, ...]
-    rounds: int
-    """How often each prompt runs, with the settings' seed, seed + 1, ..."""
-
-    def seed(self, contender: Contender, turn: int) -> int:
-        """Return the seed of a contender's run number ``turn`` on a prompt."""
-        return (contender.settings.seed + turn) % 2**63
-
-    @property
-    def total(self) -> int:
-        """Number of runs."""
-        return len(self.contenders) * len(self.prompts) * self.rounds
-
-
 def fields_read(method: str) -> tuple[str, ...]:
     """Return the settings that a method of :data:`CONTENDER_METHODS` reads."""
     return (*(OPPONENT_READS.get(method) or READS[method]), *SHARED_FIELDS)
@@ -109,7 +90,7 @@ def contenders(
 
     Args:
         methods: of :data:`CONTENDER_METHODS`, or ``dsbd:POINT`` for one point of :data:`POINTS`; each once.
-        points: of :data:`POINTS`, each once; only a ``dsbd`` without a point of its own reads them.
+        points: of :data:`POINTS`, each once; only a bare ``dsbd`` reads them.
         values: the values asked for, by field; more than one value is a sweep.
 
     Raises:

@@ -53,7 +53,7 @@ GRID_BASELINE = f"{BASELINE} num_beams={DecodingSettings.num_beams}"
 def grid_contenders(name: str, values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
     """Return the contenders of a grid.
 
-    Points that are no points of their own are left out: a ``min_width`` above ``draft_width``, which no layer can
+    Points that measure nothing new are left out: a ``min_width`` above ``draft_width``, which no layer can
     reach, and a second threshold where the width is fixed.
 
     Args:

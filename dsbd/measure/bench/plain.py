@@ -1,6 +1,6 @@
 """Records to plain data and back. Needs no torch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -28,3 +28,28 @@ def from_plain(kind: type[Record], data: Any) -> Record:
         place = ".".join(str(step) for step in first["loc"]) or kind.__name__
         raise ValueError(f"{place}: {first['msg']}") from None
     return record
+
+
+def read_record(kind: type[Record], data: Any, what: str, remedy: str) -> Record:
+    """Read a record with a field ``format`` from its plain data; a record of the kind is returned as it is.
+
+    Args:
+        kind: of the record; its class attribute ``format`` is the format that this version reads.
+        data: a record, or plain data.
+        what: the record in words, for the message.
+        remedy: what to give instead.
+
+    Raises:
+        ValueError: it is no such record; the message names the first wrong field.
+    """
+    if isinstance(data, kind):
+        return data
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{type(data).__name__} is no {what}; {remedy}")
+    known: Any = getattr(kind, "format", None)
+    if data.get("format", known) != known:
+        raise ValueError(f"no {what}: format is {data['format']!r}, this version reads {known!r}; {remedy}")
+    try:
+        return from_plain(kind, data)
+    except ValueError as error:
+        raise ValueError(f"no {what}: {error}; {remedy}") from None

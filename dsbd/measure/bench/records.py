@@ -1,35 +1,47 @@
-"""What a bench measures and reports, as frozen records. Needs no torch, so that figures can use them.
+"""What a contest measures and a bench reports, as frozen records. Needs no torch, so that figures can use them.
 
-A line of a results file holds a :class:`Run`; ``python -m dsbd bench --json`` prints a :class:`BenchSummary`. None
-means "not measured" everywhere.
+A line of an answers file holds a :class:`Run`; ``python -m dsbd bench --json`` prints a :class:`BenchSummary`. None
+means "not measured" everywhere, or that a method has no such figure.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any
 
 from pydantic import Field, PlainSerializer
 
-from dsbd.measure.bench.plain import from_plain, to_plain
+from dsbd.measure.bench.plain import read_record, to_plain
 from dsbd.measure.energy import Energy
 from dsbd.measure.intervals import Estimate
 from dsbd.results import brief
-from dsbd.settings import DecodingSettings, plain_settings
+from dsbd.settings import DecodingSettings
 
 FORMAT = "dsbd-bench/1"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """Figures of one run of one contender on one prompt."""
+    """One decode of one prompt by one contender."""
 
     __repr__ = brief
 
     contender: str
+    task: str
+    """Empty for a plain prompt."""
+    question: str
+    """Id of the question or prompt."""
+    cluster: str
+    """Questions of one cluster are not independent."""
+    round: int
+    """0 for the first decode of a question, 1 for the second with another seed, ..."""
+    seed: int
     prompt: str
     prompt_tokens: int
-    seed: int
+    shortened: bool
+    """Whether the prompt was shortened to fit the models."""
     text: str
+    ended: str
+    """``eos``, ``until`` (a text that ends an answer was there, and everything before it is settled) or ``limit``."""
     seconds: float
     """Wall clock of the whole call, prefill included."""
     prefill_seconds: float
@@ -47,8 +59,13 @@ class Run:
     draft_calls: int | None = None
     iterations: int | None = None
     layers_per_iteration: float | None = None
+    accepted: int | None = None
+    """Drafts accepted, of those that were tried."""
+    rejected: int | None = None
     acceptance_rate: float | None = None
     mean_width: float | None = None
+    widths: dict[int, int] | None = None
+    """How many layers yielded how many beams, duplicates counted."""
     phase_seconds: dict[str, float] | None = None
     kv_peak_bytes: int | None = None
     """Largest size of the keys and values of target and draft together."""
@@ -58,14 +75,30 @@ class Run:
     """By device: ``gpu``, ``cpu_package``."""
 
     @property
+    def key(self) -> tuple[str, str, str, int]:
+        """What makes two decodes the same one."""
+        return (self.contender, self.task, self.question, self.round)
+
+    @property
+    def decode_seconds(self) -> float:
+        """The whole call without prefill, at least a nanosecond."""
+        return max(self.seconds - self.prefill_seconds, 1e-9)
+
+    @property
     def tokens_per_second(self) -> float:
         """layers / (seconds - prefill_seconds)."""
-        return self.layers / max(self.seconds - self.prefill_seconds, 1e-9)
+        return self.layers / self.decode_seconds
 
     @property
     def milliseconds_per_token(self) -> float:
         """Of the whole call, prefill included."""
         return 1000 * self.seconds / self.layers
+
+    @property
+    def joules(self) -> float | None:
+        """Of all devices that were measured; None if none was."""
+        measured = [one.joules for one in (self.energy or {}).values() if one.joules is not None]
+        return sum(measured) if measured else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,35 +242,35 @@ class SpeedRatio:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SpeedFigures:
-    """Medians over the runs, and totals over totals."""
+class ContenderSummary:
+    """All figures of one contender; in JSON one flat object."""
 
+    __repr__ = brief
+
+    contender: str
+    """Its name."""
+    method: str
+    settings: Annotated[DecodingSettings, PlainSerializer(asdict)]
+    auto_reason: Annotated[str | None, Field(alias="plan")] = None
+    """Why ``auto`` resolved to these settings."""
+    runs: int
     tokens_per_second: float
+    """Median over the runs, as all speeds but the totals."""
     milliseconds_per_token: float
     milliseconds_per_token_interval: tuple[float, float] | None
     total_tokens_per_second: float
     text_tokens_per_second: float
     decode_milliseconds_per_token: float
     prefill_seconds: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class QualityFigures:
-    """Means over the prompts with half of their 95 % interval."""
-
     perplexity: float
+    """Mean over the prompts, as the two log-weights; ``half_width`` is half of the 95 % interval."""
     perplexity_half_width: float | None
     best_log_weight: float
     best_log_weight_half_width: float | None
     best_log_weight_per_token: float
     best_log_weight_per_token_half_width: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class CountFigures:
-    """Means over the runs; None where the method has no such count."""
-
     prompt_tokens: float
+    """Mean over the runs, as all counts; None where the method has no such count."""
     layers: float
     new_tokens: float
     target_calls: float
@@ -246,27 +279,6 @@ class CountFigures:
     layers_per_iteration: float | None
     acceptance_rate: float | None
     mean_width: float | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContenderFacts:
-    """Which contender a summary is about."""
-
-    contender: str
-    """Its name."""
-    method: str
-    settings: Annotated[DecodingSettings, PlainSerializer(plain_settings)]
-    auto_reason: Annotated[str | None, Field(alias="plan")] = None
-    """Why ``auto`` resolved to these settings."""
-    runs: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContenderSummary(CountFigures, QualityFigures, SpeedFigures, ContenderFacts):
-    """All figures of one contender; in JSON one flat object, the fields of the last base first."""
-
-    __repr__ = brief
-
     milliseconds_per_iteration: dict[str, float] | None = None
     """By phase."""
     acceptance: Acceptance | None = None
@@ -286,7 +298,7 @@ class BenchSummary:
 
     format: str = FORMAT
     conditions: dict[str, Any] = field(default_factory=dict)
-    """Machine, versions and models; where an opponent is a package of its own, its version too."""
+    """Machine, versions and models; where an opponent is another package, its version too."""
     complete: bool = False
     prompts: int = 0
     rounds: int = 0
@@ -310,14 +322,4 @@ def bench_summary(data: BenchSummary | Mapping[str, Any]) -> BenchSummary:
     Raises:
         ValueError: it is no such summary; the message names the first wrong field.
     """
-    if isinstance(data, BenchSummary):
-        return data
-    remedy = "give what python -m dsbd bench --json prints"
-    if not isinstance(data, Mapping):
-        raise ValueError(f"{type(data).__name__} is no summary of a bench; {remedy}")
-    if data.get("format", FORMAT) != FORMAT:
-        raise ValueError(f"format of the bench is {data['format']!r}, this version reads {FORMAT!r}; {remedy}")
-    try:
-        return from_plain(BenchSummary, data)
-    except ValueError as error:
-        raise ValueError(f"no summary of a bench: {error}; {remedy}") from None
+    return read_record(BenchSummary, data, "summary of a bench", "give what python -m dsbd bench --json prints")

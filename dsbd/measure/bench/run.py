@@ -1,23 +1,25 @@
-"""One measured run of one contender on one prompt: speed, counts, quality, memory, energy."""
+"""One measured decode of one contender: speed, counts, quality, memory, energy."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from dsbd.api import decode
+from dsbd.api import DecodingResult, decode
 from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender
+from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.ctranslate2_search import search, search_prefill_seconds
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
-from dsbd.observer import Observer
-from dsbd.results import DecodingResult, Stats
+from dsbd.observer import IterationEnd, Observer
+from dsbd.results import Stats
 
 
 @dataclass(frozen=True)
@@ -31,9 +33,6 @@ class Hypotheses:
     prefill_seconds: float
     stats: Stats | None
     """None for an opponent."""
-    first_token_at: float | None = None
-    """Reading of ``time.perf_counter`` when the first token was there, where ``transformers`` decodes; an observer can
-    note it of ours, and CTranslate2 does not say."""
 
 
 @dataclass(frozen=True)
@@ -41,46 +40,70 @@ class Measured:
     """Hypotheses and what they cost."""
 
     hypotheses: Hypotheses
-    started_at: float
-    """Reading of ``time.perf_counter`` when the call began."""
     seconds: float
     energy: dict[str, Energy]
     peak_allocated_bytes: int | None
 
 
-def measure_run(
+class WidthCount(Observer):
+    """Counts how many layers yielded how many beams, duplicates counted."""
+
+    reads_seconds = False
+
+    def __init__(self) -> None:
+        self.layers: Counter[int] = Counter()
+
+    def on_iteration(self, iteration: IterationEnd) -> None:
+        """Count the layers of an iteration."""
+        self.layers.update(sum(beam.multiplicity for beam in layer.beams) for layer in iteration.layers)
+
+
+def measure_turn(
     pair: Pair,
-    contender: Contender,
-    prompt: str,
-    seed: int,
+    turn: Turn,
     meters: Mapping[str, Meter] | None = None,
     stop: Callable[[], bool] | None = None,
+    chat: bool = False,
 ) -> Run:
-    """Run once; the clock and the meters measure nothing but the call itself."""
-    measured = timed(pair, contender, prompt, seed, meters, stop)
-    return run_of(pair, contender, prompt, pair.encode(prompt), seed, measured)
+    """Decode once; the clock and the meters measure nothing but the call itself.
 
+    The quality of the hypotheses comes from a separate forward of the target for each.
 
-def run_of(
-    pair: Pair, contender: Contender, prompt: str, prompt_ids: Sequence[int], seed: int, measured: Measured
-) -> Run:
-    """Return the figures of a run; the quality of its hypotheses comes from a forward of the target for each."""
-    found, seconds = measured.hypotheses, measured.seconds
+    Args:
+        pair: the models.
+        turn: which contender, which prompt and which of its seeds.
+        meters: of the devices, by name.
+        stop: ends a decode by our decoders; opponents cannot be stopped.
+        chat: apply the model's chat template.
+
+    Raises:
+        StoppedError: ``stop`` returned True.
+    """
+    prompt, widths = turn.prompt, WidthCount()
+    measured = timed(pair, turn.contender, prompt.text, turn.seed, meters, stop, chat, prompt.until, [widths])
+    found, prompt_ids = measured.hypotheses, pair.encode(prompt.text, chat)
     weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in found.token_ids]
     return Run(
-        contender=contender.name,
-        prompt=prompt,
+        contender=turn.contender.name,
+        task=prompt.task,
+        question=prompt.id,
+        cluster=prompt.cluster,
+        round=turn.round,
+        seed=turn.seed,
+        prompt=prompt.text,
         prompt_tokens=len(prompt_ids),
-        seed=seed,
+        shortened=prompt.shortened,
         text=pair.decode(found.token_ids[0]),
-        seconds=seconds,
-        prefill_seconds=min(found.prefill_seconds, seconds),
+        ended=_ended(pair, found, turn.contender.settings.max_new_tokens),
+        seconds=measured.seconds,
+        prefill_seconds=min(found.prefill_seconds, measured.seconds),
         layers=found.layers,
         new_tokens=len(found.token_ids[0]),
         perplexity=perplexity(*weights[0]),
         best_log_weight=max(weight for weight, _ in weights),
         best_log_weight_per_token=max(weight / size for weight, size in weights),
         target_calls=found.target_calls,
+        widths=dict(sorted(widths.layers.items())) or None,
         peak_allocated_bytes=measured.peak_allocated_bytes,
         energy=measured.energy or None,
         **(_counts(found.stats) if found.stats is not None else {}),
@@ -106,25 +129,22 @@ def timed(
         prompt: text to continue.
         seed: replaces that of the contender's settings.
         meters: of the devices, by name.
-        stop: ends a decode of ours.
+        stop: ends a decode by our decoders.
         chat: apply the model's chat template.
         until: texts that end the answer; beams of opponents go on all the same.
-        observers: of a decode of ours.
+        observers: of a decode by our decoders.
     """
-    seeded, prompt_ids = replace(contender, settings=replace(contender.settings, seed=seed)), pair.encode(prompt, chat)
-    if contender.method not in OPPONENTS:
+    settings, prompt_ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
+    method = contender.method
+    if method not in OPPONENTS:
         options: dict[str, Any] = {"observers": observers, "chat": chat, "stop": stop, "until": until}
-        return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, seeded.settings, **options)))
-    if contender.method in CTRANSLATE2:
-        prefill, method = search_prefill_seconds(pair, prompt_ids, contender.method), contender.method
-        return _measured(pair, meters, lambda: _searched(search(pair, prompt_ids, method, seeded.settings), prefill))
+        return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, settings, **options)))
+    if method in CTRANSLATE2:
+        prefill = search_prefill_seconds(pair, prompt_ids, method)
+        return _measured(pair, meters, lambda: _searched(search(pair, prompt_ids, method, settings), prefill))
     with as_shipped(pair):
-        prefill = generate_prefill_seconds(pair, prompt_ids, seeded)
-        return _measured(
-            pair,
-            meters,
-            lambda: _generated(generate(pair, prompt_ids, seeded.method, seeded.settings, until), prefill),
-        )
+        prefill = generate_prefill_seconds(pair, prompt_ids, contender)
+        return _measured(pair, meters, lambda: _generated(generate(pair, prompt_ids, method, settings, until), prefill))
 
 
 def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses]) -> Measured:
@@ -139,7 +159,7 @@ def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[],
     synchronise(pair.device)
     seconds = time.perf_counter() - start
     energy = {name: meter.end() for name, meter in watching.items()}
-    return Measured(found, start, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
+    return Measured(found, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
 
 
 def _decoded(result: DecodingResult) -> Hypotheses:
@@ -154,7 +174,7 @@ def _decoded(result: DecodingResult) -> Hypotheses:
 
 def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
     distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
-    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None, made.first_token_at)
+    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
 
 
 def _searched(found: list[list[int]], prefill_seconds: float) -> Hypotheses:
@@ -163,14 +183,15 @@ def _searched(found: list[list[int]], prefill_seconds: float) -> Hypotheses:
     return Hypotheses(found, steps, steps, prefill_seconds, None)
 
 
+def _ended(pair: Pair, found: Hypotheses, limit: int) -> str:
+    if found.token_ids[0][-1] in pair.eos:
+        return "eos"
+    return "limit" if found.layers >= limit else "until"
+
+
 def _counts(stats: Stats) -> dict[str, Any]:
     """Return the figures that only our decoder counts."""
-    return {
-        "draft_calls": stats.draft_calls,
-        "iterations": stats.iterations,
-        "layers_per_iteration": stats.layers_per_iteration,
-        "acceptance_rate": stats.acceptance_rate,
-        "mean_width": stats.mean_width,
-        "phase_seconds": {name: getattr(stats, f"{name}_seconds") for name in PHASES},
-        "kv_peak_bytes": stats.kv_peak_bytes,
-    }
+    names = ("draft_calls", "iterations", "layers_per_iteration", "accepted", "rejected", "acceptance_rate",
+             "mean_width", "kv_peak_bytes")  # fmt: skip
+    phases = {name: getattr(stats, f"{name}_seconds") for name in PHASES}
+    return {name: getattr(stats, name) for name in names} | {"phase_seconds": phases}

@@ -3,38 +3,43 @@
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 from dsbd.clock import PHASES
-from dsbd.measure.bench.cache_bytes import memory_of
-from dsbd.measure.bench.contenders import BASELINE, Contender, Contest
+from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.contenders import BASELINE, Contender
+from dsbd.measure.bench.contest import Contest
 from dsbd.measure.bench.limits import limits_of
 from dsbd.measure.bench.paired import RULE, Runs, quality_verdict, speed_ratio
 from dsbd.measure.bench.records import (
     BenchSummary,
     ContenderSummary,
-    CountFigures,
     EnergyPerToken,
-    QualityFigures,
+    Forwards,
+    Memory,
+    OtherCaches,
     Run,
-    SpeedFigures,
     SpeedRatio,
 )
-from dsbd.measure.bench.results_file import ResultsFile
-from dsbd.measure.bench.schedule import runs_of
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
 
+COUNTS = ("prompt_tokens", "layers", "new_tokens", "target_calls", "draft_calls", "iterations",
+          "layers_per_iteration", "acceptance_rate", "mean_width")  # fmt: skip
+QUALITY = ("perplexity", "best_log_weight", "best_log_weight_per_token")
 
-def summarise(contest: Contest, results: ResultsFile, baselines: Sequence[str] = (BASELINE,)) -> BenchSummary:
+
+def summarise(contest: Contest, answers: AnswersFile, baselines: Sequence[str] = (BASELINE,)) -> BenchSummary:
     """Return the summary of everything measured so far.
 
     Args:
         contest: which contenders, prompts and rounds count.
-        results: the runs.
+        answers: the decodes.
         baselines: names or methods of contenders to take ratios to; the first decides quality and limits. A baseline
             that was not measured gives no ratio.
     """
-    table_of = runs_of(contest, results)
+    contest = replace(contest, contenders=answers.with_auto(contest.contenders))
+    table_of = answers.by_prompt(contest)
     tables = {name: rounds for name, rounds in table_of.items() if known(rounds)}
     measured = [contender for contender in contest.contenders if contender.name in tables]
     base = [wanted for wanted in baselines if any(wanted in (one.name, one.method) for one in measured)]
@@ -42,7 +47,7 @@ def summarise(contest: Contest, results: ResultsFile, baselines: Sequence[str] =
     rows = []
     for contender in measured:
         runs = tables[contender.name]
-        row = contender_summary(contender, runs, results)
+        row = contender_summary(contender, runs, answers)
         for wanted in base:
             other = counterpart(contender, wanted, measured).name
             if other != contender.name:
@@ -50,15 +55,15 @@ def summarise(contest: Contest, results: ResultsFile, baselines: Sequence[str] =
                 if wanted == base[0]:
                     row = replace(row, quality=quality_verdict(runs, tables[other]))
         versus = ratios[base[0]].get(contender.name) if base else None
-        rows.append(replace(row, limits=limits_of(row, versus.median if versus else None, results.forwards)))
+        rows.append(replace(row, limits=limits_of(row, versus.median if versus else None, answers.forwards)))
     return BenchSummary(
-        conditions=results.conditions,
+        conditions=answers.head.get("conditions", {}),
         complete=all(None not in row for rounds in table_of.values() for row in rounds),
         prompts=len(contest.prompts),
         rounds=contest.rounds,
         baselines=tuple(base),
         quality_rule=RULE,
-        forwards=results.forwards,
+        forwards=answers.forwards,
         contenders=tuple(rows),
         ratios=ratios,
     )
@@ -75,8 +80,8 @@ def counterpart(contender: Contender, wanted: str, measured: Sequence[Contender]
     return named[0] if named else max((other for other in measured if other.method == wanted), key=agreement)
 
 
-def contender_summary(contender: Contender, rounds: Runs, results: ResultsFile) -> ContenderSummary:
-    """Return one contender's own figures, without those that compare it with others."""
+def contender_summary(contender: Contender, rounds: Runs, answers: AnswersFile) -> ContenderSummary:
+    """Return the figures of one contender, without those that compare it with others."""
     runs = known(rounds)
     return ContenderSummary(
         contender=contender.name,
@@ -84,61 +89,63 @@ def contender_summary(contender: Contender, rounds: Runs, results: ResultsFile) 
         settings=contender.settings,
         auto_reason=contender.auto_reason,
         runs=len(runs),
-        **vars(speed_figures(rounds)),
-        **vars(quality_figures(rounds)),
-        **vars(count_figures(runs)),
+        **speed_figures(rounds),
+        **quality_figures(rounds),
+        **{name: _mean([getattr(run, name) for run in runs]) for name in COUNTS},
         milliseconds_per_iteration=_per_iteration(runs),
-        acceptance=results.acceptance(contender),
-        memory=memory_of(resolve(contender.settings).max_width, contender.drafts, runs, results.forwards),
+        acceptance=answers.acceptance.get(contender.name),
+        memory=memory_of(resolve(contender.settings).max_width, contender.drafts, runs, answers.forwards),
         energy=_energy(runs),
     )
 
 
-def speed_figures(rounds: Runs) -> SpeedFigures:
+def speed_figures(rounds: Runs) -> dict[str, Any]:
     """Return medians over the runs, with an interval over the prompts, and totals over totals."""
     runs = known(rounds)
     per_token = median_interval(_by_prompt(rounds, lambda run: run.milliseconds_per_token))
-    seconds, prefill = sum(run.seconds for run in runs), sum(run.prefill_seconds for run in runs)
-    layers = sum(run.layers for run in runs)
-    interval = None if per_token.low is None or per_token.high is None else (per_token.low, per_token.high)
-    return SpeedFigures(
-        tokens_per_second=statistics.median(run.tokens_per_second for run in runs),
-        milliseconds_per_token=per_token.median,
-        milliseconds_per_token_interval=interval,
-        total_tokens_per_second=layers / seconds,
-        text_tokens_per_second=sum(run.new_tokens for run in runs) / seconds,
-        decode_milliseconds_per_token=1000 * (seconds - prefill) / layers,
-        prefill_seconds=statistics.median(run.prefill_seconds for run in runs),
-    )
+    seconds, layers = sum(run.seconds for run in runs), sum(run.layers for run in runs)
+    return {
+        "tokens_per_second": statistics.median(run.tokens_per_second for run in runs),
+        "milliseconds_per_token": per_token.median,
+        "milliseconds_per_token_interval": None if per_token.low is None else (per_token.low, per_token.high),
+        "total_tokens_per_second": layers / seconds,
+        "text_tokens_per_second": sum(run.new_tokens for run in runs) / seconds,
+        "decode_milliseconds_per_token": 1000 * (seconds - sum(run.prefill_seconds for run in runs)) / layers,
+        "prefill_seconds": statistics.median(run.prefill_seconds for run in runs),
+    }
 
 
-def quality_figures(rounds: Runs) -> QualityFigures:
+def quality_figures(rounds: Runs) -> dict[str, Any]:
     """Return means over the prompts with half of their 95 % interval."""
-    perplexity = estimate(_by_prompt(rounds, lambda run: run.perplexity))
-    weight = estimate(_by_prompt(rounds, lambda run: run.best_log_weight))
-    per_token = estimate(_by_prompt(rounds, lambda run: run.best_log_weight_per_token))
-    return QualityFigures(
-        perplexity=perplexity.mean,
-        perplexity_half_width=perplexity.half_width,
-        best_log_weight=weight.mean,
-        best_log_weight_half_width=weight.half_width,
-        best_log_weight_per_token=per_token.mean,
-        best_log_weight_per_token_half_width=per_token.half_width,
-    )
+    found: dict[str, Any] = {}
+    for name in QUALITY:
+        mean = estimate(_by_prompt(rounds, lambda run, name=name: getattr(run, name)))  # type: ignore[misc]
+        found |= {name: mean.mean, f"{name}_half_width": mean.half_width}
+    return found
 
 
-def count_figures(runs: Sequence[Run]) -> CountFigures:
-    """Return means over the runs."""
-    return CountFigures(
-        prompt_tokens=statistics.fmean(run.prompt_tokens for run in runs),
-        layers=statistics.fmean(run.layers for run in runs),
-        new_tokens=statistics.fmean(run.new_tokens for run in runs),
-        target_calls=statistics.fmean(run.target_calls for run in runs),
-        draft_calls=_mean([run.draft_calls for run in runs]),
-        iterations=_mean([run.iterations for run in runs]),
-        layers_per_iteration=_mean([run.layers_per_iteration for run in runs]),
-        acceptance_rate=_mean([run.acceptance_rate for run in runs]),
-        mean_width=_mean([run.mean_width for run in runs]),
+def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Forwards | None) -> Memory:
+    """Return the largest memory of any run, and what other designs of the cache would need.
+
+    Args:
+        beams: how many beams may be alive at once: the widest layer.
+        drafts: whether the draft model's cache counts too.
+        runs: at least one.
+        forwards: costs of both models, for the bytes of a slot; None: nothing is computed.
+    """
+    kv = max((run.kv_peak_bytes for run in runs if run.kv_peak_bytes is not None), default=None)
+    allocated = max((run.peak_allocated_bytes for run in runs if run.peak_allocated_bytes is not None), default=None)
+    if forwards is None:
+        return Memory(kv_peak_bytes=kv, peak_allocated_bytes=allocated)
+    slot = forwards.target.slot_bytes
+    if drafts and forwards.draft is not None:
+        slot += forwards.draft.slot_bytes
+    one = slot * max(run.prompt_tokens + run.layers for run in runs)
+    return Memory(
+        kv_peak_bytes=kv,
+        peak_allocated_bytes=allocated,
+        computed=OtherCaches(one_sequence_bytes=one, cache_per_beam_bytes=beams * one),
+        ratio_to_one_sequence=None if kv is None else kv / one,
     )
 
 
@@ -184,6 +191,7 @@ def known(rounds: Runs) -> list[Run]:
     return [run for row in rounds for run in row if run is not None]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> Any:
+    """Return the mean of the known values; None where there is none."""
     measured = [value for value in values if value is not None]
     return statistics.fmean(measured) if measured else None

@@ -1,7 +1,7 @@
 """``transformers.generate`` as an opponent, used as it is shipped, with temperature, top-k and top-p passed explicitly.
 
-Its beam sampling is a law of its own: it warps each beam before joining, draws twice as many pairs without
-replacement and keeps the best scores. Its beam search expands the prompt to one row per beam. With an assistant
+Its beam sampling follows another law: it warps each beam before joining, draws twice as many pairs without replacement
+and keeps the best scores. Its beam search expands the prompt to one row per beam. With an assistant
 it runs one sequence.
 """
 
@@ -36,26 +36,20 @@ class Generated:
     layers: int
     """Tokens the beams were decoded to."""
     target_calls: int
-    first_token_at: float
-    """Reading of ``time.perf_counter`` when the first token of every beam was there."""
 
 
 class _Ending(StoppingCriteria):
-    """Notes when the first token is there, and ends a single sequence once one of ``until`` stands in it.
+    """Ends a single sequence once one of ``until`` stands in it.
 
     Beams go on to their end: which of them is returned may change until then.
     """
 
     def __init__(self, pair: Pair, prompt_size: int, until: Sequence[str]) -> None:
         self._pair, self._prompt_size, self._until = pair, prompt_size, tuple(until)
-        self.first_token_at: float | None = None
 
     def __call__(self, input_ids: torch.Tensor, scores: Any, **options: Any) -> torch.Tensor:
-        if self.first_token_at is None:
-            synchronise(self._pair.device)
-            self.first_token_at = time.perf_counter()
         ended = False
-        if self._until and len(input_ids) == 1:
+        if len(input_ids) == 1:
             text = self._pair.decode(input_ids[0, self._prompt_size :].tolist())
             ended = cut(text, self._until) != text
         return torch.full((len(input_ids),), ended, device=input_ids.device)
@@ -71,7 +65,7 @@ def generate(
         pair: the models.
         prompt_ids: ids of the prompt.
         method: an opponent.
-        settings: of the method of ours that it corresponds to.
+        settings: of our method that it corresponds to.
         until: texts that end the answer; a method of one sequence stops there.
 
     Raises:
@@ -79,16 +73,15 @@ def generate(
     """
     options = _options(pair, method, settings)
     tokens = torch.tensor([list(prompt_ids)], device=pair.device)
-    ending = _Ending(pair, len(prompt_ids), until)
-    options["stopping_criteria"] = StoppingCriteriaList([ending])
+    if until:
+        options["stopping_criteria"] = StoppingCriteriaList([_Ending(pair, len(prompt_ids), until)])
     with torch.random.fork_rng(devices=[pair.device] if pair.device.type == "cuda" else []):
         torch.manual_seed(settings.seed)
         with without_warnings, _counted(pair.target.model) as calls:  # a user of the bench does not call generate
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
     hypotheses = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
-    assert ending.first_token_at is not None, "a call makes at least one token"
     layers = len(hypotheses[0]) if method == "hf_assisted" else len(calls)
-    return Generated(hypotheses, layers, len(calls), ending.first_token_at)
+    return Generated(hypotheses, layers, len(calls))
 
 
 def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, Any]:
@@ -139,7 +132,7 @@ def _counted(model: Any) -> Iterator[list[None]]:
 
 
 def generate_prefill_seconds(pair: Pair, prompt_ids: Sequence[int], contender: Contender) -> float:
-    """Time the prompt's forwards on their own: as many rows as the method uses, and the assistant's too."""
+    """Time the prompt's forwards: as many rows as the method uses, and the assistant's too."""
     rows = contender.settings.num_beams if contender.method in _BEAMS else 1
     seconds = _prefill_seconds(pair.target, prompt_ids, rows)
     if contender.method == "hf_assisted" and pair.draft is not None:

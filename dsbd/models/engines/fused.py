@@ -1,12 +1,12 @@
-"""Computes a Llama model with fewer, larger operations than its own Python asks for.
+"""Computes a Llama model with fewer, larger operations than its Python does.
 
 - Query, key and value come from one product, gate and up from another.
 - Queries and keys are rotated together, by sines and cosines from a table.
 - Root-mean-square norm is one operation: layer norm of a row followed by its negative. Such a row has mean 0, and its
-  variance is the mean square that the norm divides by. In float64 the model's own norm stays: it rounds to float32.
+  variance is the mean square that the norm divides by. In float64 the model's norm stays, because it rounds to float32.
 
-The joined weights take the place of the model's own, which become views of them; nothing is in memory twice. Sums run
-in another order than in the model's own forward, so logits differ by rounding. The check at load compares them.
+The model's weights become views of the joined ones, so nothing is in memory twice. Sums run in another order than in
+the model's forward, so logits differ by rounding. The check at load compares them.
 
 *Source:* the block of ``transformers``' ``LlamaForCausalLM``; docs/decisions/0006.
 """
@@ -24,7 +24,7 @@ Layout = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 
 
 def why_not_fused(model: LanguageModel) -> str | None:
-    """Return why this forward cannot compute a model; None if it can."""
+    """Return why a model cannot be fused; None if it can."""
     if type(model.model).__name__ != "LlamaForCausalLM" or model.is_hooked:
         return "only plain Llama models are fused"
     config = model.config
@@ -38,14 +38,14 @@ def why_not_fused(model: LanguageModel) -> str | None:
 
 
 class FusedLlama(torch.nn.Module):
-    """The forward as a function of tensors alone, with the arguments of the forward that is traced otherwise.
+    """The forward as a function of tensors alone, as in ``engines/traced.py``.
 
     Args:
-        model: for which :func:`why_not_fused` is None.
+        model: a Llama model for which :func:`why_not_fused` is None.
         layout: for each layer, the buffer and the place in it of the keys, then of the values.
     """
 
-    cosines: torch.Tensor  # [positions, size], and so are the sines
+    cosines: torch.Tensor  # [positions, size], like the sines
     sines: torch.Tensor
     embedding: torch.Tensor
     head: torch.Tensor
@@ -60,7 +60,7 @@ class FusedLlama(torch.nn.Module):
         with torch.inference_mode(False), torch.no_grad():
             positions = torch.arange(config.max_position_embeddings, device=base.embed_tokens.weight.device)
             cosines, sines = (part[0] for part in base.rotary_emb(base.embed_tokens.weight[:1], positions[None]))
-            sines[:, : self._size // 2].neg_()  # of the half that is subtracted
+            sines[:, : self._size // 2].neg_()  # the first half of a rotation is subtracted
             self.register_buffer("cosines", cosines, persistent=False)
             self.register_buffer("sines", sines, persistent=False)
             self.register_buffer("embedding", base.embed_tokens.weight.detach(), persistent=False)
@@ -97,7 +97,7 @@ class FusedLlama(torch.nn.Module):
         keys: torch.Tensor,
         values: torch.Tensor,
     ) -> torch.Tensor:
-        """Return what attention adds to hidden [n, width]; keys and values [groups, slots, size] are written."""
+        """Return what attention adds to hidden [n, width]; write keys and values [groups, slots, size]."""
         heads, groups, size = self._heads, self._groups, self._size
         made = functional.linear(block.first_norm(hidden), block.query_key_value).view(-1, heads + 2 * groups, size)
         turned = _rotated(made[:, : heads + groups], *turn)
@@ -110,7 +110,7 @@ class FusedLlama(torch.nn.Module):
 
 
 def _norm_of(norm: Any) -> torch.nn.Module:
-    """Return the norm as one operation; a norm in float64 as it is, because transformers computes it in float32."""
+    """Return the norm as one operation; in float64 the model's norm, which computes in float32."""
     own: torch.nn.Module = norm
     return own if norm.weight.dtype == torch.float64 else _Norm(norm)
 
@@ -153,7 +153,7 @@ class _Block(torch.nn.Module):
 
 
 def joined(linears: Sequence[Any]) -> torch.Tensor:
-    """Return the weights [sum of outputs, inputs] of linear layers; their own become views of it, if they are not."""
+    """Return the weights of linear layers as one tensor [sum of outputs, inputs]; theirs become views of it."""
     weights = [linear.weight.detach() for linear in linears]
     ends = [weight.data_ptr() + weight.numel() * weight.element_size() for weight in weights]
     one_storage = len({weight.untyped_storage().data_ptr() for weight in weights}) == 1
@@ -167,6 +167,6 @@ def joined(linears: Sequence[Any]) -> torch.Tensor:
 
 
 def _rotated(states: torch.Tensor, cosines: torch.Tensor, sines: torch.Tensor) -> torch.Tensor:
-    """Rotate states [n, heads, size] by cosines and sines [n, 1, size], the first half of the sines negated."""
+    """Rotate states [n, heads, size] by cosines and sines [n, 1, size]; the first half of the sines is negated."""
     first, second = states.chunk(2, dim=-1)
     return torch.addcmul(states * cosines, torch.cat([second, first], dim=-1), sines)

@@ -1,67 +1,56 @@
-"""Runs forwards of fixed shape: captured once per bucket of tokens and slots, then replayed.
+"""Runs forwards of fixed shape: captured once for each bucket of tokens and slots, then replayed.
 
-Most of the time of an eager forward on a GPU is spent on launching its operations. Here the cache, the inputs and the
-logits are buffers that stay in place, and the launched operations are recorded as a CUDA graph. Tokens are padded to
-the next bucket, the padding writes to a slot that nobody reads, and the mask of a token hides all slots that it must
-not see. So a bucket's forward equals the eager one up to rounding.
+An eager forward on a GPU spends most of its time on launching operations. Here the cache, the inputs and the logits are
+buffers that stay in place, and the launches are recorded as a CUDA graph. Tokens are padded to the next bucket, the
+padding writes to a slot that nobody reads, and the masks hide all slots that a token must not see. So a bucket's
+forward equals the eager one up to rounding.
 
-The buffers serve one decode at a time, and a second one at the same time runs eagerly. They grow with what decodes
-need, and then forwards are captured anew. A decode that needs more slots than the largest buffers goes on eagerly.
+The buffers serve one decode at a time; a second one at the same time runs eagerly. When a decode needs more slots the
+buffers grow, and forwards are captured again. A decode that needs more than the largest buffers goes on eagerly.
 
 *Source:* docs/algorithm.md, *The engine*.
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
 
 import torch
 
-from dsbd.models.engines.buffers import Masks, forward_on_buffers
-from dsbd.models.language_model import LanguageModel
+from dsbd.models.cache import fixed_cache
+from dsbd.models.language_model import LanguageModel, Masks
 
 TOKEN_BUCKETS = (1, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256, 384, 512, 768, 1024)
 SLOT_BUCKETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 LARGEST = 8192
-"""The most slots of the buffers, for models that were made for longer contexts."""
+"""The most slots for a model's context; a longer context gets no more."""
 ROOM = 1024
 """Slots beyond the context, for forests."""
 WARM_UPS = 2
 
 Forward = Callable[[], torch.Tensor]
-Capture = Callable[[Callable[..., torch.Tensor], tuple[Any, ...]], Forward]
 
 
 def buffer_slots(slots: int, context_size: int | None) -> int:
-    """Return the slots of the buffers for a decode that needs ``slots``; fewer where the largest ones are too small.
+    """Return the slots of the buffers for a decode that needs ``slots``: with one for padding, up to the largest size.
 
-    Args:
-        slots: besides them there is one for padding.
-        context_size: positions that the model was made for; None: it does not say.
+    ``context_size`` is the number of positions that the model allows; None if it does not say.
     """
     longest = bucket_of(SLOT_BUCKETS, min(min(context_size or LARGEST, LARGEST) + ROOM, SLOT_BUCKETS[-1]))
     return longest if slots >= longest else bucket_of(SLOT_BUCKETS, slots + 1)
 
 
 class GraphRunner:
-    """The buffers of one model and the forwards captured on them.
+    """The buffers of one model, and the forwards captured on them."""
 
-    Args:
-        model: takes ``position_ids`` and one mask per attention window.
-        capture: makes a forward that can be repeated; None records a CUDA graph.
-    """
-
-    def __init__(self, model: LanguageModel, capture: Capture | None = None) -> None:
-        self._module, self._vocabulary_limit = model.model, model.vocabulary_limit
-        self._device, self._dtype = model.device, model.dtype
-        self._capture = capture or cuda_graph
+    def __init__(self, model: LanguageModel) -> None:
+        self._model = replace(model)  # a copy without runners, so that no reference cycle keeps the model alive
         self._forwards: dict[tuple[int, int], tuple[_Inputs, Forward]] = {}
         self._taken = False
-        self._context_size = model.context_size
         self._cache = model.new_cache()
 
     @property
     def buffers(self) -> list[torch.Tensor]:
-        """Return the buffers of a cache of ``capacity`` slots."""
+        """Return the buffers, of ``capacity`` slots."""
         return self._cache.buffers
 
     @property
@@ -70,8 +59,8 @@ class GraphRunner:
         return self._cache.capacity
 
     def reserve(self, slots: int, used: int = 0) -> None:
-        """Make the buffers as large as so many slots need, and keep what the first ``used`` hold."""
-        wanted, old = buffer_slots(slots, self._context_size), self._cache
+        """Make the buffers large enough for ``slots``, and keep the first ``used`` slots."""
+        wanted, old = buffer_slots(slots, self._model.context_size), self._cache
         if wanted <= old.capacity:
             return
         self._forwards.clear()  # they were captured on the old buffers
@@ -90,7 +79,7 @@ class GraphRunner:
         self._taken = False
 
     def fits(self, tokens: int, slots: int) -> bool:
-        """Return True if a forward of so many tokens, with so many slots in use after it, has a bucket."""
+        """Return True if there is a bucket for this number of tokens, and of slots in use after them."""
         return tokens <= TOKEN_BUCKETS[-1] and slots < self.capacity
 
     def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> torch.Tensor:
@@ -99,46 +88,36 @@ class GraphRunner:
         end = first_slot + count
         shape = bucket_of(TOKEN_BUCKETS, count), bucket_of(SLOT_BUCKETS, end)
         if shape not in self._forwards:
-            inputs = _Inputs(*shape, trash=self.capacity - 1, kinds=list(masks), device=self._device, dtype=self._dtype)
+            inputs = _Inputs(*shape, trash=self.capacity - 1, like=masks)
             inputs.fill(tokens, positions, masks, first_slot)
-            keys, values = [row.keys for row in self._cache.rows], [row.values for row in self._cache.rows]
-            arguments = (self._module, *inputs.tensors(), keys, values, shape[1])
-            self._forwards[shape] = inputs, self._capture(forward_on_buffers, arguments)
+            self._forwards[shape] = inputs, cuda_graph(self._forward(inputs, shape[1]))
         inputs, forward = self._forwards[shape]
         inputs.fill(tokens, positions, masks, first_slot)
-        return forward()[0, :count, : self._vocabulary_limit].clone()  # the next replay overwrites it
+        return forward()[0, :count].clone()  # the next replay overwrites it
 
-
-def runner_of(model: LanguageModel) -> GraphRunner:
-    """Return the captured forwards of a model, made at the first call and freed with the model."""
-    if "graph" not in model.runners:
-        model.runners["graph"] = GraphRunner(model)
-    runner: GraphRunner = model.runners["graph"]
-    return runner
+    def _forward(self, inputs: "_Inputs", span: int) -> Forward:
+        """Return a function that runs the model on these inputs and the present buffers."""
+        model, rows = self._model, self._cache.rows
+        cache = fixed_cache([row.keys for row in rows], [row.values for row in rows], inputs.slots, span)
+        return lambda: model.forward(inputs.tokens, positions=inputs.positions, masks=inputs.masks, cache=cache)
 
 
 class _Inputs:
     """The buffers from which one bucket's forward reads its inputs."""
 
-    def __init__(
-        self, tokens: int, slots: int, *, trash: int, kinds: list[str], device: torch.device, dtype: torch.dtype
-    ) -> None:
+    def __init__(self, tokens: int, slots: int, trash: int, like: Masks) -> None:
+        device = next(iter(like.values())).device
         self._trash = trash
-        self._unseen = torch.finfo(dtype).min
         self._numbers = torch.arange(trash + 1, device=device)
         self.tokens = torch.zeros(1, tokens, dtype=torch.int64, device=device)
         self.positions = torch.zeros_like(self.tokens)
         self.slots = torch.full((tokens,), trash, dtype=torch.int64, device=device)
-        shape = (1, 1, tokens, slots)
-        self.masks = {kind: torch.zeros(shape, dtype=dtype, device=device) for kind in kinds}
-
-    def tensors(self) -> tuple[torch.Tensor, torch.Tensor, Masks, torch.Tensor]:
-        return self.tokens, self.positions, self.masks, self.slots
+        self.masks = {kind: mask.new_zeros(1, 1, tokens, slots) for kind, mask in like.items()}
 
     def fill(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, first_slot: int) -> None:
-        """Write the inputs. Padding keeps any old token, position and mask: its results go to a slot that nobody reads.
+        """Write the inputs. Padding keeps old tokens, positions and masks; its results go to a slot that nobody reads.
 
-        It sees something, because a softmax over nothing is not a number where it is computed in a narrower dtype.
+        An old mask shows something: a softmax over nothing can be NaN.
         """
         count = tokens.numel()
         self.tokens[0, :count] = tokens
@@ -147,7 +126,7 @@ class _Inputs:
         self.slots[:count] = self._numbers[first_slot : first_slot + count]
         for kind, mask in masks.items():
             self.masks[kind][:, :, :count, : mask.shape[3]] = mask
-            self.masks[kind][:, :, :count, mask.shape[3] :] = self._unseen
+            self.masks[kind][:, :, :count, mask.shape[3] :] = torch.finfo(mask.dtype).min
 
 
 def bucket_of(sizes: tuple[int, ...], count: int) -> int:
@@ -155,17 +134,17 @@ def bucket_of(sizes: tuple[int, ...], count: int) -> int:
     return next(size for size in sizes if size >= count)
 
 
-def cuda_graph(function: Callable[..., torch.Tensor], arguments: tuple[Any, ...]) -> Forward:
+def cuda_graph(forward: Forward) -> Forward:
     """Record a forward as a CUDA graph."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
         for _ in range(WARM_UPS):
-            function(*arguments)
+            forward()
     torch.cuda.current_stream().wait_stream(aside)
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
-        logits = function(*arguments)
+        logits = forward()
 
     def replay() -> torch.Tensor:
         graph.replay()

@@ -1,1 +1,1 @@
-"""A model's memory of one decode between forwards: the kinds of row, what wraps one, and the choice among them."""
+"""Rows: the kinds of memory that a model has of one decode, and the choice among them."""

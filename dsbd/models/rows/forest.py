@@ -1,11 +1,11 @@
 """Keeps all beams of one decode in one cache row; a 4-D mask shows each token the prompt and its own ancestors.
 
-What must not be mixed up
+Four kinds of slots and nodes
     *settled* slots: the prompt (without its last token) and the nodes that all beams share; every token sees them.
-    *live* slots: the rest of the trie, ancestors of the beams. The beams' own last nodes are never
-    kept: each iteration feeds them again, because it needs their logits.
+    *live* slots: the other ancestors of the beams. The beams' last nodes are never kept: each iteration feeds them
+    again, because it needs their logits.
     *pending* nodes: on a beam's path but not in the row. An iteration feeds them first, the beams' last nodes last.
-    *forest* slots: the tokens that are fed after them, counted from 0 in the order in which they are fed.
+    *forest* slots: the tokens fed after them, counted from 0 in the order in which they are fed.
 """
 
 from collections.abc import Sequence
@@ -14,23 +14,25 @@ import numpy as np
 import torch
 
 from dsbd.law.beams import Node, common_prefix
-from dsbd.models.language_model import LanguageModel
+from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.rows.row import Row
 from dsbd.stopping import Check, never_stop
 
 PREFILL_TOKENS = 512
-"""The most tokens of a prompt in one forward; a longer prompt takes several, and can be stopped between them."""
+"""The most tokens of a prompt in one forward. A longer prompt takes several, and can be stopped between them."""
 
 
-class ForestRow:
+class ForestRow(Row):
     """One cache row for all beams of one decode. *Source:* docs/algorithm.md, *The engine*."""
 
+    forwards = 0
+    peak_slots = 0
+
     def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
-        """Make an empty row. ``slots``: the expected number; ``check``: called before each forward."""
+        """Make an empty row with room for ``slots``; ``check`` is called before each forward."""
         self.model = model
         self._check = check
         self.cache = model.new_cache(slots)
-        self.forwards = 0
-        self.peak_slots = 0
         self._unseen = torch.finfo(model.dtype).min
         self._seen_value = torch.zeros((), dtype=model.dtype, device=model.device)
         self._unseen_value = torch.full_like(self._seen_value, self._unseen)
@@ -56,11 +58,11 @@ class ForestRow:
         self._first_position = len(prompt) - 1  # of the root
         self._settled = len(prompt) - 1  # slots
         self._settled_nodes = 0  # nodes among them: those with a length below this
-        self._slot_of: dict[Node, int] = {}  # of every node that is live, counted behind the settled slots
+        self._slot_of: dict[Node, int] = {}  # of the live nodes, counted behind the settled slots
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._beam_count = len(beams)
-        self._pending = [*self._unfed(beams), *beams]
+        self._pending = [*(node for node in self._ancestors(beams) if node not in self._slot_of), *beams]
         live = self.cache.length - self._settled
         places = self._slot_of | {node: live + place for place, node in enumerate(self._pending)}
         self._slot_of = places
@@ -97,7 +99,7 @@ class ForestRow:
         return logits if start else logits[len(self._pending) - self._beam_count :]
 
     def _extend_sight(self, parents: torch.Tensor, sizes: Sequence[int]) -> None:
-        """Add tokens to the mask: each sees what its parent sees, and itself, one position after its parent."""
+        """Add tokens to the mask: each sees itself and what its parent sees, one position after the parent."""
         for above, size in zip(parents.split(list(sizes)), sizes, strict=True):
             sight = self._sight[self._fed : self._fed + size]
             torch.maximum(self._sight[above], sight, out=sight)
@@ -111,10 +113,9 @@ class ForestRow:
         masks = self._masks(self._sight[start : self._fed, :end], positions)
         return self._logits(tokens, positions, masks)
 
-    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
-        mask = masks if len(masks) > 1 else next(iter(masks.values()))
-        return self.model.forward(tokens[None], positions=positions[None], mask=mask, cache=self.cache)[0]
+        return self.model.forward(tokens[None], positions=positions[None], masks=masks, cache=self.cache)[0]
 
     def register(self, nodes: Sequence[Node | None]) -> None:
         slots = enumerate(nodes, self._forest_start)
@@ -122,14 +123,7 @@ class ForestRow:
 
     @torch.inference_mode()
     def commit(self, beams: Sequence[Node]) -> list[Node]:
-        kept = dict[Node, None]()
-        for beam in beams:
-            node = beam.parent
-            while node is not None and node.length >= self._settled_nodes and node not in kept:
-                if node in self._slot_of:
-                    kept[node] = None
-                node = node.parent
-        order = sorted(kept, key=lambda node: node.length)
+        order = [node for node in self._ancestors(beams) if node in self._slot_of]
         self.cache.move(self._settled, [self._settled + self._slot_of[node] for node in order])
         settle = self._settle_count(order, beams)
         self._settled += settle
@@ -137,19 +131,18 @@ class ForestRow:
         self._slot_of = {node: slot for slot, node in enumerate(order[settle:])}
         return order
 
-    def _unfed(self, beams: Sequence[Node]) -> list[Node]:
-        """Return the ancestors of the beams that are not in the row, parents first."""
+    def _ancestors(self, beams: Sequence[Node]) -> list[Node]:
+        """Return the ancestors of the beams that are not settled, parents first."""
         found = dict[Node, None]()
         for beam in beams:
             node = beam.parent
             while node is not None and node.length >= self._settled_nodes and node not in found:
-                if node not in self._slot_of:
-                    found[node] = None
+                found[node] = None
                 node = node.parent
         return sorted(found, key=lambda node: node.length)
 
     def _settle_count(self, order: Sequence[Node], beams: Sequence[Node]) -> int:
-        """Return how many of the first kept nodes are shared by all beams, without a gap."""
+        """Return how many of the first kept nodes all beams share, without a gap."""
         shared = common_prefix(beam.parent for beam in beams if beam.parent is not None).length
         count = 0
         while count < len(order) and order[count].length == self._settled_nodes + count <= shared:
@@ -160,10 +153,10 @@ class ForestRow:
         tokens = [self._last_prompt_token if node.parent is None else node.token for node in self._pending]
         return torch.tensor(tokens, device=self.model.device)
 
-    def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> dict[str, torch.Tensor]:
-        """Return additive masks [1, 1, n, slots] made of the sight [n, slots] behind the settled slots, one per window.
+    def _masks(self, sight: torch.Tensor, positions: torch.Tensor) -> Masks:
+        """Return an additive mask [1, 1, n, slots] for each layer type; the sight [n, slots] begins behind the settled.
 
-        Floats, because eager attention silently ignores a boolean mask.
+        The masks are floats, because eager attention silently ignores a boolean mask.
         """
         full = torch.nn.functional.pad(sight, (self._settled, 0))
         return {

@@ -1,29 +1,68 @@
-"""Makes the kind of row that a model needs."""
+"""Makes the kind of row that a model needs; has the forest rows whose forwards an engine replays."""
 
-from dsbd.models.engines.graph import runner_of
-from dsbd.models.language_model import LanguageModel
+import weakref
+
+import torch
+
+from dsbd.models.engines.graph import GraphRunner
+from dsbd.models.engines.traced import TracedForward
+from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
 from dsbd.models.rows.paths import PathRows
-from dsbd.models.rows.replayed import GraphRow, TracedRow
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import StateRows
 from dsbd.stopping import Check, never_stop
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
-    """Make the kind of row that ``model.attention`` and ``model.engine`` name.
+    """Make the kind of row that ``model.attention`` and ``model.engine`` name, at first with room for ``slots``.
 
-    Args:
-        model: whose forwards the row makes.
-        slots: the number of slots that there is room for at the start.
-        check: called before each forward.
+    ``check`` is called before each forward, and may raise.
     """
     if model.attention in ("states", "steps"):
         return StateRows(model, check)
     if model.attention != "forest":
         return PathRows(model, check)
-    if model.engine == "graph" and runner_of(model).take():
-        return GraphRow(model, runner_of(model), slots, check)
+    if model.engine == "graph" and model.runner(GraphRunner).take():
+        return GraphRow(model, slots, check)
     if model.engine in ("traced", "fused"):
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)
+
+
+class TracedRow(ForestRow):
+    """A forest row that uses a traced or fused forward."""
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)
+
+
+class GraphRow(ForestRow):
+    """A forest row on a runner's buffers; from the first forward without a bucket on, it runs eagerly."""
+
+    def __init__(self, model: LanguageModel, slots: int = 0, check: Check = never_stop) -> None:
+        """Make an empty row for about ``slots``. The model's runner is taken already; it is released with the row."""
+        super().__init__(model, check=check)
+        self._runner = model.runner(GraphRunner)
+        weakref.finalize(self, self._runner.release)
+        self._runner.reserve(slots)
+        self.cache.adopt(self._runner.buffers)
+
+    @property
+    def peak_bytes(self) -> int:
+        return max(self._runner.capacity * self.cache.slot_bytes, self.cache.peak_bytes)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        slots = self._settled + self._sight.shape[1]
+        outgrown = self.cache.buffers is not self._runner.buffers
+        if not outgrown:
+            self._runner.reserve(slots, self.cache.length)
+            self.cache.adopt(self._runner.buffers)
+        if outgrown or not self._runner.fits(tokens.numel(), slots):
+            if not outgrown:
+                self.cache.reserve(self._runner.capacity + 1)
+            return super()._logits(tokens, positions, masks)
+        logits = self._runner.run(tokens, positions, masks, self.cache.length)
+        self.cache.extend(tokens.numel())
+        return logits

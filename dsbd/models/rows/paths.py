@@ -1,4 +1,4 @@
-"""Computes every path again each time: the slow obvious twin of a forest row, and the way for any causal model."""
+"""Computes every path again each time: the slow obvious twin of a forest row, and right for any causal model."""
 
 from collections.abc import Sequence
 
@@ -6,28 +6,20 @@ import torch
 
 from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.rows.row import Row
 from dsbd.stopping import Check, never_stop
 
 PATHS_PER_FORWARD = 16
 
 
-class PathRows:
-    """A row for every path, computed again each time: slow, simple, and right for any causal model."""
+class PathRows(Row):
+    """A row of a batch for every path, computed from its first token each time."""
+
+    forwards = 0
 
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        """Make an empty row. ``check`` is called before each forward."""
         self.model = model
-        self.forwards = 0
-        self.peak_slots = 0
         self._check = check
-
-    @property
-    def slots(self) -> int:
-        return 0
-
-    @property
-    def peak_bytes(self) -> int:
-        return 0
 
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
         self._prompt = list(prompt)
@@ -45,14 +37,8 @@ class PathRows:
         logits = [self._last_logits(paths[start : start + PATHS_PER_FORWARD]) for start in starts]
         return torch.cat(logits).to(tokens.device)
 
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        """Do nothing: no slot is kept."""
-
-    def commit(self, beams: Sequence[Node]) -> list[Node]:
-        return []
-
     def _last_logits(self, paths: Sequence[list[int]]) -> torch.Tensor:
-        """Return logits [n, vocabulary] after each path. Rows are padded on the right; no earlier token sees that."""
+        """Return logits [n, vocabulary] after each path. Rows are padded on the right, which no path sees."""
         longest = max(len(path) for path in paths)
         rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
         last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)

@@ -1,7 +1,7 @@
-"""A model's memory whose logits pass through functions of one sequence: bad words, forced tokens, a grammar.
+"""Rows whose logits pass through functions of one sequence: bad words, forced tokens, a grammar.
 
-The functions change the logits before any law is made of them, on the target's side and on the draft's. So every
-guarantee holds under the law of the processed target. *Source:* docs/algorithm.md, *Processed laws*.
+The functions change the logits of both models before any law is made of them. So every guarantee holds under the law of
+the processed target. *Source:* docs/algorithm.md, *Processed laws*.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -11,22 +11,15 @@ import torch
 
 from dsbd.errors import ModelError
 from dsbd.law.beams import Node
-from dsbd.models.rows.row import Row
-from dsbd.models.rows.wrapped import WrappedRow
+from dsbd.models.rows.row import Row, WrappedRow
 
 Processor = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-"""Takes ids [n, length] of whole sequences, prompt included, and logits [n, vocabulary]; returns new logits. Like
-``transformers.LogitsProcessor``. What it does to a sequence may depend on nothing but that sequence."""
+"""Takes ids [n, length] of whole sequences with their prompt, and logits [n, vocabulary]; returns new logits, like
+``transformers.LogitsProcessor``. The logits of a sequence may depend only on that sequence."""
 
 
 class ProcessedRow(WrappedRow):
-    """A :class:`Row` whose logits are processed. A decode without processors has none of it.
-
-    Args:
-        row: the memory of the model.
-        processors: applied in this order.
-        eos: ids that end a beam; nothing is asked below them.
-    """
+    """A row whose logits pass through ``processors``, in this order; they see nothing below the ids of ``eos``."""
 
     def __init__(self, row: Row, processors: Sequence[Processor], eos: Collection[int]) -> None:
         super().__init__(row)
@@ -57,14 +50,14 @@ class ProcessedRow(WrappedRow):
         return torch.stack(self._answers[before:]) if done else logits
 
     def _below(self, parent: int, token: int) -> list[int] | None:
-        """Return the sequence of a fed token; None for one that no beam can hold, so that no processor sees it."""
+        """Return the sequence of a fed token; None if no beam can hold it, so that no processor sees it."""
         path = self._paths[parent]
         if path is None or token in self._eos or self._answers[parent][token] == -torch.inf:
             return None
         return [*path, token]
 
     def _process(self, logits: torch.Tensor, paths: Sequence[list[int] | None]) -> int:
-        """Append the processed rows of sequences of one length; return how many rows."""
+        """Append the processed rows of sequences of one length; return their number."""
         asked = [place for place, path in enumerate(paths) if path is not None]
         rows = list(logits)
         if asked:

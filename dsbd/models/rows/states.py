@@ -1,11 +1,11 @@
-"""Keeps a cache of its own for each path, for models whose paths cannot share one row.
+"""Keeps a separate cache for each path, for models whose paths cannot share one row.
 
 Recurrent and hybrid layers keep one state for a whole path, and some attention layers count windows in slots. Their
-caches hold one path per row of a batch. So a beam's cache is copied once for every path that goes on from it, and the
-prompt is read once. Which caches can be copied is found by the check at load: it compares the logits of two iterations
-with every path computed from its first token.
+caches hold one path per row of a batch. So a beam's cache is copied for every path that goes on from it, and the prompt
+is read once. The check at load finds whether caches can be copied: it compares the logits of two iterations with every
+path computed from its first token.
 
-Memory is one cache of the whole context for each beam and for each path of the forest: a forest in one row needs one.
+The memory is a cache of the whole context for each beam and for each path of the forest; a forest in one row needs one.
 
 *Source:* ``Cache.reorder_cache`` of transformers; docs/algorithm.md, *The engine*.
 """
@@ -19,36 +19,32 @@ from transformers import Cache
 
 from dsbd.law.beams import Node
 from dsbd.models.language_model import LanguageModel
+from dsbd.models.rows.row import Row
 from dsbd.stopping import Check, never_stop
 
 
 class _Place(NamedTuple):
-    """Where the state of a path is: a batch of caches, the row in it, and the tokens that each of its rows holds."""
+    """Where the state of a path is: a batch of caches, a row of it, and the number of tokens in each row."""
 
     cache: Cache
     row: int
     length: int
 
 
-class StateRows:
-    """A row of a batch for every path, with a cache of its own; the calls are those of a :class:`Row`.
+class StateRows(Row):
+    """A row of a batch for every path, with a separate cache.
 
-    A kept state is the one behind a beam of the last iteration. The next iteration feeds what the new beams have below
-    it, then the paths of the forest, all of them as one batch.
+    The states after the beams of the last iteration are kept. The next iteration feeds what the new beams have below
+    them, then the paths of the forest as one batch.
     """
 
+    forwards = 0
+    peak_bytes = 0
+
     def __init__(self, model: LanguageModel, check: Check = never_stop) -> None:
-        """Make an empty row. ``check`` is called before each forward."""
         self.model = model
-        self.forwards = 0
-        self.peak_slots = 0
-        self.peak_bytes = 0
         self._check = check
         self._stepwise = model.attention == "steps"
-
-    @property
-    def slots(self) -> int:
-        return 0
 
     @torch.inference_mode()
     def prefill(self, prompt: Sequence[int], root: Node) -> None:
@@ -80,26 +76,21 @@ class StateRows:
         found += self._feed_forest(first)
         return torch.stack(found).to(tokens.device)
 
-    def register(self, nodes: Sequence[Node | None]) -> None:
-        """Do nothing: what is kept is the beams' states."""
-
     def commit(self, beams: Sequence[Node]) -> list[Node]:
-        needed = {self._ancestor(beam) for beam in beams}
-        self._kept = {node: place for node, place in self._kept.items() if node in needed}
+        self._kept = {node: self._kept[node] for node in {self._below(beam)[0] for beam in beams}}
         self._held = {}
         return []
 
     def _feed_beams(self) -> list[torch.Tensor]:
         """Feed each beam's tokens below its kept state; return the logits after each beam."""
-        starts = [self._kept[self._ancestor(beam)] for beam in self._beams]
-        paths = [self._below(beam) for beam in self._beams]
-        logits, ends = self._run(starts, paths)
+        found = [self._below(beam) for beam in self._beams]
+        logits, ends = self._run([self._kept[node] for node, _ in found], [tokens for _, tokens in found])
         self._kept = dict(zip(self._beams, ends, strict=True))
         self._held = dict(enumerate(ends))
         return [rows[-1] for rows in logits]
 
     def _feed_forest(self, first: int) -> list[torch.Tensor]:
-        """Feed the tokens from place ``first`` on, every path with its own row; return the logits after each token."""
+        """Feed the tokens from place ``first`` on, each path in a row; return the logits after each token."""
         places = range(first, len(self._tokens))
         above = set(self._parents[first:])
         leaves = [place for place in places if place not in above]
@@ -126,7 +117,7 @@ class StateRows:
     def _run(self, starts: Sequence[_Place], paths: Sequence[Sequence[int]]) -> tuple[list[torch.Tensor], list[_Place]]:
         """Go on from states of one cache along paths; return logits [longest, vocabulary] and the end of each path.
 
-        Shorter paths are padded on the right: no logits before the padding see it, but the end is that of the padding.
+        Shorter paths are padded on the right: their logits are right, but their end is the end of the padding.
         """
         device, longest = self.model.device, max(len(path) for path in paths)
         tokens = torch.tensor([[*path, *[0] * (longest - len(path))] for path in paths], device=device)
@@ -141,29 +132,21 @@ class StateRows:
             length += column.shape[1]
         return list(torch.cat(parts, dim=1)), [_Place(cache, row, length) for row in range(len(paths))]
 
-    def _ancestor(self, beam: Node) -> Node | None:
-        """Return the node on this path, the beam itself included, that a state is kept of."""
+    def _below(self, beam: Node) -> tuple[Node | None, list[int]]:
+        """Return the nearest node on this path whose state is kept, and the tokens of the path below it."""
+        tokens = list[int]()
         node: Node | None = beam
         while node is not None and node not in self._kept:
-            node = node.parent
-        return node
-
-    def _below(self, beam: Node) -> list[int]:
-        """Return the tokens of the path below its kept state; the root's is the last one of the prompt."""
-        tokens, node = list[int](), beam
-        while node not in self._kept:
             tokens.append(self._last_prompt_token if node.parent is None else node.token)
-            if node.parent is None:
-                break
             node = node.parent
-        return tokens[::-1]
+        return node, tokens[::-1]
 
     def _note_bytes(self, caches: Iterable[Cache]) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(state_bytes(cache) for cache in _distinct(caches)))
 
 
 def copied(cache: Cache, rows: torch.Tensor) -> Cache:
-    """Return a cache of these rows [n] of another, which stays as it is; a row may be taken several times."""
+    """Return a new cache with these rows [n] of a cache; a row may appear several times."""
     twin = copy.copy(cache)
     layers: list[Any] = [_shallow(layer) for layer in cache.layers]
     for layer in layers:
@@ -178,7 +161,7 @@ def state_bytes(cache: Cache) -> int:
 
 
 def _shallow(layer: Any) -> Any:
-    """Return a copy of a cache layer whose lists and dictionaries are its own."""
+    """Return a copy of a cache layer, with copies of its lists and dictionaries."""
     twin = copy.copy(layer)
     vars(twin).update({name: copy.copy(part) for name, part in vars(layer).items() if isinstance(part, (dict, list))})
     return twin

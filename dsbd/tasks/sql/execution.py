@@ -1,4 +1,4 @@
-"""Runs one untrusted query on one SQLite file, which it can only read, within limits, in a process of its own."""
+"""Runs one untrusted query on one SQLite file, which it can only read, within limits, in a separate process."""
 
 import os
 import sqlite3

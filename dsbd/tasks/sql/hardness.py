@@ -46,7 +46,7 @@ def parts(condition: Any) -> tuple[list[Any], list[str]]:
 
 
 def is_negated(comparison: Any) -> bool:
-    """Say whether NOT stands in a comparison, as in NOT IN; IS NOT NULL is an operator of its own."""
+    """Say whether NOT stands in a comparison, as in NOT IN; IS NOT NULL is an operator."""
     return isinstance(comparison, sql.Not) and not isinstance(comparison.this, sql.Is)
 
 

@@ -29,7 +29,6 @@ class Library(Task):
     max_new_tokens = 96
     metrics = MappingProxyType({"execution_accuracy": True, "exact_match": True})
     main_metric = "execution_accuracy"
-    licence = "Apache-2.0 (made for this project)"
 
     def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
         """Choose the questions.

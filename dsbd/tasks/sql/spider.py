@@ -14,16 +14,15 @@ from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import read_json
 from dsbd.tasks.places import hub_folder, place_of
 from dsbd.tasks.records import Question, Score, Task, in_order
-from dsbd.tasks.sql.archive import unpacked
 from dsbd.tasks.sql.execution import Limits, Row, run_query
 from dsbd.tasks.sql.rows import same_rows
 from dsbd.tasks.sql.text import normalised
 
 REMEDY = (
-    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite or "
-    "in one .tar.gz (CC BY-SA 4.0)"
+    "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
+    "(CC BY-SA 4.0)"
 )
-PATTERNS = ["dev.json*", "tables.json*", "*.tar.gz", "database/**"]
+PATTERNS = ["dev.json*", "tables.json*", "database/**"]
 LIMITS = Limits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
 HEAD = """Write one SQLite query that answers each question about its database.
@@ -47,7 +46,6 @@ class Spider(Task):
     max_new_tokens = 128
     metrics = MappingProxyType({"execution_accuracy": True, "exact_match": True})
     main_metric = "execution_accuracy"
-    licence = "CC BY-SA 4.0"
     cut_at = "\n"
 
     def __init__(self, data: str | Path | None) -> None:
@@ -61,7 +59,7 @@ class Spider(Task):
         """
         place = place_of(self.name, data, REMEDY)
         folder = place if isinstance(place, Path) else hub_folder(place, PATTERNS)
-        self._folder = self._database_folder(folder)
+        self._folder = folder / "database"
         try:
             schemas = {schema["db_id"]: _schema(schema) for schema in read_json(_file(folder, "tables.json"))}
             super().__init__(in_order(_questions(read_json(_file(folder, "dev.json")), schemas)))
@@ -71,16 +69,6 @@ class Spider(Task):
         if missing:
             raise TaskError(f"{self._folder} has no {missing[0]}/{missing[0]}.sqlite; give {REMEDY}")
         self._gold: dict[str, list[Row]] = {}
-
-    def _database_folder(self, folder: Path) -> Path:
-        if (folder / "database").is_dir():
-            return folder / "database"
-        archives = sorted(folder.glob("*.tar.gz")) if folder.is_dir() else []
-        if len(archives) != 1:
-            raise TaskError(f"{folder} has {len(archives)} archives and no folder database; give {REMEDY}")
-        if "reconstructed" in archives[0].name:
-            self.note = "on reconstructed databases"
-        return unpacked(archives[0])
 
     def _database(self, question: Question) -> Path:
         return self._folder / question.cluster / f"{question.cluster}.sqlite"

@@ -1,6 +1,7 @@
 """One cache row for all beams gives the logits of every path alone, over several iterations of random forests."""
 
 import random
+from functools import cache
 
 import pytest
 import torch
@@ -9,44 +10,34 @@ from dsbd.law.beams import Node
 from dsbd.models.attention import pack_groups
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.check import check_forest
-from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows import forest
 from dsbd.models.rows.forest import ForestRow
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import FORESTS, VOCABULARY, WINDOW, tiny_model
 
-
-@pytest.fixture(scope="module")
-def models() -> dict[str, LanguageModel]:
-    return {}
-
-
-def _model(models: dict[str, LanguageModel], family: str) -> LanguageModel:
-    if family not in models:
-        models[family] = tiny_model(family)
-    return models[family]
+_model = cache(tiny_model)
 
 
 @pytest.mark.parametrize("family", FORESTS)
 @pytest.mark.parametrize("seed", range(2))
-def test_forest_row_sees_what_each_path_sees(family: str, seed: int, models: dict[str, LanguageModel]) -> None:
+def test_forest_row_sees_what_each_path_sees(family: str, seed: int) -> None:
     """Catches masks, positions, windows, settled slots or moves that differ from every path computed alone."""
-    assert wandered(_model(models, family), seed).worst < CLOSE
+    assert wandered(_model(family), seed).worst < CLOSE
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_many_random_decodes(seed: int, models: dict[str, LanguageModel]) -> None:
+def test_many_random_decodes(seed: int) -> None:
     """Catches errors in rare shapes of the trie: settling with gaps, beams that part at the root, one beam."""
     source = random.Random(100 + seed)
-    driver = Driver(_model(models, source.choice(["llama", "mistral windows", "gpt2"])), seed, source.randint(1, 12))
+    driver = Driver(_model(source.choice(["llama", "mistral windows", "gpt2"])), seed, source.randint(1, 12))
     for _ in range(9):
         driver.iterate(source.randint(1, 3), source.randint(1, 4), source.randint(1, 5), seed % 2 == 0, seed % 3)
     assert driver.worst < CLOSE
 
 
-def test_long_decode_grows_the_buffer(models: dict[str, LanguageModel]) -> None:
+def test_long_decode_grows_the_buffer() -> None:
     """Catches a buffer that loses keys when it grows, and a settled part that stops growing."""
-    driver = Driver(_model(models, "mistral windows"), 5, 2)
+    driver = Driver(_model("mistral windows"), 5, 2)
     for _ in range(24):
         driver.iterate(depth=6, width=3, keep=2, layerwise=False, gap=0, deepest=True)
     row = driver.rows[0]
@@ -59,7 +50,7 @@ def test_long_decode_grows_the_buffer(models: dict[str, LanguageModel]) -> None:
     assert len(driver.beams[0].token_ids()) - row._settled_nodes < 20
 
 
-def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_mask_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a comparison too lax to notice one token too many, a forgotten window or a shifted position."""
     shipped = ForestRow._masks
 
@@ -76,7 +67,7 @@ def test_wrong_mask_is_seen(models: dict[str, LanguageModel], monkeypatch: pytes
     ):
         with monkeypatch.context() as patch:
             patch.setattr(ForestRow, name, mutant)
-            driver = Driver(_model(models, family), 0, WINDOW + 9)
+            driver = Driver(_model(family), 0, WINDOW + 9)
             for _ in range(3):
                 driver.iterate(depth=3, width=3, keep=3, layerwise=False, gap=0)
             assert driver.worst > 100 * CLOSE

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from benchmarks.families import tiny_model
 from dsbd.law.beams import Node
 from dsbd.models.check import check_states
 from dsbd.models.language_model import LanguageModel
@@ -14,7 +15,6 @@ from dsbd.models.rows.new import new_row
 from dsbd.models.rows.states import StateRows, copied, state_bytes
 from tests.models import tiny
 from tests.models.driver import CLOSE, Driver, wandered
-from tests.models.families import tiny_model
 
 MODELS = {
     "llama": lambda: tiny.tiny_model("llama").model,

@@ -67,18 +67,12 @@ def test_every_reading_in_every_form_runs_and_forms_agree(drawn, library):
     assert several > 100
 
 
-def test_forms_are_drawn_with_their_rates():
+def test_forms_are_drawn_with_their_rates_and_each_changes_something(drawn):
     rng = random.Random(1)
     counts = Counter(name for _ in range(4000) for name in FORM_RATES if getattr(draw_forms(rng), name))
     for name, rate in FORM_RATES.items():
         assert counts[name] / 4000 == pytest.approx(rate, abs=0.03)
-
-
-@pytest.mark.parametrize("name", FORM_RATES)
-def test_each_form_is_written_somewhere(name, drawn):
-    """Catches a form that changes nothing."""
-    form = Forms(**{name: True})
-    assert any(sql(one.gold) != sql(one.gold, form) for one in drawn)
+        assert any(sql(one.gold) != sql(one.gold, Forms(**{name: True})) for one in drawn), name
 
 
 def test_rates_sum_to_one_and_the_right_answer_is_the_most_frequent_reading(drawn):
@@ -117,10 +111,7 @@ def test_questions_are_sentences(drawn):
         assert not set("{}_") & set(one.question)
         assert "  " not in one.question
         assert len(one.question) < 240
-
-
-def test_no_example_has_more_clauses_than_training_may_have(drawn):
-    assert max(clauses(query) for one in drawn for query in one.queries) == 4
+        assert max(map(clauses, one.queries)) <= 4
 
 
 def test_anonymous_sql_has_no_values():

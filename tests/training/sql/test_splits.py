@@ -37,15 +37,11 @@ def of(asked: list[dict], split: str) -> list[dict]:
 
 def test_counts_ids_and_prompts(asked):
     assert Counter(one["split"] for one in asked) == {"validation": 330, "iid": 330, "compound": 170, "length": 170}
-    assert len({one["id"] for one in asked}) == len(asked)
+    for field in ("id", "sql", "question"):
+        assert len({one[field] for one in asked}) == len(asked)
     for one in asked:
         assert one["prompt"] == f"Q: {one['question']}\nSQL:"
         assert "\n" not in one["question"] + one["sql"]
-
-
-def test_no_sql_and_no_question_is_asked_twice(asked):
-    assert len({one["sql"] for one in asked}) == len(asked)
-    assert len({one["question"] for one in asked}) == len(asked)
 
 
 def check_training(asked: list[dict], trained: list) -> None:
@@ -60,19 +56,17 @@ def check_training(asked: list[dict], trained: list) -> None:
         assert all(clauses(query) <= 4 for query in one.queries)
 
 
-def test_training_has_nothing_of_the_questions(asked, trained):
-    check_training(asked, trained)
-
-
-@pytest.mark.slow
-def test_a_whole_shard_has_nothing_of_the_questions(asked, shard):
-    check_training(asked, shard)
+@pytest.mark.parametrize("drawn", ["trained", pytest.param("shard", marks=pytest.mark.slow)])
+def test_training_has_nothing_of_the_questions(asked, drawn, request):
+    check_training(asked, request.getfixturevalue(drawn))
 
 
 def test_reserved_queries_are_a_tenth_and_hold_validation_and_iid(asked, trained):
     assert all(splits.reserved(one["sql"]) for one in asked if one["split"] in ("validation", "iid"))
     texts = {sql(one.gold) for one in islice(splits.candidates("iid", splits.weights(splits.SKELETONS)), 1500)}
     assert 0.06 < sum(map(splits.reserved, texts)) / len(texts) < 0.14
+    longer = splits.candidates("length", splits.weights(splits.LONGER))
+    assert {clauses(one.gold) for one in islice(longer, 40)} == {5}
 
 
 @pytest.mark.slow
@@ -110,11 +104,6 @@ def test_the_committed_questions_are_what_the_script_draws(split, asked):
     ]
 
 
-def test_length_has_one_clause_more(monkeypatch):
-    found = splits.candidates("length", splits.weights(splits.LONGER))
-    assert {clauses(next(found).gold) for _ in range(40)} == {5}
-
-
 def test_the_training_file_and_the_coverage(tmp_path, monkeypatch, capsys):
     drawn = list(splits.training(0, 30))
     monkeypatch.setattr("training.sql.files.training", lambda shard: iter(drawn))
@@ -123,12 +112,9 @@ def test_the_training_file_and_the_coverage(tmp_path, monkeypatch, capsys):
     assert lines[3] == record("training-0-00003", *drawn[3], "training")
     assert main(["coverage", "--data", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "| all | 30 |"
-
-
-def test_the_coverage_of_the_committed_files():
-    table = coverage(FOLDER).splitlines()
-    assert table[0] == "| skeleton | validation | iid | compound | length |"
-    assert table[-1] == "| all | 330 | 330 | 170 | 170 |"
+    committed = coverage(FOLDER).splitlines()
+    assert committed[0] == "| skeleton | validation | iid | compound | length |"
+    assert committed[-1] == "| all | 330 | 330 | 170 | 170 |"
 
 
 def test_questions_are_written_with_their_hardness(tmp_path, monkeypatch):

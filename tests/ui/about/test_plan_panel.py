@@ -7,8 +7,7 @@ import pytest
 from dsbd.assets import asset_path
 from dsbd.measure.planner import plan_memory
 from tests.toy_pair import toy_pair
-from ui.about.plan_panel import KNOWN, computed
-from ui.about.plan_table import COMPUTED
+from ui.about.plan_panel import COMPUTED, KNOWN, computed
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
 from ui.pairs.shelf import BUNDLED_KEYS

@@ -18,7 +18,7 @@ def test_the_page_holds_a_forest_before_any_script(address):
     answer = httpx.get(address, timeout=PATIENCE_SECONDS)
     before, _, after = answer.text.partition("<gradio-app")
     painted = before.partition('id="first-paint"')[2]
-    assert painted.count("<svg") == 3
+    assert painted.count("<svg") == 2
     assert 'class="first-strip"' in painted
     assert "once upon a" in painted
     assert "</html>" in after

@@ -32,7 +32,7 @@ def ran() -> Recording:
 
 @pytest.fixture(scope="module")
 def pairs() -> PairShelf:
-    """The shelf of a page with a pair of its own and room for the bundled ones."""
+    """The shelf of a page with another pair than the bundled ones, and room for these."""
     return PairShelf(toy_pair(), 2)
 
 

@@ -25,19 +25,17 @@ def updates():
     """Every update of one decode, and the recording as it stood then."""
     steps, recording = [], None
     for update in dsbd.stream(toy_pair(), "Once <b>", SETTINGS, record=True):
+        recording = recording or Recording(replace(update.trace, iterations=[]))
+        recording.add(update.progress)
         if update.result is not None:
             recording.finish(update.result.trace)
-        elif recording is None:
-            recording = Recording(update.trace)
-        else:
-            recording.add(update.iteration)
         steps.append((update, running_text(recording), recording.trace, len(recording)))
     assert len(steps) > 3, "the decode must have a middle"
     return steps
 
 
 def test_the_text_is_the_decoders(updates):
-    """The page picks the best hypothesis, and what is settled, from the trace alone; the decoder knows both."""
+    """Catches a page that shows another hypothesis than the decoder's best, or promises more than is settled."""
     for update, text, _, _ in updates:
         best = update.candidates[0].node
         settled = best if update.result is not None else common_prefix(one.node for one in update.candidates)
@@ -62,6 +60,9 @@ def test_what_was_stopped_is_a_trace_that_verifies(updates):
     assert partial.result is None
     assert len(partial.iterations) == iterations
     assert verify_trace(partial).passed
+    opened = running_text(Recording(partial))
+    assert opened.tokens, "of a file without a result the likeliest beam is shown"
+    assert not any(token.settled for token in opened.tokens)
 
 
 def test_news_add_up_to_the_whole():

@@ -1,4 +1,4 @@
-"""What a host sets: one table of all settings, held against the code, and names that are none."""
+"""What a host sets: one table of all settings, held against the code, names that are none, ports and addresses."""
 
 import re
 import socket
@@ -27,6 +27,13 @@ def written(default: object) -> str:
     return f"{default:,}" if isinstance(default, int) else str(default)
 
 
+def refusal_of(main, given, capsys) -> str:
+    """The one line with which a command refuses its flags or its environment."""
+    assert main(given) == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    return line
+
+
 def test_the_table_of_settings_is_the_code():
     """Catches a setting that nobody can find, one that is gone, and a default that has changed."""
     rows = ROW.findall((ROOT / "docs" / "hosting.md").read_text(encoding="utf-8"))
@@ -39,15 +46,9 @@ def test_the_table_of_settings_is_the_code():
 
 def test_every_setting_that_is_named_anywhere_exists():
     """Catches a setting that the code reads past the table, and a page that names one that is gone."""
-    files = [
-        *(ROOT / "ui").rglob("*.py"),
-        ROOT / "app.py",
-        ROOT / "Dockerfile",
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/*.md"),
-    ]
-    for file in files:
-        if file.exists() and file.name != "CHANGELOG.md":
+    texts = [*(ROOT / "ui").rglob("*.py"), ROOT / "app.py", ROOT / "dsbd" / "commands" / "page.py", ROOT / "Dockerfile"]
+    for file in [*texts, *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+        if file.name != "CHANGELOG.md":
             named = set(re.findall(r"DSBD_[A-Z][A-Z_]*", file.read_text(encoding="utf-8")))
             assert named <= set(setting_names()), file.name
 
@@ -60,6 +61,7 @@ def test_a_slip_in_a_name_is_said_with_the_closest_setting(given, closest):
     """Catches a limit that somebody believes in and the page does not have."""
     with pytest.raises(SettingsError, match=f"{given} is no setting of the page; the closest is {closest};"):
         check_names({given: "1", "DSBD_MAX_BEAMS": "3", "HOME": "/"})
+    check_names({"HOME": "/", "DSBDX": "1", "MY_DSBD_X": "1", **dict.fromkeys(setting_names(), "")})
 
 
 @pytest.mark.parametrize(
@@ -71,24 +73,16 @@ def test_a_word_that_is_no_setting_is_said_with_those_that_are(name, value, allo
         Host.from_environment({setting(name): value})
     assert str(caught.value).startswith(f"{setting(name)} is {value!r} (")
     assert str(caught.value).endswith(f"); allowed are {allowed}")
-
-
-def test_settings_of_others_are_left_alone():
-    check_names({"HOME": "/", "DSBDX": "1", "MY_DSBD_X": "1", **dict.fromkeys(setting_names(), "")})
+    assert Host.from_environment({"DSBD_LOG": "off", "DSBD_SSR": "1"}) == Host(log="off", ssr=True)
 
 
 @pytest.mark.parametrize(("name", "value"), [("DSBD_LOG", "loud"), ("DSBD_MAX_NODES", "many"), ("DSBD_X", "1")])
 def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, capsys, name, value):
     monkeypatch.setenv(name, value)
-    assert app.main([]) == 2
-    said = capsys.readouterr().err
-    assert len(said.strip().splitlines()) == 1
-    assert name in said
+    assert name in refusal_of(app.main, [], capsys)
 
 
-@pytest.mark.parametrize(
-    "value", ["99999", "0", "-1", "abc", "", "7860.5", "9" * 5000, "７８６０"], ids=lambda text: text[:9]
-)
+@pytest.mark.parametrize("value", ["99999", "0", "-1", "", "7860.5", "9" * 5000, "７８６０"], ids=lambda text: text[:9])
 @pytest.mark.parametrize("name", ["--port", "GRADIO_SERVER_PORT"])
 def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
     """Catches a traceback out of Gradio, which takes the setting for a number as soon as it is imported."""
@@ -96,9 +90,7 @@ def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, v
         monkeypatch.setenv(name, value)
     flags = ["--port", value] if name == "--port" else []
     for main, given in ((app.main, flags), (command_line, ["page", *flags])):
-        assert main(given) == 2
-        said = capsys.readouterr().err
-        assert len(said.strip().splitlines()) == 1
+        said = refusal_of(main, given, capsys)
         assert f"{name} is {value[:40]!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
 
 
@@ -121,36 +113,26 @@ def test_a_taken_port_is_one_line_and_exit_code_two(monkeypatch, capsys):
 @pytest.mark.parametrize("value", ["256.1.1.1", "192.0.2.1", "no.such.host.invalid", "a b", "x" * 300, "2001:db8::1"])
 @pytest.mark.parametrize("name", ["--host", "GRADIO_SERVER_NAME"])
 def test_a_wrong_host_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
-    """Catches a port that is called taken where it is the address that is none of this machine."""
+    """Catches a message about a taken port where the address is not one of this machine."""
     monkeypatch.setenv("GRADIO_SERVER_NAME", value if name == "GRADIO_SERVER_NAME" else "")
-    assert app.main(["--host", value] if name == "--host" else []) == 2
-    said = capsys.readouterr().err
-    assert len(said.strip().splitlines()) == 1
+    said = refusal_of(app.main, ["--host", value] if name == "--host" else [], capsys)
     assert f"{name} is {value[:60]!r}, which is no address of this machine; allowed are 127.0.0.1" in said
 
 
-@pytest.mark.parametrize("host", [None, "", "127.0.0.1", "localhost", "0.0.0.0"])
-def test_a_host_of_this_machine_is_taken(host):
-    assert host_of(host, {"GRADIO_SERVER_NAME": "0.0.0.0"}) == ("0.0.0.0" if host is None else host)
+def test_a_host_or_port_of_this_machine_is_taken():
+    for host in (None, "", "127.0.0.1", "localhost", "0.0.0.0"):
+        assert host_of(host, {"GRADIO_SERVER_NAME": "0.0.0.0"}) == ("0.0.0.0" if host is None else host)
+    assert port_of("8000", {"GRADIO_SERVER_PORT": "7861"}) == 8000
+    assert port_of(None, {"GRADIO_SERVER_PORT": "7861"}) is port_of(None, {}) is None
 
 
-@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "[::1]", "::1"])
-def test_a_page_of_this_machine_is_private(host):
-    assert is_private(host, False, {})
-
-
-@pytest.mark.parametrize("name", ["SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS"])
-def test_a_page_that_others_reach_is_not(name):
+def test_a_page_that_others_reach_is_not_private():
     """Catches a page behind another server that refuses the name of that server, or lets strangers load any model."""
-    assert not is_private("", False, {name: "x"})
+    assert all(is_private(host, False, {}) for host in ("", "localhost", "127.0.0.1", "[::1]", "::1"))
+    for name in ("SPACE_ID", "GRADIO_ROOT_PATH", "FORWARDED_ALLOW_IPS"):
+        assert not is_private("", False, {name: "x"})
     assert not is_private("", True, {})
     assert not is_private("0.0.0.0", False, {})
-
-
-def test_a_port_is_the_flags_or_left_to_gradio():
-    assert port_of("8000", {"GRADIO_SERVER_PORT": "7861"}) == 8000
-    assert port_of(None, {"GRADIO_SERVER_PORT": "7861"}) is None
-    assert port_of(None, {}) is None
 
 
 @pytest.mark.parametrize("flags", [[], ["--device-map", "diagonal"]], ids=["setting", "flag"])
@@ -159,10 +141,14 @@ def test_a_pair_that_the_environment_names_is_refused_with_the_setting(monkeypat
     monkeypatch.setattr("ui.traffic.run_log.set_up_log", lambda level: None)
     monkeypatch.setenv("DSBD_TARGET", "me/large")
     monkeypatch.setenv("DSBD_DEVICE_MAP", "auto" if flags else "scattered")
-    assert app.main([*flags, "--target", "me/other"]) == 2
-    said = capsys.readouterr().err
+    said = refusal_of(app.main, [*flags, "--target", "me/other"], capsys)
     assert f"device_map is '{'diagonal' if flags else 'scattered'}'; choose one of auto, balanced," in said
-    assert said.endswith("cuda:0\n" if flags else "cuda:0 (set by DSBD_DEVICE_MAP)\n")
+    assert said.endswith("cuda:0" if flags else "cuda:0 (set by DSBD_DEVICE_MAP)")
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--target", "./there-is-no-such-model"), ("--device", "abacus")])
+def test_a_bad_model_or_device_is_one_line_and_exit_code_two(capsys, flag, value):
+    assert value.strip("./") in refusal_of(app.main, [flag, value], capsys)
 
 
 def test_ctrl_c_before_the_page_is_served_is_one_line(monkeypatch, capsys):
@@ -172,8 +158,3 @@ def test_ctrl_c_before_the_page_is_served_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(app, "serve", interrupted)
     assert app.main([]) == 130
     assert capsys.readouterr().err == "app.py: stopped\n"
-
-
-def test_what_a_host_may_set():
-    assert Host.from_environment({"DSBD_LOG": "off", "DSBD_SSR": "1"}) == Host(log="off", ssr=True)
-    assert Host.from_environment({}) == Host()

@@ -4,7 +4,7 @@ import pytest
 
 from dsbd.errors import SettingsError
 from dsbd.settings import DecodingSettings
-from ui.host.limits import Limits, check_compare, check_decode, check_evaluation, setting
+from ui.host.limits import Limits, check_decode, check_race, setting
 
 VOCABULARY = 4096
 WORST = DecodingSettings(
@@ -61,7 +61,7 @@ def test_a_space_may_be_embedded_by_its_host():
     ],
 )
 def test_what_would_hold_the_model_is_refused(changed, named):
-    """Catches a product that no limit bounds: each field of this run is within its own range."""
+    """Catches a product that no limit bounds: each field of this run is within its range."""
     with pytest.raises(SettingsError, match=named) as caught:
         check_decode(Limits(**changed), WORST, VOCABULARY, 10)
     assert "allowed on this page; " in str(caught.value)
@@ -94,36 +94,22 @@ def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
 
 
 @pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "speculative", "greedy"])
-def test_what_the_form_starts_with_is_allowed(method):
-    """Catches limits that refuse plain work, ``auto`` included."""
-    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}):
+def test_what_the_form_can_ask_is_allowed(method):
+    """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
+    largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
+    for changed in ({}, AUTO, {"forest": "likely", "draft_width": 16}, {"num_beams": 16, **largest}):
         check_decode(Limits(), DecodingSettings(method=method, **changed), VOCABULARY, 1000)
 
 
-def test_the_largest_form_is_allowed():
-    """Catches a form whose own sliders are refused together."""
-    largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}
-    for method in ("dsbd", "beam_sampling"):
-        check_decode(Limits(), DecodingSettings(method=method, num_beams=16, **largest), VOCABULARY, 1000)
-
-
-def test_a_comparison_is_bounded_as_a_whole():
-    each = [DecodingSettings(method=method, max_new_tokens=256, num_beams=16) for method in ("beam_sampling", "greedy")]
-    tokens = 5 * (16 + 1) * 256
-    check_compare(Limits(max_compared_tokens=tokens), each, 5)
-    with pytest.raises(SettingsError, match="of all runs: 21,760 asked for"):
-        check_compare(Limits(max_compared_tokens=tokens - 1), each, 5)
-    with pytest.raises(SettingsError, match="runs: 6"):
-        check_compare(Limits(), each, 6)
-
-
-def test_an_evaluation_is_bounded_as_a_whole():
-    """Catches seeds, questions or methods that do not count."""
+def test_a_race_is_bounded_as_a_whole():
+    """Catches runs, questions or decoders that do not count."""
     each = [DecodingSettings(method=method, max_new_tokens=100) for method in ("beam_sampling", "greedy")]
-    check_evaluation(Limits(), each, 100, 2)
+    check_race(Limits(), each, 100, 2)
     for changed in ((each * 2, 100, 2), (each, 201, 1), (each, 100, 3)):
         with pytest.raises(SettingsError, match="decodes: "):
-            check_evaluation(Limits(), *changed)
-    check_evaluation(Limits(max_evaluated_tokens=100_000), each, 100, 2)
+            check_race(Limits(), *changed)
+    check_race(Limits(max_evaluated_tokens=100_000), each, 100, 2)
     with pytest.raises(SettingsError, match="times beams of all decodes: 100,000 asked for"):
-        check_evaluation(Limits(max_evaluated_tokens=99_999), each, 100, 2)
+        check_race(Limits(max_evaluated_tokens=99_999), each, 100, 2)
+    with pytest.raises(SettingsError, match="runs: 6"):
+        check_race(Limits(), each, 1, 6)

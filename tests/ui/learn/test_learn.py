@@ -8,7 +8,7 @@ import pytest
 
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
-from tests.ui.visit import PATIENCE, Visit
+from tests.ui.visit import PATIENCE
 from ui.asked.form import FIELDS
 from ui.decodes.history import LESSON
 from ui.learn import content as learn
@@ -19,14 +19,11 @@ pytestmark = pytest.mark.usefixtures("places")
 PATIENCE_SECONDS = 60
 
 
-def test_every_lesson_and_recording_can_be_chosen(places):
+def test_every_lesson_and_recording_can_be_chosen_and_stands_in_a_frame_with_its_links(places):
     lessons, recordings = learn.choices(lessons=True), learn.choices(lessons=False)
     assert len(lessons) == 5
     assert recordings == [("Toy story", "forests/toy-story.html")]
     assert lessons[0] == ("1 Guess and check", "lessons/1-speculative-decoding.html")
-
-
-def test_a_lesson_stands_in_a_frame_with_its_links():
     shown = learn.stage("lessons/1-speculative-decoding.html")
     assert 'src="gradio_api/dsbd/learn/lessons/1-speculative-decoding.html"' in shown
     assert 'href="gradio_api/dsbd/learn/whole/1-speculative-decoding.html" download' in shown
@@ -47,22 +44,24 @@ def test_lessons_ask_only_for_settings_that_the_page_has():
 
 
 @pytest.mark.parametrize("page", ["../../etc/passwd", "<script>", None, 3, ["lessons"], {}])
-def test_what_is_no_lesson_is_never_shown(page):
+def test_what_is_no_lesson_is_never_shown(page, engine):
     assert learn.stage(page) == '<p class="said">There is no such lesson or recording.</p>'
     assert learn.snippet(page, "iframe", None) == ""
+    frame = learn.open_in_play(engine, PAGE, page)
+    assert "no such lesson" in frame.problem
+    assert frame.recording == KEEP
 
 
-@pytest.mark.parametrize("kind", [kind for _, kind in learn.kinds() if kind != "jupyter"])
-def test_a_snippet_names_the_page_where_it_is(kind):
-    text = learn.snippet("lessons/1-speculative-decoding.html", kind, "https://school.test/dsbd/?prompt=x#y")
-    assert "https://school.test/dsbd/gradio_api/dsbd/learn/lessons/1-speculative-decoding.html" in text
-    assert "prompt=x" not in text
-
-
-@pytest.mark.parametrize("address", [None, "", "javascript:alert(1)", "http://[", "http://a b/", "file:///etc"])
-def test_an_address_that_is_none_is_replaced(address):
-    text = learn.snippet("lessons/1-speculative-decoding.html", "iframe", address)
-    assert "https://example.org/gradio_api/dsbd/learn/" in text
+def test_a_snippet_names_the_page_where_it_is():
+    lesson = "lessons/1-speculative-decoding.html"
+    for kind in (kind for _, kind in learn.kinds() if kind != "jupyter"):
+        text = learn.snippet(lesson, kind, "https://school.test/dsbd/?prompt=x#y")
+        assert f"https://school.test/dsbd/gradio_api/dsbd/learn/{lesson}" in text
+        assert "prompt=x" not in text
+    for address in (None, "", "javascript:alert(1)", "http://[", "http://a b/", "file:///etc"):
+        assert "https://example.org/gradio_api/dsbd/learn/" in learn.snippet(lesson, "iframe", address)
+    for kind in ("pdf", {}):
+        assert learn.snippet(lesson, kind, None) == ""
 
 
 @pytest.mark.parametrize(
@@ -72,20 +71,13 @@ def test_an_address_that_is_none_is_replaced(address):
         ("reveal", "http://localhost:7860/", "write its address instead"),
         ("jupyter", "http://127.0.0.1:7860/", "put the file beside the notebook"),
         ("jupyter", "https://school.test/", "put the file beside the notebook"),
+        ("iframe", "https://school.test/dsbd/", None),
+        ("iframe", None, None),
     ],
 )
 def test_what_a_snippet_needs_is_said(kind, address, said):
-    assert said in learn.hosting_said(kind, address)
-
-
-@pytest.mark.parametrize("address", ["https://school.test/dsbd/", None])
-def test_an_address_that_others_reach_needs_no_words(address):
-    assert learn.hosting_said("iframe", address) == ""
-
-
-def test_an_unknown_kind_gives_nothing():
-    assert learn.snippet("lessons/1-speculative-decoding.html", "pdf", None) == ""
-    assert learn.snippet("lessons/1-speculative-decoding.html", {}, None) == ""
+    words = learn.hosting_said(kind, address)
+    assert said in words if said else words == ""
 
 
 @pytest.mark.parametrize("page", ["lessons/4-dynamic-width.html", "forests/toy-story.html"])
@@ -98,28 +90,19 @@ def test_a_lesson_or_recording_is_shown_in_play(page, engine, places):
     assert place.title in frame.note
 
 
-@pytest.mark.parametrize("page", ["../../etc/passwd", None, 3])
-def test_what_is_no_lesson_changes_nothing_in_play(page, engine):
-    frame = learn.open_in_play(engine, PAGE, page)
-    assert "no such lesson" in frame.problem
-    assert frame.recording == KEEP
-
-
 @pytest.mark.slow
-def test_the_button_leads_to_the_decode(browser, address, places):
+def test_the_button_leads_to_the_decode(places, visit):
     """Catches a tab that does not change, and a viewer that keeps what it showed."""
-    visit = Visit(browser, address)
     visit.page.get_by_role("tab", name="Learn").click()
     visit.page.click("#learn-play")
     visit.wait_for("#note", "Guess and check")
     visit.page.wait_for_selector("#forest .dsbd-node", state="visible")
     assert visit.page.input_value("#prompt textarea").startswith("Once upon a time, there was a little fox")
-    visit.leave()
 
 
 @pytest.mark.slow
 def test_the_pages_are_served_in_the_headers_of_this_server(address):
-    """Catches a route that hands out other files, and a page that its own headers forbid."""
+    """Catches a route that hands out other files, and a page that its headers forbid."""
     with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/", timeout=PATIENCE_SECONDS) as site:
         lesson = site.get("lessons/1-speculative-decoding.html")
         assert lesson.status_code == 200

@@ -1,4 +1,4 @@
-"""A model that a visitor named is tried in a process of its own, which may end or take too long."""
+"""A model that a visitor named is tried in a separate process, which may end or take too long."""
 
 import os
 import re

@@ -7,9 +7,10 @@ import pytest
 import dsbd
 from dsbd.assets import asset_path
 from tests.toy_pair import toy_model
+from tests.ui.conftest import PacedEngine
 from tests.ui.served import served
-from tests.ui.visit import PATIENCE, Visit
-from ui import Engine, build_page
+from tests.ui.visit import PATIENCE
+from ui import build_page
 from ui.decodes import traces
 from ui.host.allowed_models import AllowedModels
 
@@ -27,16 +28,19 @@ def real_recordings():
 
 
 @pytest.fixture(scope="module")
-def bundled_address(real_recordings):
-    engine = Engine(dsbd.load_pair(device="cpu", engine="eager"), allowed=AllowedModels("*"))
+def engine():
+    return PacedEngine(dsbd.load_pair(device="cpu", engine="eager"), allowed=AllowedModels("*"))
+
+
+@pytest.fixture(scope="module")
+def address(real_recordings, engine):
     with served(build_page(engine), engine) as address:
         yield address
 
 
-def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_address, toy_folders, tmp_path):
+def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(visit, toy_folders, tmp_path):
     """Catches a choice that changes the form and not the run, and a failure that takes the page's pair away."""
     expect = pytest.importorskip("playwright.sync_api").expect
-    visit = Visit(browser, bundled_address)
     page = visit.page
     page.locator(".drawer-switch").first.click()
     page.click("#models > button")
@@ -61,5 +65,3 @@ def test_from_stories_to_sql_and_on_to_a_pair_of_one_s_own(browser, bundled_addr
     page.click("#run")
     expect(page.locator(".running-line")).to_contain_text("SELECT", timeout=PATIENCE)
     assert re.search(r"SQL:\s*SELECT", page.inner_text(".running-line"))
-    visit.leave()
-    assert visit.errors == []

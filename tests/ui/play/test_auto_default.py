@@ -32,25 +32,18 @@ def keep(engine, asked=ASKED, best=GOOD):
     save_plan(conditions(engine.pair), asked, made(asked, best))
 
 
-def test_a_page_whose_host_never_measured_begins_as_it_did(engine):
-    """Catches trials of half a minute that nobody asked for."""
+def test_auto_is_the_default_once_its_plan_is_there(engine):
+    """Catches trials of half a minute that nobody asked for, and a page without a forest to look at."""
     assert with_auto(engine, PAGE, OPENING) is None
     keep(engine, replace(ASKED, temperature=0.5))
     assert with_auto(engine, PAGE, OPENING) is None, "the plan is for other settings"
-
-
-def test_auto_is_the_default_once_its_plan_is_there(engine):
+    keep(engine, replace(ASKED, temperature=0.7), replace(GOOD, seconds=((6, 9.0),)))
+    assert with_auto(engine, PAGE, replace(OPENING, temperature=0.7)) is None, "the plan drafts nothing"
     keep(engine)
     assert with_auto(engine, PAGE, OPENING) == ASKED
     assert with_auto(engine, PAGE, replace(OPENING, seed=9, max_new_tokens=7)).seed == 9
     assert with_auto(engine, PAGE, replace(OPENING, method="speculative")) is None, "it has no field for it"
     assert with_auto(engine, "bundled:sql", OPENING) is None, "nothing is loaded for a default"
-
-
-def test_a_plan_that_drafts_nothing_is_no_default(engine):
-    """Catches a page without a forest to look at."""
-    keep(engine, best=replace(GOOD, seconds=((6, 9.0),)))
-    assert with_auto(engine, PAGE, OPENING) is None
 
 
 def test_what_a_program_leaves_out_keeps_its_documented_default(engine):

@@ -23,14 +23,6 @@ def shoot(visit: Visit, name: str) -> None:
         visit.page.screenshot(path=Path(folder) / f"{name}.png")
 
 
-@pytest.fixture
-def visit(browser, address):
-    visit = Visit(browser, address)
-    yield visit
-    visit.leave()
-    assert visit.errors == []
-
-
 def form_of(visit: Visit) -> tuple[str, str, str]:
     """Prompt, method and seed, as the form shows them."""
     where = ("#prompt textarea", "#method input", "#field-seed input")
@@ -38,9 +30,10 @@ def form_of(visit: Visit) -> tuple[str, str, str]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(browser, address, scheme):
+def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(visits, scheme):
     """Catches a forest below the fold, a page that scrolls sideways, and a drawer that hides what it opens from."""
-    visit = Visit(browser, address, color_scheme=scheme, reduced_motion="reduce")
+    visit = visits(color_scheme=scheme, reduced_motion="reduce")
+    assert visit.page.get_attribute("#forest .dsbd", "data-theme") == scheme
     for width, height in SIZES:
         visit.page.set_viewport_size({"width": width, "height": height})
         settle(visit.page)
@@ -54,8 +47,8 @@ def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(browser, addres
             if width in ARRANGEMENTS:
                 assert named(violations(visit.page, colours_only=scheme == "dark")) == [], (width, is_open)
         visit.close_drawer()
-    visit.leave()
-    assert visit.errors == []
+    visit.page.click(".theme-switch")
+    visit.page.wait_for_selector(f"#forest .dsbd:not([data-theme={scheme}])")
 
 
 def test_by_keyboard_alone(visit):
@@ -75,7 +68,7 @@ def test_by_keyboard_alone(visit):
     visit.wait_for("#note", "Decoded in")
 
 
-def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_path):
+def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_path):
     """Catches a form that says other settings than the decode above it, and a bad file or link that changes it."""
     opening = form_of(visit)
     visit.choose("method", "Sampling")
@@ -114,7 +107,7 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     assert form_of(visit)[1:] == ("Sampling", "6")
     visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=6')")
 
-    restored = Visit(browser, link)
+    restored = visits(link)
     restored.wait_for("#note", "The link filled in the form")
     assert form_of(restored) == mine
     restored.page.goto(link.replace("seed=5", "seed=-5"))
@@ -133,5 +126,3 @@ def test_the_form_follows_and_a_link_restores_it(browser, address, visit, tmp_pa
     restored.page.get_by_label("toy/target").check()
     restored.wait_for("#note", "A recorded decode")
     assert form_of(restored) == opening
-    restored.leave()
-    assert restored.errors == []

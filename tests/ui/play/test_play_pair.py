@@ -1,4 +1,4 @@
-"""What the Play tab shows for a pair with recordings of its own, and for one without."""
+"""What the Play tab shows for a pair with recordings, and for one without."""
 
 from dataclasses import replace
 
@@ -35,7 +35,7 @@ def parts(followed) -> dict:
     return {"listed": followed[0], "words": followed[1:5], "frame": followed[5:14], "form": followed[14:-1]}
 
 
-def test_a_pair_without_recordings_begins_with_its_example(engine, toy):
+def test_a_pair_begins_with_its_first_recording_or_else_its_example(engine, toy):
     """Catches a prompt out of another pair's recording, and a picture that does not say whose it is."""
     found = parts(follow(engine, SQL, (), toy, None))
     assert found["form"] == updates(FIRST, None, engine.limits)
@@ -45,9 +45,6 @@ def test_a_pair_without_recordings_begins_with_its_example(engine, toy):
     assert found["listed"]["value"] is None
     assert found["listed"]["choices"] == [("Toy story", "toy-story")]
     assert [one["value"] for one in found["words"]] == list(QUESTIONS)
-
-
-def test_a_pair_with_recordings_shows_its_first_one(engine, toy):
     found = parts(follow(engine, PAGE, (), None, None))
     assert found["form"] == updates(toy.prompt, toy.trace.settings, engine.limits)
     assert found["listed"]["value"] == "toy-story"

@@ -5,16 +5,8 @@ import json
 import pytest
 
 from tests.ui.packed import unpacked
-from tests.ui.visit import Visit
 from ui.decodes.traces import opening_recording
 from ui.play.plotly_view import view_of
-
-
-@pytest.fixture
-def visit(browser, address):
-    visit = Visit(browser, address)
-    yield visit
-    visit.leave()
 
 
 def test_without_a_recording_nothing_is_drawn():
@@ -52,4 +44,3 @@ def test_the_place_draws_when_it_is_opened_and_a_click_opens_a_pass(visit):
     page.click("#plotly > button")
     page.wait_for_function("""() => document.querySelector("#plotly .gtitle")?.textContent
         === document.querySelector("#forest .dsbd-strip-head b").textContent""")
-    assert visit.errors == []

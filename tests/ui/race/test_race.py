@@ -1,12 +1,19 @@
-"""The Race tab: handlers, markup that escapes, answers with their rows, and one visit in a browser."""
+"""The Race tab: what may be asked, what is refused in a sentence, markup that escapes, and one visit in a browser."""
 
+import base64
+import gzip
 import json
 import re
+from itertools import islice
+from pathlib import Path
 
 import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
 
+from dsbd.errors import StoppedError
 from dsbd.evaluation.race import make_race, race
-from dsbd.evaluation.races import Answer, read_race
+from dsbd.evaluation.race_records import Answer, read_race
 from dsbd.measure.bench.contenders import contenders
 from dsbd.settings import DecodingSettings
 from tests.axe import named, violations
@@ -14,75 +21,176 @@ from tests.toy_pair import toy_pair
 from tests.ui.packed import unpacked
 from tests.ui.visit import Visit
 from ui.asked.form import FIELDS, shown_value
+from ui.host.limits import Limits
+from ui.pairs.shelf import PAGE
 from ui.race import handlers
-from ui.race.answers import answers_markup, rows_markup, short
-from ui.race.choice import RACERS, contenders_of
+from ui.race.answers import answers_markup, question_line, rows_markup
+from ui.race.choice import RACERS, grid_of, racers_of_page
+from ui.race.endpoint import GONE
 from ui.race.markup import race_markup, table_markup
-from ui.race.task import rows_of, task_of
+from ui.race.questions import bring_questions, rows_of, task_of
+from ui.runs.around import KEEP
 
 START = {field.name: shown_value(field) for field in FIELDS} | {"draft_depth": 2, "draft_width": 3}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 SQL = "bundled:sql/target"
-SCRUB = """value => {
-  const scrub = document.querySelector(".race-scrub");
-  scrub.value = value;
-  scrub.dispatchEvent(new Event("input"));
-}"""
+QUESTIONS = [{"prompt": f"Q{place}", "references": ["no", "yes"]} for place in range(3)]
+ASKED = {
+    "pair": PAGE, "source": "prompt", "prompt": "Once", "own": None, "count": 2, "racers": ["beam_sampling", "dsbd"],
+    "more": [], "runs": 1, "grid": "", "tokens": 6,
+}  # fmt: skip
 
 
-def racing(engine, racers=("beam_sampling", "dsbd"), more=(), runs=1, source="prompt", questions=(), prompt="Once"):
-    asked = [source, prompt, list(questions), list(racers), list(more), runs, 6]
-    return list(handlers.run(engine, "me", *asked, *START.values()))
+def asked(**changed):
+    return [*(ASKED | changed).values(), *START.values()]
+
+
+def racing(engine, **changed):
+    return list(handlers.run(engine, "me", *asked(**changed)))
 
 
 @pytest.fixture(scope="module")
 def plain():
     """A race of two decoders as plain data."""
-    racing = contenders(["beam_sampling", "dsbd"], ("defaults",), {"max_new_tokens": [6], "draft_depth": [2]})
-    *_, last = race(toy_pair(), racing, ["Once"], 2)
+    racers = contenders(["beam_sampling", "dsbd"], ("defaults",), {"max_new_tokens": [6], "draft_depth": [2]})
+    *_, last = race(toy_pair(), racers, ["Once"], 2)
     return make_race(last.runs).to_dict()
 
 
-def test_a_race_ends_with_lanes_texts_table_and_scatter(engine):
+@pytest.fixture
+def file(tmp_path):
+    def written(text, name="mine.jsonl"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    return written
+
+
+def lines_of(questions):
+    return "".join(json.dumps(one) + "\n" for one in questions)
+
+
+def taken_away(stage):
+    """The file that the page hands out."""
+    packed = re.search(r"base64,([^\"]+)", stage)[1]
+    return [json.loads(line) for line in base64.b64decode(packed).splitlines()]
+
+
+def test_a_race_ends_with_lanes_texts_table_scatter_and_file(engine):
     first, *_, last = racing(engine)
-    assert '<progress value="1" max="6"' in first.note
-    assert "Run 1 of 6" in first.note
-    assert "from before this race" in first.note
+    assert '<progress value="0" max="4"' in first.note
+    assert "0 of 4 runs done" in first.note
     assert last.problem == ""
     assert last.run["visible"] is True
     assert last.stage.count('<li class="race-lane') == 2
     assert last.stage.count("<article>") == 2
     assert last.stage.count('<th scope="row">') == 2
-    assert "data-plays" in last.stage
     assert len(unpacked(last.charts)) == 1
     assert "one run shows no difference" in last.stage
+    assert [one["decoder"] for one in taken_away(last.stage)] == ["beam_sampling", "dsbd defaults"]
+
+
+def test_bundled_questions_without_right_answers_show_texts(engine):
+    *_, last = racing(engine, source="task", count=2)
+    assert "on each of 2 questions" in last.note
+    assert last.stage.count('<details class="race-question"') == 2
+    assert ">Right<" not in last.stage
+    assert {one["prompt"] for one in taken_away(last.stage)} == {
+        question.prompt for question in task_of("toy/target").questions(2)
+    }
+
+
+@pytest.mark.usefixtures("reader")
+def test_questions_of_a_file_are_scored_and_escaped(engine, file):
+    """Catches a prompt, a right answer or an id that is read as markup."""
+    hostile = {"prompt": HOSTILE, "references": [HOSTILE], "id": "</script>"}
+    own, said, problem = bring_questions(file(lines_of([hostile, *QUESTIONS])), Limits())
+    assert problem == ""
+    assert "4 questions, with right answers" in said
+    *_, last = racing(engine, source="own", own=own, count=3)
+    assert "An answer is right if" in last.stage
+    assert last.stage.count("of 3 <small>") == 2, "the share of right answers with its interval"
+    assert [one["right"] for one in taken_away(last.stage)] == [False] * 6
+    for markup in (said, last.stage):
+        assert "&lt;script" in markup
+        assert "<script" not in markup
+        assert "<img" not in markup
+
+
+def test_several_values_of_a_setting_race_each(engine):
+    *_, last = racing(engine, racers=["dsbd"], grid="draft_width = 2, 3")
+    assert last.stage.count('<li class="race-lane') == 2
+    assert "DSBD, dynamic width · draft width 2" in last.stage
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"racers": ()}, "No decoder is chosen"),
-        ({"racers": ("magic",)}, "Decoder is 'magic'"),
+        ({"racers": []}, "No decoder is chosen"),
+        ({"racers": ["magic"]}, "Decoder is 'magic'"),
+        ({"racers": [{}]}, "Decoder is '{}'"),
+        ({"racers": "dsbd"}, "Decoders is a str"),
         ({"runs": 2.5}, "Runs is 2.5"),
         ({"runs": 99}, "99 asked for"),
         ({"prompt": " "}, "Prompt is blank"),
+        ({"source": "own"}, "There is no file of questions yet"),
+        ({"source": "task", "count": 0}, "Questions is 0"),
+        ({"source": "task", "count": 300}, "Decodes: 600 asked for, 400 allowed"),
+        ({"tokens": 500}, "max_new_tokens"),
+        ({"grid": "seed = 1"}, "Grid names 'seed'"),
+        ({"grid": "draft_width"}, "Values of the grid hold ''"),
+        ({"grid": "draft_width = 2, x"}, "Values of the grid hold 'x'"),
+        ({"grid": "draft_width = inf"}, "Draft_width is inf"),
+        ({"grid": "draft_width = " + ",".join("1" * 13)}, "1 to 12 values"),
+        ({"grid": "draft_width = 2, 2"}, "name each value once"),
+        ({"grid": [1]}, "Grid is a list"),
     ],
+    ids=str,
 )
 def test_races_that_are_refused(engine, given, said):
     (only,) = racing(engine, **given)
     assert 'role="alert"' in only.problem
-    assert said in only.problem.replace("&#x27;", "'")
+    assert said.lower() in only.problem.replace("&#x27;", "'").lower()
+    assert only.run["visible"] is True
+
+
+@pytest.mark.parametrize(
+    ("steps", "said", "racers"),
+    [(1, "Nothing had run yet", 0), (4, "Shown is what ran until then", 1), (5, "Shown is what ran until then", 2)],
+    ids=["while warming up", "one run", "two runs"],
+)
+def test_a_race_that_is_cut_short_shows_what_ran(engine, monkeypatch, steps, said, racers):
+    """Catches a stop or a time limit that takes the runs with it."""
+    whole = engine.run
+
+    def late(*given):
+        yield from islice(whole(*given), steps)
+        raise StoppedError("late")
+
+    monkeypatch.setattr(engine, "run", late)
+    *_, last = racing(engine, source="task")
+    assert "DSBD_EVALUATE_SECONDS" in last.note
+    assert said in last.note
+    if not racers:
+        assert last.stage is KEEP
+        return
+    assert last.stage.count('<th scope="row">') == racers
+    assert "race-lane" not in last.stage
+    assert len(taken_away(last.stage)) == racers
 
 
 def test_every_racer_can_be_named_and_has_its_point():
     """Catches a name that the bench does not know, and a point or a dynamic width that the form's fields overrule."""
-    found = contenders_of(RACERS, DecodingSettings(method="sampling", num_beams=3, min_width=2, max_width=2))
-    assert len(found) == len(RACERS)
-    named = {one.name: one.settings for one in found}
+    settings = DecodingSettings(method="sampling", num_beams=3, min_width=2, max_width=2)
+    named = {one.name: one.settings for one in racers_of_page(RACERS, settings, {})}
+    assert len(named) == len(RACERS)
     assert (named["dsbd same-law"].min_width, named["dsbd same-law"].max_width) == (3, 3)
     assert (named["dsbd defaults"].min_width, named["dsbd defaults"].max_width) == (1, None)
     assert (named["dsbd as in Play"].method, named["dsbd as in Play"].min_width) == ("dsbd", 2)
     assert named["beam_sampling"].num_beams == 3
+    swept = racers_of_page(("dsbd", "dsbd:equal-quality"), settings, grid_of({"draft_width": [2, 4]}))
+    assert [one.settings.draft_width for one in swept] == [2, 4, 8], "a point keeps its values"
 
 
 def test_texts_are_escaped_wherever_they_stand(plain):
@@ -92,12 +200,12 @@ def test_texts_are_escaped_wherever_they_stand(plain):
         racer["name"] = HOSTILE + racer["name"]
         for landing in racer["lane"]["landings"]:
             landing["text"] = HOSTILE
-        racer["answers"] = [
-            {"prompt": 0, "seed": 0, "text": HOSTILE, "answer": HOSTILE, "right": False, "reason": HOSTILE}
-        ]
-    marked = race_markup(read_race(hostile), None)
+        racer["answers"] = [{"prompt": 0, "seed": 0, "text": HOSTILE}]
+    texts = race_markup(read_race(hostile), None)
+    for racer in hostile["racers"]:
+        racer["answers"][0] |= {"answer": HOSTILE, "right": False, "reason": HOSTILE}
     asked = read_race(hostile | {"task": "sql", "prompts": [{"text": HOSTILE, "gold": HOSTILE}]})
-    for markup in (marked, race_markup(asked, task_of(SQL)), answers_markup(asked, None)):
+    for markup in (texts, race_markup(asked, task_of(SQL)), answers_markup(asked, None)):
         assert "&lt;script&gt;" in markup
         assert "<script" not in markup
         assert "<img" not in markup
@@ -134,35 +242,133 @@ def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
         type(racer)(**{**vars(racer), "answers": (answer,)}) for racer, answer in zip(data.racers, answers, strict=True)
     )
     markup = answers_markup(type(data)(**{**vars(data), "racers": racers}), task)
-    assert short(question.prompt) in markup
+    assert question_line(question.prompt) in markup
     assert markup.count("✓ Right") == 1
     assert markup.count("✗ Wrong: error: no column") == 1
     assert markup.count(rows_markup(rows_of(task, gold))) == 2
     assert "No rows: no such column" in markup
 
 
-def test_a_pair_without_a_task_has_no_verdict(plain):
-    assert task_of("toy/target") is None
-    assert "Right" not in table_markup(read_race(plain))
+@pytest.mark.parametrize(
+    ("text", "name", "said"),
+    [
+        ("{", "mine.jsonl", "mine.jsonl, line 1: no JSON"),
+        ('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "mine.jsonl", "unknown field &#x27;&lt;img"),
+        ('{"prompt": "x", "references": ["\\ud800"]}', "mine.jsonl", "half of a surrogate pair"),
+        ("", "mine.jsonl", "no question"),
+        ("prompt,references\na,b,c\n", "mine.csv", "more fields than the heading"),
+        ('{"prompt": "' + "x" * 5000 + '"}', "mine.jsonl", "has more than 4,000 characters"),
+        ('{"prompt": "x"}\n' * 2001, "mine.jsonl", "this page takes 2,000"),
+        ("[" * 100_000, "mine.jsonl", "no JSON"),
+        ("x", "mine.exe", "give a .jsonl or .csv file"),
+    ],
+    ids=lambda value: value[:20],
+)
+@pytest.mark.usefixtures("reader")
+def test_bad_files_of_questions_get_a_sentence(file, text, name, said):
+    path = file(text, name)
+    taken, _, problem = bring_questions(path, Limits())
+    assert taken is None
+    assert said in problem
+    assert "<img" not in problem
+    assert str(Path(path).parent) not in problem
 
 
-@pytest.mark.browser
 @pytest.mark.slow
-def test_a_visit(browser, address, engine):
-    """Run, play, scrub, phone, dark, less motion: no error, no fault of accessibility, nothing wider than a phone."""
+def test_a_packed_bomb_is_refused(tmp_path):
+    path = tmp_path / "bomb.jsonl.gz"
+    with gzip.open(path, "wb", compresslevel=9) as packed:
+        for _ in range(210):
+            packed.write(b" " * 1_000_000)
+    _, _, problem = bring_questions(str(path), Limits())
+    assert "more than 200000000 bytes" in problem
+
+
+@pytest.fixture(scope="module")
+def client(address):
+    return Client(address, verbose=False)
+
+
+def test_the_endpoint_races_with_the_settings_that_are_given(client):
+    """Catches an endpoint whose settings or examples do not reach the decodes."""
+    found = client.predict(
+        "jsonl", ["sampling"], 2, 1, {"temperature": [0.5, 1.0]}, {"max_new_tokens": 3}, QUESTIONS, api_name="/evaluate"
+    )
+    assert found["complete"] is True
+    rows = found["tables"]["jsonl"]["rows"]
+    assert [row["contender"] for row in rows] == ["sampling temperature=0.5", "sampling temperature=1.0"]
+    assert rows[0]["settings"]["max_new_tokens"] == 3
+    assert [(one["prompt"], one["right"]) for one in found["answers"]] == [("Q0", False), ("Q1", False)] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["spider", ["sampling"]], "task is 'spider'; choose among stories, sql, jsonl"),
+        (["stories", ["sampling"], 1, 1, None, None, None, "nowhere"], "is not in memory"),
+        (["jsonl", ["sampling"], 1, 1, None, None, []], "examples is a list"),
+        (["jsonl", ["sampling"], 1, 1, None, None, [{"prompt": 3}]], "examples, line 1: prompt must be a text"),
+        (["jsonl", ["sampling"], 1, 1, None, None, [{"prompt": "x"}, 3]], "examples, line 2: no object"),
+        (["stories", ["sampling"], 1, 1, {"temperature": [0.5], "num_beams": [2]}], "one setting and its values"),
+        (["stories", ["sampling"], 1, 1, {"temperature": [[1]]}], "values of the grid"),
+        (["stories", ["sampling"], 1, 1, None, {"num_beams": "x"}], "num_beams"),
+        (["stories", ["dsbd:same-law"], 1, 1, None, {"max_width": 2}], "fixes max_width"),
+        (["stories", "dsbd", 1], "methods is a str"),
+        (["stories", [["dsbd"]], 1], "decoder is"),
+        (["stories", ["hf_sampling"], 1], "decoder is 'hf_sampling'"),
+        (["stories", ["sampling"], 1, "x"], "seeds is 'x'"),
+    ],
+    ids=str,
+)
+def test_the_endpoint_refuses_in_a_sentence(client, given, said):
+    with pytest.raises(AppError, match="(?i)" + said):
+        client.predict(*given, api_name="/evaluate")
+
+
+@pytest.mark.parametrize("given", [[], ["Once", ["sampling"], 1]])
+def test_callers_of_the_endpoint_that_is_gone_hear_of_the_other(address, given):
+    from tests.ui.test_server import answer_of
+
+    kind, data = answer_of(address.rstrip("/"), "compare", *given)
+    assert (kind, data["error"]) == ("error", GONE)
+
+
+SCRUB = """value => {
+  const scrub = document.querySelector(".race-scrub");
+  scrub.value = value;
+  scrub.dispatchEvent(new Event("input"));
+}"""
+
+
+@pytest.fixture
+def visit(browser, address, engine):
+    """A visitor who has opened the tab, with two decoders chosen and few tokens."""
     visit = Visit(browser, address)
     page = visit.page
     page.get_by_role("tab", name="Race").click()
-    page.locator("#race-stage .race-empty").wait_for()
+    visit.wait_for("#race-note", "Nothing has run yet")
     for label in ("Sampling", "Speculative sampling", "DSBD, dynamic width"):
         page.get_by_role("checkbox", name=label, exact=True).uncheck()
     page.click("text=More decoders, runs and length")
     for name, value in (("runs", "2"), ("tokens", "8")):
         page.fill(f"#race-{name} input[type=number]", value)
         page.keyboard.press("Tab")
-    page.fill("#race-prompt textarea", HOSTILE[:40])
+    yield visit
+    engine.release()
+    visit.leave()
+    assert visit.errors == []
+
+
+def raced(page):
     page.click("#race-run")
     page.locator(".race[data-mounted]").wait_for()
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_race_plays_and_scrubs(visit):
+    page = visit.page
+    raced(page)
     assert page.locator(".race-lane").count() == 2
     page.wait_for_function("document.querySelector('.race-play').textContent === 'Play'")
     finished = page.inner_text(".race-lane:nth-child(1) .race-count")
@@ -173,18 +379,50 @@ def test_a_visit(browser, address, engine):
     page.evaluate(SCRUB, 1000)
     assert page.inner_text(".race-lane:nth-child(1) .race-count") == finished
     assert page.locator(".race-landed .to-come").count() == 0
-    page.locator("#race-charts .main-svg").first.wait_for()
+    page.emulate_media(reduced_motion="reduce")
+    page.locator(".race").evaluate("race => race.remove()")
+    raced(page)
+    assert page.locator(".race-landed .to-come").count() == 0, "where less motion is asked for, the end is shown"
+    assert not page.is_visible(".race-play")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_the_tab_is_clean_before_and_after_a_race(visit):
+    """No fault of accessibility, light and dark, and nothing wider than a phone, whatever is typed."""
+    page = visit.page
+    page.fill("#race-prompt textarea", HOSTILE[:40])
+    for has_run in (False, True):
+        if has_run:
+            raced(page)
+            page.locator("#race-charts .main-svg").first.wait_for()
+        for is_other_theme in (False, True):
+            assert named(violations(page, colours_only=is_other_theme)) == []
+            page.click(".theme-switch")
     for size in ({"width": 390, "height": 844}, {"width": 1280, "height": 800}):
         page.set_viewport_size(size)
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
-    for is_other_theme in (False, True):
-        assert named(violations(page, "#race-stage", colours_only=is_other_theme)) == []
-        page.click(".theme-switch")
-    page.emulate_media(reduced_motion="reduce")
-    page.locator(".race").evaluate("race => race.classList.add('before')")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_file_of_questions_is_raced_and_stopped(visit, engine, tmp_path):
+    """Catches a race that says nothing on its way, or that loses what ran at Stop."""
+    page, questions = visit.page, tmp_path / "mine.jsonl"
+    questions.write_text(lines_of(QUESTIONS), encoding="utf-8")
+    page.get_by_role("radio", name="My questions").check()
+    with page.expect_file_chooser() as chooser:
+        page.click("#race-upload")
+    chooser.value.set_files(questions)
+    visit.wait_for("#race-found", "3 questions, with right answers")
+    engine.hold(at=6)
     page.click("#race-run")
-    page.locator(".race[data-mounted]:not(.before)").wait_for()
-    assert page.locator(".race-landed .to-come").count() == 0
-    assert not page.is_visible(".race-play")
-    visit.leave()
-    assert visit.errors == []
+    visit.wait_for("#race-note", r"\d of \d+ runs done")
+    assert engine.held.wait(60), "some runs are done"
+    page.click("#race-stop")
+    visit.wait_for("#race-note", r"Stopped\. Shown is what ran until then")
+    assert page.locator("#race-stage .figures-table tbody tr").count() == 2
+    with page.expect_download() as download:
+        page.get_by_role("link", name="All answers as JSON lines").click()
+    download.value.save_as(tmp_path / "race.jsonl")
+    assert 2 <= len((tmp_path / "race.jsonl").read_text().splitlines()) < 12, "what ran, of 12 runs"

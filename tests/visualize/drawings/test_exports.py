@@ -7,7 +7,6 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import visualize
-from dsbd.errors import TraceError
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.document import embedded_json
@@ -27,24 +26,15 @@ def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
     texts = "".join(root.itertext())
     for node in visualize.build_scene(trace).iterations[1].nodes:
         assert node.label in texts
-    assert {element.tag.split("}")[1] for element in root.iter()} <= {
-        "svg",
-        "g",
-        "title",
-        "rect",
-        "path",
-        "text",
-        "circle",
-    }
+    tags = {element.tag.split("}")[1] for element in root.iter()}
+    assert tags <= {"svg", "g", "title", "rect", "path", "text", "circle"}
 
 
 def test_text_names_every_node_with_its_verdict(tmp_path):
     text = visualize.forest_text(TRACE, 1)
     for node in visualize.build_scene(TRACE).iterations[1].nodes:
         assert node.token in text
-    assert (
-        "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | rejected. Its chance was 0.13; the random" in text
-    )
+    assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | rejected. Its chance was 0.13; the ran" in text
     visualize.export_text(TRACE, tmp_path / "all.txt")
     assert (tmp_path / "all.txt").read_text(encoding="utf-8").count("Iteration ") == 7
     assert "\x00" not in visualize.forest_text(nasty_trace())
@@ -55,13 +45,6 @@ def test_embedded_json_cannot_end_its_script_and_reads_back():
     text = embedded_json(data)
     assert not re.search("[<>&\u2028\u2029]", text)
     assert json.loads(text) == data
-
-
-def test_errors_of_the_exports_say_what_to_do(tmp_path):
-    with pytest.raises(TraceError, match="cannot write"):
-        visualize.export_svg(TRACE, tmp_path / "none" / "x.svg")
-    with pytest.raises(TraceError, match="int is no trace; give a trace, the path of a trace file or a result"):
-        visualize.forest_text(3)
 
 
 def test_assets_come_from_one_source():

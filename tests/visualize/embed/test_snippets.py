@@ -10,7 +10,6 @@ from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
-from visualize.embed.snippets import MOST_STEPS
 
 TRACE = toy_trace()
 SCENE = scene_of("toy")
@@ -112,20 +111,3 @@ def test_slides_step_the_viewer(browser, folder):
         (frame,) = seen.drawn()
         says(5)
         seen.quiet()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"kind": "word"}, "kind is 'word'; choose one of iframe, jupyter"),
-        ({"kind": "myst"}, "myst needs the path of a trace file or an address"),
-        ({"height": 0}, "height is 0"),
-        ({"steps": MOST_STEPS + 1}, "steps is 201; choose a whole number from 0 to 200"),
-        ({"iteration": -1}, "iteration is -1"),
-        ({"step": True}, "step is True"),
-    ],
-    ids=str,
-)
-def test_bad_arguments_say_what_is_allowed(arguments, named):
-    with pytest.raises(ValueError, match=named):
-        visualize.embed_snippet(TRACE, **arguments)

@@ -9,32 +9,33 @@ from dataclasses import replace
 import pytest
 
 import visualize
-from dsbd.errors import TraceError
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED, scene_of
 from visualize.drawings.folded import NUMBERS, Folded
-from visualize.figures.whole import decode_info
 
 TRACE = toy_trace()
 EMPTY = replace(TRACE, iterations=[], result=None)
 NAMES = ("1-dynamic-width.json.gz", "5-speculative-sampling.json.gz", "6-beam-sampling.json.gz", "tree", "joint")
 
 
-def turned_box(x: float, y: float, width: float) -> tuple[float, float]:
-    """Return the top and bottom of a word of the SVG that starts at y and rises by 60 degrees."""
-    return y - width * 0.87 - 6, y + 6
+def marks_of(figure):
+    """Return the marks of kept and dropped guesses, and of what the large model picked."""
+    return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("tokens_per_line", [9, 64])
-def test_every_node_stands_once_in_a_place_of_its_own(name, tokens_per_line):
+def test_every_node_stands_once_and_alone(name, tokens_per_line):
     """On short lines too: catches a fold that puts two lines, or two tokens, on top of each other."""
     scene = scene_of(name)
-    folded, info = Folded(scene.whole, tokens_per_line), decode_info(scene, tokens_per_line)
-    ids = [id_ for group in info.groups for _, id_ in group.places]
+    folded, marks = (
+        Folded(scene.whole, tokens_per_line),
+        marks_of(visualize.decode_figure(scene, tokens_per_line=tokens_per_line)),
+    )
+    ids = [id_ for trace in marks for _, id_ in trace.customdata]
     assert sorted(ids) == sorted(node.id for node in scene.whole.nodes)
-    places = [place for group in info.groups for place in zip(group.x, group.y, strict=True)]
+    places = [place for trace in marks for place in zip(trace.x, trace.y, strict=True)]
     assert len(set(places)) == len(places)
     assert all(line.last - line.first < tokens_per_line for line in folded.lines[:-1])
     for node, (x, y) in ((node, folded.place(node)) for node in scene.whole.nodes):
@@ -56,46 +57,40 @@ def test_no_twig_and_no_mark_enters_the_room_of_the_words(name, tokens_per_line)
     assert drawn
     assert not [y for _, y in drawn for top, bottom in rooms if top <= y < bottom - 0.01]
     svg = visualize.decode_svg(RECORDED[name], tokens_per_line=tokens_per_line)
-    words = re.findall(r'<text transform="translate\(([\d.]+),([\d.]+)\) rotate\(-60\)"[^>]*>([^<]*)<', svg)
+    words = re.findall(r'<text transform="translate\([\d.]+,([\d.]+)\) rotate\(-60\)"[^>]*>([^<]*)<', svg)
     assert len(words) == folded.whole.tokens
-    for _, y, text in words:
-        top, bottom = turned_box(0, float(y) - 44, 6.3 * len(html.unescape(text).strip("\u2068\u2069")))
+    for start, text in words:
+        y, width = float(start) - 44, 6.3 * len(html.unescape(text).strip("\u2068\u2069"))
+        top, bottom = y - width * 0.87 - 6, y + 6  # it rises by 60 degrees
         assert any(room[0] - 6 <= top and bottom <= room[1] + 1 for room in rooms)
 
 
 def test_bands_cover_every_position_once_and_name_their_pass():
     scene = scene_of("1-dynamic-width.json.gz")
-    info = decode_info(scene, 20)
+    parts = list(Folded(scene.whole, 20).bands())
     covered = []
-    for part in info.bands:
+    for part in parts:
         start, end = (part.line.first - 1 + edge for edge in (part.start, part.end))
         covered += range(round(start + 0.5), round(end + 0.5))
     assert covered == list(range(1, 65))
     figure = visualize.decode_figure(scene, tokens_per_line=20)
     bars = figure.data[0]
-    assert [iteration for iteration, _ in bars.customdata] == [part.band.iteration for part in info.bands]
+    assert [iteration for iteration, _ in bars.customdata] == [part.band.iteration for part in parts]
     assert bars.hovertext[0] == "Pass 1: 5 tokens"
     assert figure.layout.title.text == "64 tokens, 18 passes of the large model"
 
 
 def test_hovering_tells_the_exact_state_and_the_arithmetic():
-    info = decode_info(TRACE)
-    kept, dropped, picked = info.groups
-    assert [group.name for group in info.groups] == ["kept guess", "dropped guess", "picked by the large model"]
-    assert re.search(r"rejected.*P .*Q .*u|random number", " ".join(dropped.hovers))
-    assert any("recovered" in hover for hover in picked.hovers)
-    assert all(re.search(r"Iteration \d+$", hover) for hover in kept.hovers)
-
-
-def test_the_figure_is_as_wide_as_its_place_and_quiet():
     figure = visualize.decode_figure(TRACE)
-    assert figure.layout.width is None
-    assert figure.layout.autosize
-    assert figure.layout.height > 100
-    marks = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
-    dead = [opacity for trace in marks for opacity in trace.marker.opacity]
-    assert set(dead) == {0.55, 1}
+    kept, dropped, picked = marks = marks_of(figure)
+    assert [trace.name for trace in marks] == ["kept guess", "dropped guess", "picked by the large model"]
+    assert re.search(r"rejected.*P .*Q .*u|random number", " ".join(dropped.hovertext))
+    assert any("recovered" in hover for hover in picked.hovertext)
+    assert all(re.search(r"Iteration \d+$", hover) for hover in kept.hovertext)
+    assert {opacity for trace in marks for opacity in trace.marker.opacity} == {0.55, 1}
     assert sum(trace.showlegend is not False for trace in figure.data) == 3
+    assert figure.layout.width is None  # as wide as its place
+    assert figure.layout.autosize
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -120,13 +115,3 @@ def test_a_trace_without_iterations_and_one_without_a_result(tmp_path):
     assert re.fullmatch(r"\d+ tokens, 2 passes of the large model", title)
     visualize.export_decode_svg(growing, tmp_path / "decode.svg")
     assert (tmp_path / "decode.svg").read_text(encoding="utf-8") == visualize.decode_svg(growing)
-
-
-def test_bad_arguments_are_named():
-    for bad in (7, 4097, True, 64.0):
-        with pytest.raises(ValueError, match=f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096"):
-            visualize.decode_figure(TRACE, tokens_per_line=bad)
-    with pytest.raises(ValueError, match="theme is 'pink'"):
-        visualize.decode_svg(TRACE, theme="pink")
-    with pytest.raises(TraceError, match="cannot read trace"):
-        visualize.decode_figure("no such file")

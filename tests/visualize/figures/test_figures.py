@@ -1,35 +1,23 @@
-"""Figures: the info by equality, the drawing by rendering."""
+"""Charts of a decode and the forest as a figure: their numbers, every theme, and no token that becomes markup."""
 
 import json
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
 import visualize
-from dsbd.errors import TraceError
-from dsbd.tracing.trace import Trace
+from dsbd.tracing.records import path_to
+from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.figures.compare import PANELS, Bar, compare_info
-from visualize.figures.decode import TimelineInfo, WidthInfo, timeline_info, tokens_info, width_info
-from visualize.figures.forest import forest_info, plot_forest
 from visualize.look.states import YIELDED, styles
 from visualize.look.theme import palette
 
 TRACE = toy_trace()
+EMPTY = replace(TRACE, iterations=[], result=None)
 OWN_MARKUP = re.compile(r"<b>((Token|Free token) \d+|−?[\d.]+)</b>|<br>|</?extra>")
-EMPTY = Trace(**{**vars(TRACE), "iterations": [], "result": None})
-DATA = {
-    "methods": [
-        {
-            "method": "dsbd", "tokens_per_second": 50.0, "tokens_per_second_runs": [48.0, 52.0],
-            "seconds": [1.0, 1.5], "perplexity": 5.25, "perplexity_half_width": 0.5,
-            "best_log_weight": -30.0, "target_calls": 20,
-            "layers_per_iteration": 2.9, "something_else": "ignored",
-        },
-        {"method": "greedy", "label": "a <b> & c", "tokens_per_second": None},
-    ],
-    "ratios": {"dsbd": 1.6, "greedy": None},
-}  # fmt: skip
+CHARTS = ("tokens_figure", "width_figure", "timeline_figure")
 
 
 def texts_of(figure):
@@ -46,18 +34,17 @@ def texts_of(figure):
     return found
 
 
-def test_forest_info_holds_every_node_once_and_one_edge_trace_per_state():
-    info = forest_info(TRACE, 1)
+def test_the_forest_has_every_node_and_edge_once():
     scene = visualize.build_scene(TRACE).iterations[1]
-    assert sum(len(group.x) for group in info.nodes) == len(scene.nodes)
-    assert len({(group.state, group.shared) for group in info.edges}) == len(info.edges)
-    edges = sum(group.x.count(None) for group in info.edges)
+    figure = visualize.forest_figure(TRACE, 1)
+    *traces, _ = figure.data
+    nodes = [trace for trace in traces if trace.mode == "markers+text"]
+    places = sorted(place for trace in nodes for place in zip(trace.x, trace.y, strict=True))
+    assert places == sorted((node.column, node.row) for node in scene.nodes)
+    edges = sum(trace.x.count(None) for trace in traces if trace.mode == "lines")
     assert edges == len(scene.nodes) - len(TRACE.iterations[1].input_beams)
-    assert info == forest_info(TRACE, 1)
-    assert info.layers == scene.layers
-    recovered = next(group for group in forest_info(TRACE, 4).nodes if group.state == "recovered")
-    assert recovered.name == "recovered"
-    assert re.search(r"u = [\d.]+ ∈ \[[\d.]+, [\d.]+\) · max\(", recovered.hovers[0])
+    recovered = next(trace for trace in visualize.forest_figure(TRACE, 4).data if trace.name == "recovered")
+    assert re.search(r"u = [\d.]+ ∈ \[[\d.]+, [\d.]+\) · max\(", recovered.hovertext[0])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -67,78 +54,44 @@ def test_every_figure_renders(theme, tmp_path):
     for source in (TRACE, path, str(path)):
         assert visualize.forest_figure(source, 2, theme=theme).to_json()
     assert visualize.forest_figure(TRACE.iterations[1], theme=theme).to_json()
-    for figure in (visualize.tokens_figure, visualize.width_figure, visualize.timeline_figure):
-        assert figure(TRACE, theme=theme).to_json()
-        assert figure(EMPTY, theme=theme).layout.annotations[0].text == "nothing recorded"
     assert visualize.forest_figure(EMPTY, theme=theme).layout.annotations[0].text == "nothing recorded"
-    assert visualize.compare_figure(DATA, theme=theme).to_json()
-    assert visualize.compare_figure({"methods": []}, theme=theme).layout.title.text == "Methods compared"
-
-
-@pytest.mark.parametrize("bad", [-1, 7, True, "0", 1.0])
-def test_a_bad_iteration_is_named_with_the_range(bad):
-    with pytest.raises(TraceError, match=r"iteration is .*; this trace has whole numbers from 0 to 6"):
-        visualize.forest_figure(TRACE, bad)
-
-
-def test_bad_arguments_are_named():
-    with pytest.raises(ValueError, match="theme is 'pink'"):
-        visualize.forest_figure(TRACE, theme="pink")
-    with pytest.raises(TraceError, match="cannot read trace"):
-        visualize.forest_figure("no such file")
-    with pytest.raises(ValueError, match="perplexity of dsbd is 'low'"):
-        visualize.compare_figure([{"method": "dsbd", "perplexity": "low"}])
-    with pytest.raises(ValueError, match="has no name"):
-        visualize.compare_figure([{"label": "x"}])
+    for name in CHARTS:
+        assert getattr(visualize, name)(TRACE, theme=theme).data
+        assert getattr(visualize, name)(EMPTY, theme=theme).layout.annotations[0].text == "nothing recorded"
 
 
 def test_charts_hold_the_numbers_of_the_trace():
-    assert width_info(TRACE) == WidthInfo(
-        tuple(range(7)),
-        tuple(len(iteration.layers) for iteration in TRACE.iterations),
-        tuple(tuple(layer.width for layer in iteration.layers) for iteration in TRACE.iterations),
-    )
-    assert timeline_info(TRACE) == TimelineInfo(
-        tuple(range(7)),
-        {
-            phase: tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in TRACE.iterations)
-            for phase in ("draft", "score", "verify", "commit")
-        },
-    )
-    info = tokens_info(TRACE)
-    shown = "".join(info.labels).replace("␣", " ").replace("⟨F0 9F⟩⟨A6⟩⟨8A⟩", "🦊")  # each token shows its own bytes
-    assert shown == TRACE.result.text
-    assert all(0 < probability <= 1 for probability in info.probabilities)
-    assert set(info.origins) >= {"accepted", "bonus"}
-    unfinished = Trace(**{**vars(TRACE), "result": None})
-    assert len(tokens_info(unfinished).labels) == 24
+    layers, chosen, means = visualize.width_figure(TRACE).data
+    widths = [[layer.width for layer in iteration.layers] for iteration in TRACE.iterations]
+    assert layers.x == means.x == tuple(range(1, 8))
+    assert layers.y == tuple(map(len, widths))
+    assert list(zip(chosen.x, chosen.y, strict=True)) == [(at, w) for at, found in enumerate(widths, 1) for w in found]
+    assert means.y == tuple(sum(found) / len(found) for found in widths)
+    for bars, phase in zip(visualize.timeline_figure(TRACE).data, ("draft", "score", "verify", "commit"), strict=True):
+        assert bars.y == tuple(getattr(iteration.phases, f"{phase}_seconds") for iteration in TRACE.iterations)
 
 
-def test_null_is_not_measured_never_zero():
-    info = compare_info(DATA)
-    assert tuple(info.panels) == PANELS
-    assert info.panels["tokens_per_second"] == (
-        Bar("dsbd", "DSBD", 50.0, (48.0, 52.0), None, 1.6),
-        Bar("greedy", "a <b> & c", None, (), None, None),
-    )
-    assert info.panels["seconds"][0] == Bar("dsbd", "DSBD", 1.25, (1.0, 1.5), None, None)
-    assert info.panels["perplexity"][0] == Bar("dsbd", "DSBD", 5.25, (), 0.5, None)
-    notes = [note.text for note in visualize.compare_figure(DATA).layout.annotations]
-    assert notes.count("not measured") == len(PANELS)
+def test_the_tokens_are_those_of_the_returned_text():
+    figure = visualize.tokens_figure(TRACE)
+    shown = "".join(tick.strip("\u2068\u2069") for tick in figure.layout.xaxis.ticktext)
+    shown = shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&").replace("␣", " ")
+    assert shown.replace("⟨F0 9F⟩⟨A6⟩⟨8A⟩", "🦊") == TRACE.result.text  # each token shows its own bytes
+    bars = {place: height for trace in figure.data for place, height in zip(trace.x, trace.y, strict=True)}
+    path = path_to(TRACE.result.beams[0].node, TRACE.node_index())
+    assert bars == {place: pytest.approx(math.exp(node.target_log_prob)) for place, node in enumerate(path)}
+    assert {trace.name for trace in figure.data if trace.x} >= {"accepted", "bonus"}
+    unfinished = visualize.tokens_figure(replace(TRACE, result=None))
+    assert sum(len(trace.x) for trace in unfinished.data) == 24
 
 
-def test_no_token_becomes_markup():
-    for name in ("toy", "other", "wider"):
-        trace = toy_trace(name)
-        figures = [visualize.forest_figure(trace, index) for index in range(len(trace.iterations))]
-        for figure in [*figures, visualize.tokens_figure(trace), visualize.compare_figure(DATA)]:
-            for text in texts_of(figure):
-                assert "<" not in OWN_MARKUP.sub("", text), text
+@pytest.mark.parametrize("trace", [TRACE, toy_trace("wider"), nasty_trace()], ids=["toy", "wider", "nasty"])
+def test_no_token_becomes_markup(trace):
+    for figure in (visualize.forest_figure(trace, "all"), visualize.tokens_figure(trace)):
+        assert [text for text in texts_of(figure) if "<" in OWN_MARKUP.sub("", text)] == []
 
 
 def test_every_state_is_coded_twice():
-    figure = plot_forest(forest_info(TRACE, 1))
-    named = [trace for trace in figure.data if trace.name]
+    named = [trace for trace in visualize.forest_figure(TRACE, 1).data if trace.name]
     codes = {trace.name: (trace.marker.symbol, str(trace.marker.color)) for trace in named}
     assert len({symbol for symbol, _ in codes.values()}) >= len(codes) - 1  # landed shares the open circle, larger
     assert "accepted" in codes
@@ -156,12 +109,11 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("state", sorted(styles()))
-def test_marks_and_labels_have_contrast(state, theme):
+def test_marks_and_labels_have_contrast(theme):
     colors = palette(theme)
     for ground in (colors.paper, colors.band):
-        least = 3 if state in (*YIELDED, "landed") else 4.5  # labels of settled nodes are in ink
-        assert contrast(styles()[state].color(theme), ground) >= least
         assert contrast(colors.ink, ground) >= 7
-        assert contrast(colors.soft, ground) >= 4.5
-        assert contrast(colors.accent, ground) >= 4.5
+        assert min(contrast(colors.soft, ground), contrast(colors.accent, ground)) >= 4.5
+        for state, style in styles().items():
+            least = 3 if state in (*YIELDED, "landed") else 4.5  # labels of settled nodes are in ink
+            assert contrast(style.color(theme), ground) >= least, state

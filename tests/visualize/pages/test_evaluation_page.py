@@ -7,8 +7,7 @@ from dataclasses import replace
 import pytest
 
 import visualize
-from dsbd.errors import TraceError
-from dsbd.evaluation.tabulate import make_table
+from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.homes import visit
 from visualize.figures.pareto import NOT_MEASURED
@@ -47,13 +46,6 @@ def test_a_grid_has_no_figure_with_a_row_for_each_point():
     """Catches a figure of 165 rows."""
     many = replace(TABLE, rows=tuple(TABLE.rows[0] for _ in range(MOST_ROWS + 1)))
     assert len(evaluation_figures(many)) == len(evaluation_figures(TABLE)) - 1
-
-
-def test_bad_arguments_are_named(tmp_path):
-    with pytest.raises(ValueError, match="plotly is 'cdn'"):
-        evaluation_page({}, plotly="cdn")
-    with pytest.raises(TraceError, match="cannot write"):
-        visualize.export_evaluation({"sql": TABLE}, tmp_path / "no" / "such.html")
 
 
 @pytest.mark.slow

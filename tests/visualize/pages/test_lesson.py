@@ -16,6 +16,7 @@ from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
 from visualize.pages.lesson import Question, parse_lesson, read_lesson
 from visualize.pages.lesson_page import printed_steps, stops_of
+from visualize.pages.markdown import markdown
 from visualize.scenes.place import Position, step_of
 
 TRACE = toy_trace()
@@ -23,6 +24,8 @@ SCENE = scene_of("toy")
 SHIPPED = sorted(asset_path("lessons").glob("*.md"))
 FIRST = next(step for step in SCENE.iterations[0].steps if step.phase == "trial")
 TRIED = SCENE.iterations[0].nodes[FIRST.focus].id
+VERDICT = step_of(SCENE, Position(0, 1, TRIED))
+STEPS = scene_of("nasty").iterations[0].steps
 LESSON = f"""---
 title: Hostile <b>title</b> & "quotes"
 trace: t.json
@@ -95,11 +98,11 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         (HEAD + "## A\n\n- [x] one", "line 7: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n- [x] two", "line 6: a question has two options or more"),
         (HEAD + "## A\n- [x] one\n\ntext\n- [ ] two", "line 6: a question has two options or more"),
-        (HEAD + "## A\n- [x] one\n- [ ] two\n\nMore text.", "line 9: after the options stands only the explanation"),
+        (HEAD + "## A\n- [x] one\n- [ ] two\n\nMore text.", "line 9: after the options write only the explanation"),
         (HEAD + "## A {iteration=100}", "line 5: iteration=100: this trace has iterations from 1 to 7"),
         (HEAD + "## A {iteration=1 step=1000}", "line 5: step=1000: iteration 1 has steps from 1 to"),
         (HEAD + "## A {iteration=1 node=999}", "line 5: node=999: iteration 1 tries or draws nodes"),
-        (HEAD + "## A {iteration=1 layer=9}", "line 5: layer=9: nothing in iteration 1 is there"),
+        (HEAD + "## A {iteration=1 layer=9}", "line 5: layer=9: iteration 1 has no such step"),
         (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
         (HEAD + "## A\n![p](https://example.org/a.png)", "picture 'https://example.org/a.png'"),
         (HEAD + "## A\n![p](missing.png)", "picture 'missing.png': No such file"),
@@ -117,12 +120,13 @@ def test_errors_name_file_line_and_remedy(text, named, tmp_path, capsys):
 
 def test_unreadable_lessons_are_one_line(tmp_path, capsys):
     (tmp_path / "latin.md").write_bytes(b"---\ntitle: \xe9\n")
-    for path, named in ((tmp_path / "latin.md", "not UTF-8"), (tmp_path / "none.md", "cannot read lesson")):
-        assert named in refused(capsys, "lesson", str(path), "--output", str(tmp_path / "out.html"))
     TRACE.save(tmp_path / "t.json")
-    for lessons, named in ((tmp_path / "nowhere", "is no folder"), (tmp_path / "latin.md", "is no folder")):
-        flags = ["--traces", str(tmp_path), "--lessons", str(lessons), "--output", str(tmp_path / "out")]
-        assert named in refused(capsys, "site", *flags)
+    output = ["--output", str(tmp_path / "out")]
+    for name, named in (("latin.md", "not UTF-8"), ("none.md", "cannot read lesson")):
+        assert named in refused(capsys, "lesson", str(tmp_path / name), *output)
+    for name in ("nowhere", "latin.md"):
+        flags = ["--traces", str(tmp_path), "--lessons", str(tmp_path / name)]
+        assert "is no folder" in refused(capsys, "site", *flags, *output)
     assert not (tmp_path / "out").exists()
 
 
@@ -139,87 +143,75 @@ def test_a_place_is_the_step_it_says(place, phase, layer):
     assert (step.phase, step.layer) == (phase, layer)
 
 
+def says(seen):
+    return seen.page.inner_text(".dsbd-sentence")
+
+
 @pytest.mark.slow
 def test_the_verdict_is_hidden_until_answered(browser, lesson):
     """Catches a verdict that is visible, a student who steps past a question, and markup that runs."""
-    steps = visualize.scene(nasty_trace()).iterations[0].steps
-    verdict = step_of(SCENE, Position(0, 1, TRIED))
     with visit(browser, lesson / "lesson.html") as seen:
         page, (frame,) = seen.page, seen.drawn()
         assert page.inner_text("h1") == 'Hostile <b>title</b> & "quotes"'
         assert page.inner_text(".count") == "Card 1 of 4"
         page.click("button.next")
-        says = lambda: page.inner_text(".dsbd-sentence")  # noqa: E731 - read each time
-        assert says() == steps[verdict - 1].sentence
-        assert not page.is_visible(".answer")
-        for told in (".dsbd-more", ".dsbd-whole", ".dsbd-legend"):
+        assert says(seen) == STEPS[VERDICT - 1].sentence
+        for told in (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend"):
             assert not page.is_visible(told)  # a table, the whole decode and the marks to come would show the verdict
         page.focus(".dsbd")
         for key in ("ArrowRight", "End", "PageDown"):
             page.keyboard.press(key)
-            assert says() == steps[verdict - 1].sentence
+            assert says(seen) == STEPS[VERDICT - 1].sentence
         assert "hidden until you have answered" in page.inner_text(".locked")
         page.keyboard.press("ArrowLeft")
-        assert says() == steps[verdict - 2].sentence
+        assert says(seen) == STEPS[VERDICT - 2].sentence
         page.click("article:not([hidden]) .options button >> nth=0")
-        assert says() == steps[verdict].sentence
+        assert says(seen) == STEPS[VERDICT].sentence
         assert page.is_visible(".dsbd-more")
-        assert page.inner_text("article:not([hidden]) .verdict") == "Not so."
+        assert page.inner_text("article:not([hidden]) .verdict") == "No."
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
         page.focus(".dsbd")
         page.keyboard.press("End")
-        assert says() == steps[-1].sentence
+        assert says(seen) == STEPS[-1].sentence
         page.click("button.next")
         page.click("button.next")
         assert page.is_disabled("button.next")
-        assert seen.page.url.endswith("#card=4")
-        assert hostile_marks(frame) == 0
-        assert (
-            page.evaluate("() => document.querySelectorAll('.cards script, .cards a, .cards img[src=x]').length") == 0
-        )
+        assert page.url.endswith("#card=4")
+        assert hostile_marks(frame) == page.locator(".cards script, .cards a, .cards img[src=x]").count() == 0
         seen.quiet()
 
 
 @pytest.mark.slow
 def test_teacher_mode_hides_nothing(browser, lesson):
-    verdict = step_of(SCENE, Position(0, 1, TRIED))
-    steps = visualize.scene(nasty_trace()).iterations[0].steps
     with visit(browser, lesson / "lesson.html", "#card=2&teacher=1") as seen:
         seen.drawn()
         assert seen.page.is_visible("article:not([hidden]) .answer")
-        assert seen.page.inner_text(".dsbd-sentence") == steps[verdict].sentence
+        assert says(seen) == STEPS[VERDICT].sentence
         seen.page.focus(".dsbd")
         seen.page.keyboard.press("End")
-        assert seen.page.inner_text(".dsbd-sentence") == steps[-1].sentence
+        assert says(seen) == STEPS[-1].sentence
         seen.page.click("button.teach")
         assert not seen.page.is_visible("article:not([hidden]) .answer")
-        assert seen.page.inner_text(".dsbd-sentence") == steps[verdict - 1].sentence
+        assert says(seen) == STEPS[VERDICT - 1].sentence
         seen.quiet()
 
 
-@pytest.mark.parametrize("teacher", [False, True])
+@pytest.mark.parametrize(
+    ("fragment", "context", "shown"),
+    [("", {}, [4, 2, 0, 0, 1, 0]), ("#teacher=1", {}, [4, 3, 2, 0, 1, 0]),
+     ("", {"java_script_enabled": False}, [4, 2, 0])],
+    ids=["printed", "printed for the teacher", "without scripts"],
+)  # fmt: skip
 @pytest.mark.slow
-def test_the_hand_out_has_every_card_and_no_answer_but_for_the_teacher(browser, lesson, teacher):
-    with visit(browser, lesson / "lesson.html", "#teacher=1" if teacher else "") as seen:
-        seen.drawn()
-        seen.page.emulate_media(media="print")
-        shown = seen.page.evaluate(
-            """() => ['article', '.still', '.answer', '.forest', '.blanks', 'nav'].map((name) =>
-                 [...document.querySelectorAll(name)].filter((one) => one.getClientRects().length).length)"""
-        )
-        assert shown == [4, 3 if teacher else 2, 2 if teacher else 0, 0, 1, 0]
-        assert seen.page.evaluate(
-            "() => [...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)"
-        )
+def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, fragment, context, shown):
+    with visit(browser, lesson / "lesson.html", fragment, **context) as seen:
+        if not context:
+            seen.drawn()
+            seen.page.emulate_media(media="print")
+            assert seen.page.evaluate("[...document.querySelectorAll('.still')].every((one) => one.naturalWidth > 100)")
+        parts = ("article", ".still", ".answer", ".forest", ".blanks", "nav")
+        assert [seen.page.locator(f"{part}:visible").count() for part in parts][: len(shown)] == shown
         seen.quiet()
-
-
-@pytest.mark.slow
-def test_without_scripts_all_cards_stand_below_each_other(browser, lesson):
-    with visit(browser, lesson / "lesson.html", java_script_enabled=False) as seen:
-        assert seen.page.locator("article:visible").count() == 4
-        assert seen.page.locator(".still:visible").count() == 2
-        assert seen.page.locator(".answer:visible").count() == 0
 
 
 def test_no_picture_of_the_hand_out_shows_what_is_asked():
@@ -230,10 +222,6 @@ def test_no_picture_of_the_hand_out_shows_what_is_asked():
     assert stops[1].step > asked.answer_step  # the commit, which shows every verdict
     later = (stops[2].it, stops[2].step) if stops[2].it != asked.it else None
     assert printed_steps(lesson, stops) == [(asked.it, asked.step), None, later]
-
-
-def test_five_lessons_come_along():
-    assert len(SHIPPED) >= 5
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -263,30 +251,23 @@ def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
 
 def test_the_lab_quotes_its_figures():
     """Catches a lesson whose table is not that of the recorded runs."""
+    assert len(SHIPPED) >= 5
     report = json.loads((asset_path("lessons") / "lossless.json").read_text(encoding="utf-8"))
     text = (asset_path("lessons") / "5-lossless.md").read_text(encoding="utf-8")
-    for name, row in (
-        ("dsbd", "DSBD"),
-        ("accept_all", "every guess accepted"),
-        ("draft_alone", "the small model alone"),
-    ):
-        found = report["tests"][name]
-        square = f"{found['chi_square']:,.1f}" if name == "dsbd" else f"{found['chi_square']:,.0f}"
-        p_value = f"{found['p_value']:.2f}" if name == "dsbd" else "< 10⁻¹⁵"
+    assert (report["outcomes"], report["runs"]) == (378, 5000)
+    rows = {"dsbd": "DSBD", "accept_all": "every guess accepted", "draft_alone": "the small model alone"}
+    for name, row in rows.items():
+        found, exact = report["tests"][name], name == "dsbd"
+        square, p_value = f"{found['chi_square']:,.{int(exact)}f}", f"{found['p_value']:.2f}" if exact else "< 10⁻¹⁵"
         assert f"| {row} | {square} | {p_value} | {found['total_variation']:.3f} |" in text
         assert found["degrees_of_freedom"] == 21
-        assert (found["p_value"] > 0.01) == (name == "dsbd")
+        assert (found["p_value"] > 0.01) == exact
     first = report["likeliest"][0]
-    for shown in (f"{first['expected']:,.0f} times", f"{first['accept_all']:,} times"):
+    for shown in (f"{first['expected']:,.0f} times", f"{first['accept_all']:,} times", f"{first['dsbd']:,}"):
         assert shown in text
-    assert f"{first['dsbd']:,}" in text
-    assert report["outcomes"] == 378
-    assert report["runs"] == 5000
 
 
 @pytest.mark.parametrize("text", NASTY[:-1])
 def test_markdown_shows_hostile_text_as_text(text, tmp_path):
-    from visualize.pages.markdown import markdown
-
     rendered = markdown(f"A {text} end", tmp_path)
     assert not any(tag in rendered.lower() for tag in ("<script", "<img", "<b>", "<a ", "onerror=alert(1)>"))

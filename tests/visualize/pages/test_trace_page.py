@@ -5,7 +5,6 @@ import re
 import pytest
 
 import visualize
-from dsbd.errors import TraceError
 from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
@@ -25,6 +24,13 @@ STRANGER = """() => {
   other.body.append(script);
 }"""
 """A foreign frame beside the viewer that tries to step it."""
+
+
+HOST = """<!doctype html><meta charset="utf-8"><iframe id="a" src="viewer.html" width="900" height="700"></iframe>
+<iframe id="b" srcdoc="<p>a stranger"></iframe>
+<script>window.told = []; addEventListener("message", ({data}) => told.push(data));
+window.say = (message) => document.getElementById("a").contentWindow.postMessage(message, "*");</script>"""
+KEYS = ("dsbd", "it", "step")
 
 
 class Result:
@@ -57,25 +63,8 @@ def test_plotly_beside_inside_or_by_wish_from_its_publisher(tmp_path):
     assert re.fullmatch(r"https://cdn\.plot\.ly/plotly-\d+\.\d+\.\d+\.min\.js", url)
     assert f'<script src="{url}" integrity="{integrity}" crossorigin="anonymous">' in cdn
     assert re.findall(r"https?://[^\"'; )]+", cdn) == ["https://cdn.plot.ly", url]
-
-
-def test_the_cdn_page_of_a_recorded_trace_is_small():
-    """Catches a page that grew: 64 tokens fit in 120 KB beside Plotly."""
-    from dsbd.assets import asset_path
-
-    page = html_page(visualize.build_scene(asset_path("traces") / "1-dynamic-width.json.gz"), plotly="cdn")
-    assert len(page.encode()) <= 120_000
-
-
-def test_errors_of_the_page_say_what_to_do(tmp_path):
-    with pytest.raises(ValueError, match="plotly is 'web'; choose one of 'beside', 'inline', 'cdn'"):
-        visualize.export_html(TRACE, tmp_path / "x.html", plotly="web")
-    with pytest.raises(ValueError, match="no strings for language 'tlh'"):
-        visualize.export_html(TRACE, tmp_path / "x.html", language="tlh")
-    with pytest.raises(TraceError, match="cannot write"):
-        visualize.export_html(TRACE, tmp_path / "none" / "x.html")
-    with pytest.raises(TraceError, match="decode with record=True"):
-        visualize.export_html(Result(None), tmp_path / "x.html")
+    recorded = html_page(scene_of("1-dynamic-width.json.gz"), plotly="cdn")
+    assert len(recorded.encode()) <= 120_000  # 64 tokens
 
 
 def test_a_scene_comes_from_a_trace_a_file_a_result_or_an_iteration(tmp_path):
@@ -108,33 +97,24 @@ def test_several_viewers_share_a_page_and_one_plotly(browser, tmp_path, plotly):
 def test_the_page_around_a_frame_steps_the_viewer(browser, tmp_path):
     """Catches a slide that cannot step or gets the wrong place, and messages that are taken from another sender."""
     visualize.export_html(TRACE, tmp_path / "viewer.html")
-    host = tmp_path / "host.html"
-    host.write_text(
-        """<!doctype html><meta charset="utf-8"><iframe id="a" src="viewer.html" width="900" height="700"></iframe>
-        <iframe id="b" srcdoc="<p>a stranger"></iframe>
-        <script>window.told = []; addEventListener("message", ({data}) => told.push(data));
-        window.say = (message) => document.getElementById("a").contentWindow.postMessage(message, "*");</script>""",
-        encoding="utf-8",
-    )
-    with visit(browser, host) as seen:
+    (tmp_path / "host.html").write_text(HOST, encoding="utf-8")
+    with visit(browser, tmp_path / "host.html") as seen:
         page, (viewer,) = seen.page, seen.drawn()
 
-        def after(message) -> dict:
-            page.evaluate("message => { told.length = 0; say(message); }", message)
+        def after(*message) -> dict:
+            page.evaluate("message => { told.length = 0; say(message); }", dict(zip(KEYS, message, strict=False)))
             page.wait_for_function("() => told.length > 0")
             return page.evaluate("() => told[told.length - 1]")
 
         steps = len(SCENE.iterations[0].steps)
         begin = {"dsbd": "place", "it": 0, "step": 0, "iterations": len(SCENE.iterations), "first": True, "last": False}
-        assert after({"dsbd": "hello"}) == begin
-        assert after({"dsbd": "next"}) == {**begin, "step": 1, "first": False}
-        assert after({"dsbd": "goto", "it": 0, "step": steps - 1})["step"] == steps - 1
-        assert after({"dsbd": "next"})["it"] == 1
-        assert after({"dsbd": "previous"}) == {**begin, "step": steps - 1, "first": False}
-        assert after({"dsbd": "last"})["last"] is True
-        assert after({"dsbd": "next"})["last"] is True
-        assert after({"dsbd": "first"}) == begin
-        assert after({"dsbd": "previous"}) == begin
+        assert after("hello") == begin
+        assert after("next") == {**begin, "step": 1, "first": False}
+        assert after("goto", 0, steps - 1)["step"] == steps - 1
+        assert after("next")["it"] == 1
+        assert after("previous") == {**begin, "step": steps - 1, "first": False}
+        assert [after(asked)["last"] for asked in ("last", "next")] == [True, True]
+        assert [after(asked) for asked in ("first", "previous")] == [begin, begin]
         before = viewer.inner_text(".dsbd-sentence")
         for junk in ({"dsbd": "goto", "it": "<b>", "step": -4}, {"dsbd": "eval"}, {"dsbd": 3}, "dsbd", None, 7):
             page.evaluate("message => say(message)", junk)

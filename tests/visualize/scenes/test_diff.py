@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from dsbd.errors import TraceError
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from visualize import diff_scene
@@ -37,12 +36,6 @@ def test_another_seed_parts_in_the_first_draft_and_a_shorter_decode_where_it_end
     assert (other.it, other.phase) == (0, "draft")
     shorter = replace(TRACE, iterations=TRACE.iterations[:3], result=None)
     assert diff_scene(TRACE, shorter).divergence == Divergence(3, 3, 0, "draft", 1)
-
-
-def test_different_prompts_are_refused():
-    other = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
-    with pytest.raises(TraceError, match="different prompts"):
-        diff_scene(TRACE, other)
 
 
 @pytest.mark.slow

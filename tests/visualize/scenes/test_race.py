@@ -7,10 +7,9 @@ import pytest
 
 import visualize
 from dsbd.evaluation.race import make_race
-from dsbd.evaluation.races import Landing, Lane, Race, Stretch
+from dsbd.evaluation.race_records import Landing, Lane, Race, Stretch
 from tests.evaluation.test_race import made_up
 from visualize.drawings.race import BAR, WIDTH, bar_paths, tick_path
-from visualize.figures.race import race_dots
 from visualize.scenes.race import Piece, compared, label_of, quality_said, race_scene, speed_said
 
 SPEEDS = {"beam_sampling": [[20, 21, 22]], "dsbd:same-law": [[60, 61, 62]], "sampling": [[10, 10, 10]]}
@@ -36,7 +35,7 @@ def race() -> Race:
 
 
 def test_all_lanes_share_the_clock_of_the_slowest(race):
-    """Catches a lane that is drawn on a clock of its own."""
+    """Catches a lane that is drawn on another clock."""
     scene = race_scene(race.to_dict())
     assert scene.seconds == 4.0
     ends = {one.name: one.bars[-1].end for one in scene.lanes}
@@ -50,11 +49,7 @@ def test_all_lanes_share_the_clock_of_the_slowest(race):
     [
         ([60, 61, 62], "2.9 × as fast as beam sampling here", "of beam sampling's own law, 2.9 × as fast"),
         ([10, 10, 10], "slower here: 0.48 × the speed of beam sampling", "cost more time here than they save"),
-        (
-            [18, 25, 21],
-            "too few runs to tell",
-            "show no difference in speed",
-        ),
+        ([18, 25, 21], "too few runs to tell", "show no difference in speed"),
     ],
     ids=["faster", "slower", "neither"],
 )
@@ -91,12 +86,6 @@ def test_texts_are_compared_word_by_word():
     assert compared("", "same") == ()
 
 
-def test_paths_stay_in_their_lane(race):
-    one = race_scene(race).lanes[0]
-    assert bar_paths(one.bars)["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
-    assert tick_path(one.ticks).startswith(f"M{WIDTH:.2f} {BAR + 1}v")
-
-
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_the_drawing_is_one_svg_and_escapes(race, theme):
     drawn = visualize.race_svg(race, theme=theme)
@@ -105,20 +94,21 @@ def test_the_drawing_is_one_svg_and_escapes(race, theme):
     assert f"{HOSTILE} two" in texts
     assert label_of("dsbd same-law") in texts
     assert "<script" not in drawn
+    one = race_scene(race).lanes[0]
+    assert bar_paths(one.bars)["score"] == f"M{WIDTH * 0.125:.2f} 0h{WIDTH * 0.875:.2f}V{BAR}h-{WIDTH * 0.875:.2f}z"
+    assert tick_path(one.ticks).startswith(f"M{WIDTH:.2f} {BAR + 1}v")
 
 
 def test_a_race_without_lanes_has_an_empty_drawing():
-    scene = race_scene(make_race(made_up(SPEEDS)))
-    assert scene.lanes == ()
-    ET.fromstring(visualize.race_svg(make_race(made_up(SPEEDS))))
+    bare = make_race(made_up(SPEEDS))
+    assert race_scene(bare).lanes == ()
+    ET.fromstring(visualize.race_svg(bare))
 
 
 def test_the_scatter_has_the_intervals_of_the_rows(race):
     figure = visualize.race_figure(race)
-    dots = race_dots(race)
-    assert [trace.name for trace in figure.data] == ["Beam sampling", "DSBD, same law", "Sampling"]
-    speed = dots[0].speed
+    assert [trace.name for trace in figure.data[:-1]] == ["Beam sampling", "DSBD, same law", "Sampling"]
+    rows = [racer.row for racer in race.racers]
+    assert list(figure.data[-1].x) == [max(row.tokens_per_second.mean for row in rows)], "one beats the others in both"
+    speed = rows[0].tokens_per_second
     assert figure.data[0].error_x.array[0] == pytest.approx(speed.high - speed.mean)
-    assert figure.layout.xaxis.tickangle is None
-    with pytest.raises(ValueError, match="no race"):
-        visualize.race_figure({"format": "other"})

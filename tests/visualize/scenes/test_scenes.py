@@ -2,9 +2,7 @@
 
 import json
 import re
-import subprocess
-import sys
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +13,7 @@ from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
 from visualize import SceneBuilder, build_scene
 from visualize.look.states import STATES, YIELDED
-from visualize.scenes.records import Change, Fact, Gauge
+from visualize.scenes.records import Change, Fact
 
 TRACE = toy_trace()
 SCENE = scene_of("toy")
@@ -52,47 +50,26 @@ def test_one_trial_step_whole():
     node = scene.nodes[step.focus]
     assert step.sentence == f"Token 1, guess 1 of 5, “␣said”: {REJECTED}."
     assert step.changes == (Change(step.focus, "rejected", 0, False),)
-    trial = TRACE.iterations[0].trials[0]
-    gauge = Gauge(0.0, trial.acceptance, trial.uniform)
-    sentence = REJECTED
-    assert node.facts[0] == Fact(5, "rejected", "guess 1 of 5", sentence, DETAIL, gauge)
+    assert node.facts[0] == Fact(5, "rejected", "guess 1 of 5", REJECTED, DETAIL)
 
 
-def test_the_last_look_of_a_node_is_its_state():
-    for scene in SCENE.iterations:
-        looks = {}
-        for step in scene.steps:
-            looks.update((change.node, change) for change in step.changes)
-        for place, node in enumerate(scene.nodes):
-            assert (node.state, node.slots, node.landed) == (
-                looks[place].state,
-                looks[place].slots,
-                looks[place].landed,
-            )
-            assert node.state in STATES
-
-
-def test_slots_are_the_multiplicities_of_the_beams():
+def test_nodes_hold_what_the_steps_and_the_record_say():
+    """Their last look, the multiplicity of each beam, the way to each kept beam, one column after the parent's."""
     for record, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
-        slots = {node.id: node.slots for node in scene.nodes if node.column > 0 and node.slots}
-        assert slots == {beam.node: beam.multiplicity for layer in record.layers for beam in layer.beams}
-
-
-def test_what_is_kept_leads_to_a_beam_of_the_commit():
-    for record, scene in zip(TRACE.iterations, SCENE.iterations, strict=True):
+        looks = {change.node: change for step in scene.steps for change in step.changes}
         ends = {beam.node for beam in scene.beams_after}
         assert {beam.node for beam in record.output_beams} <= ends
         for place, node in enumerate(scene.nodes):
+            look = looks[place]
+            assert (node.state, node.slots, node.landed) == (look.state, look.slots, look.landed)
+            assert node.state in STATES
             below = any(other.parent == place and other.kept for other in scene.nodes)
             assert node.kept == (below or node.id in ends)
-
-
-def test_edges_lead_one_column_on_and_labels_fit():
-    for scene in SCENE.iterations:
-        for node in scene.nodes:
             assert node.column == (scene.nodes[node.parent].column + 1 if node.parent >= 0 else 0)
             assert 0 <= node.row <= scene.last_row
             assert node.label_columns <= 14
+        slots = {node.id: node.slots for node in scene.nodes if node.column > 0 and node.slots}
+        assert slots == {beam.node: beam.multiplicity for layer in record.layers for beam in layer.beams}
 
 
 @pytest.mark.parametrize("name", ["toy", "other", "wide", "narrow", "likely"])
@@ -113,28 +90,24 @@ def test_statistics_count_everything_once():
     trials = [trial.verdict for iteration in TRACE.iterations for trial in iteration.trials]
     draws = [draw.kind for iteration in TRACE.iterations for draw in iteration.draws]
     for name in ("accepted", "rejected", "orphaned", "unneeded"):
-        assert getattr(statistics, name) == trials.count(name)
+        assert getattr(statistics.verdicts, name) == trials.count(name)
     for name in ("recovered", "fresh", "bonus"):
-        assert getattr(statistics, name) == draws.count(name)
+        assert getattr(statistics.verdicts, name) == draws.count(name)
     assert statistics.layers_per_iteration == pytest.approx(24 / 7)
 
 
-def test_iterations_without_a_forest_have_a_scene():
+def test_scenes_without_a_forest_and_without_iterations():
     scene = build_scene(toy_trace("plain"))
     assert [step.phase for step in scene.iterations[1].steps][:2] == ["score", "width"]
     assert {node.state for node in scene.iterations[1].nodes} == {"input", "bonus"}
-
-
-def test_a_scene_without_iterations_or_prompt_is_empty():
-    scene = SceneBuilder(None).scene()
-    assert scene.iterations == scene.tokens == scene.prompt == ()
-    assert scene.statistics.acceptance_rate is None
+    empty = SceneBuilder(None).scene()
+    assert empty.iterations == empty.tokens == empty.prompt == ()
+    assert empty.statistics.acceptance_rate is None
 
 
 def test_an_iteration_whose_past_is_missing_says_so():
     naming = next(iteration for iteration in TRACE.iterations[1:] if iteration.trials)
-    trial = naming.trials[0]
-    lost = type(naming)(**{**vars(naming), "trials": [type(trial)(**{**vars(trial), "node": 10**6})]})
+    lost = replace(naming, trials=[replace(naming.trials[0], node=10**6)])
     with pytest.raises(TraceError, match="add the earlier iterations first"):
         SceneBuilder(None).add(lost)
 
@@ -166,25 +139,3 @@ def test_the_packed_scene_is_plain_json_and_holds_every_node_and_step():
         for layer, one in zip(entry["layers"], record.layers, strict=True):
             assert layer["chain_S"] == one.chain_S
             assert [scene.nodes[place].id for place in layer["alive"]] == one.alive
-
-
-def test_the_old_name_of_scene_json_still_answers():
-    """Catches a notebook of 0.1 that breaks before 0.2 is over."""
-    assert SCENE.to_dict() == visualize.scene_json(SCENE)
-    pair = visualize.diff_scene(TRACE, TRACE)
-    assert pair.to_dict() == visualize.scene_json(pair)
-    assert pair.to_dict()["format"] == "dsbd-diff/1"
-
-
-def test_drawing_needs_neither_torch_nor_gradio():
-    """Catches a heavy import in any module but the widget's class, which needs anywidget."""
-    root = Path(visualize.__file__).parent
-    modules = [".".join(("visualize", *path.relative_to(root).with_suffix("").parts)) for path in root.rglob("*.py")]
-    assert len(modules) > 50
-    code = f"""import sys, importlib
-for name in {modules!r}:
-    if name != "visualize.embed.widget_class":
-        importlib.import_module(name.removesuffix(".__init__"))
-print([name for name in ("torch", "gradio", "transformers") if name in sys.modules])"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -16,10 +16,7 @@ from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, p
 )  # fmt: skip
 def test_what_would_not_print_is_marked(text, seen):
     assert visible(text) == seen
-
-
-def test_running_text_keeps_spaces_and_marks_line_ends():
-    assert flowing("a b\n\tc\x07") == "a b⏎\n⇥\tc⟨U+0007⟩"
+    assert flowing("a b\n\tc\x07") == "a b⏎\n⇥\tc⟨U+0007⟩"  # running text keeps spaces and marks line ends
 
 
 def split(text, *cuts):
@@ -51,15 +48,10 @@ def test_a_character_split_over_tokens_stands_at_its_last_token():
     assert joined(split("🦊", 2)) == "🦊"
 
 
-def test_a_lone_part_of_a_character_shows_its_bytes():
-    assert piece_label(split("你", 2)[0]) == "⟨E4 BD⟩"
-    assert piece_label(split("你", 2)[1]) == "⟨A0⟩"
+def test_bytes_without_their_character_stay_visible():
+    assert [piece_label(piece) for piece in split("你", 2)] == ["⟨E4 BD⟩", "⟨A0⟩"]
     assert joined(split("a你", 3)[:1]) == "a⟨E4 BD⟩"
-
-
-def test_bytes_that_never_become_a_character_stay_visible():
-    broken = [split("你", 2)[0], Piece(9, "x", None)]
-    assert joined(broken) == "⟨E4 BD⟩x"
+    assert joined([split("你", 2)[0], Piece(9, "x", None)]) == "⟨E4 BD⟩x"
 
 
 def test_labels_are_cut_by_columns_not_characters():

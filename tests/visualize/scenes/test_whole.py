@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from dsbd.tracing.records import ROOT, path_to
-from dsbd.tracing.trace import Trace
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import RECORDED, TRACES, scene_of
@@ -21,36 +20,27 @@ def name(request):
 
 def test_every_node_stands_once_at_its_place_in_the_text(name):
     """The slow twin: walk from every recorded node to the prompt. Only cover nodes that nothing landed on are left."""
-    whole, index = scene_of(name).whole, TRACES[name].node_index()
+    trace, whole, index = TRACES[name], scene_of(name).whole, TRACES[name].node_index()
     states = {node.id: node.state for iteration in scene_of(name).iterations for node in iteration.nodes}
     expected = {id_: len(list(path_to(id_, index))) for id_ in index if states[id_] != "cover"}
     assert {node.id: node.position for node in whole.nodes} == expected
     assert len(whole.nodes) == len(expected)
     assert all(node.parent == index[node.id].parent for node in whole.nodes)
-
-
-def test_the_line_is_the_returned_text(name):
-    trace, whole = TRACES[name], scene_of(name).whole
     line = sorted((node for node in whole.nodes if node.row == 0), key=lambda node: node.position)
-    assert [node.id for node in line] == [node.id for node in path_to(trace.result.beams[0].node, trace.node_index())]
+    assert [node.id for node in line] == [node.id for node in path_to(trace.result.beams[0].node, index)]
     assert whole.tokens == len(line) == len(trace.result.token_ids)
 
 
-def test_no_two_marks_in_one_place_and_none_above_the_line(name):
-    """Catches a twig on top of another, and one in the room of the words."""
+def test_no_two_marks_stand_in_one_place_and_no_two_edges_cross(name):
+    """Catches a twig on top of another, one in the room of the words, and one that hangs below an earlier one."""
     whole = scene_of(name).whole
     places = [(node.position, node.row) for node in whole.nodes]
     assert len(set(places)) == len(places)
-    assert all(row >= 0 for _, row in places)
-    assert max((row for _, row in places), default=0) == whole.last_row
-
-
-def test_no_two_edges_cross(name):
-    """Catches a twig that hangs below an earlier one: their order at both ends of a gap would differ."""
-    whole = scene_of(name).whole
+    assert {row for _, row in places} | {0} == set(range(whole.last_row + 1))
     rows = {ROOT: 0} | {node.id: node.row for node in whole.nodes}
     gaps = {}
     for node in whole.nodes:
+        assert node.row >= rows[node.parent]
         gaps.setdefault(node.position, []).append((rows[node.parent], node.row))
     for edges in gaps.values():
         for (from_one, to_one), (from_other, to_other) in itertools.combinations(edges, 2):
@@ -64,12 +54,6 @@ def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
     edges = [0] + [band.last for band in whole.bands]
     assert [band.first - 1 for band in whole.bands] == edges[:-1]
     assert edges[-1] >= whole.tokens
-
-
-def test_rows_are_filled_from_the_line_down(name):
-    """Catches rows that nothing stands in."""
-    whole = scene_of(name).whole
-    assert {node.row for node in whole.nodes} | {0} == set(range(whole.last_row + 1))
 
 
 @pytest.mark.parametrize("recording", ["1-dynamic-width.json.gz", "joint", "tree"])
@@ -91,19 +75,14 @@ def test_a_decode_that_grows_has_a_tree_at_every_iteration(recording):
     assert builder.scene(trace.result).whole == build_scene(trace).whole
 
 
-def test_one_iteration_alone_stands_at_the_end_of_the_prompt():
-    """Its input beams are known to no earlier iteration."""
+def test_one_iteration_alone_and_none():
+    """Its input beams are known to no earlier iteration, so they stand at the end of the prompt."""
     builder = SceneBuilder(None)
     builder.add(toy_trace().iterations[2])
     whole = builder.scene().whole
     assert {node.position for node in whole.nodes} == set(range(1, whole.last_position + 1))
     assert whole.bands[0].first == 1
-
-
-def test_an_empty_trace_has_an_empty_tree():
-    empty = replace(toy_trace(), iterations=[], result=None)
-    assert isinstance(empty, Trace)
-    whole = build_scene(empty).whole
+    whole = build_scene(replace(toy_trace(), iterations=[], result=None)).whole
     assert (whole.nodes, whole.bands, whole.tokens, whole.last_position, whole.last_row) == ((), (), 0, 0, 0)
 
 

@@ -1,19 +1,17 @@
 """The viewer in a browser: steps, keys, themes, hostile tokens, and silence towards the network."""
 
-import json
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 
 import visualize
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
-from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
+from tests.visualize.viewer.test_accessible import VIEWS
+from tests.visualize.viewer.test_views import MOUNT
 from tests.watched import settle
-from visualize.pages.document import embedded_json
-from visualize.viewer.assets import plotly_js_path, viewer_assets
 
-TRACE = toy_trace()
 SCENE = scene_of("toy")
 
 
@@ -66,16 +64,6 @@ def test_keys_and_buttons(opened):
     page.keyboard.press(" ")
     assert page.get_attribute(".dsbd-play", "aria-label") == "Play"
     assert page.get_attribute(".dsbd-sentence", "aria-live") == "polite"
-
-
-def test_a_link_leads_to_its_step(browser, exported):
-    with viewer(browser, exported, "#iteration=3&step=7") as opened:
-        assert opened.sentence == SCENE.iterations[2].steps[6].sentence
-        opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
-        opened.page.wait_for_function(
-            "text => document.querySelector('.dsbd-sentence').textContent === text",
-            arg=SCENE.iterations[1].steps[3].sentence,
-        )
 
 
 def test_the_tree_of_words_says_what_the_drawing_shows(opened):
@@ -151,55 +139,63 @@ def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
     page.wait_for_url(lambda url: "node=" not in url)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_theme_follows_the_page(browser, exported, scheme):
+def test_a_link_leads_to_its_step_its_layer_and_its_node(browser, exported):
+    with viewer(browser, exported, "#iteration=3&step=7") as opened:
+        assert opened.sentence == SCENE.iterations[2].steps[6].sentence
+        opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
+        opened.page.wait_for_function(
+            "text => document.querySelector('.dsbd-sentence').textContent === text",
+            arg=SCENE.iterations[1].steps[3].sentence,
+        )
+        node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
+        layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
+        opened.page.goto(f"{exported.as_uri()}#iteration=3&layer=2&node={node.id}")
+        opened.page.reload()
+        opened.page.wait_for_selector(".dsbd-card .dsbd-token")
+        assert opened.sentence == SCENE.iterations[2].steps[layer.step].sentence
+        assert opened.page.inner_text(".dsbd-card .dsbd-token") == node.token
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1280)])
+def test_the_theme_follows_the_page_and_nothing_scrolls_sideways(browser, exported, scheme, width):
     with viewer(browser, exported, color_scheme=scheme) as opened:
         assert opened.page.get_attribute(".dsbd", "data-theme") == scheme
+        opened.page.set_viewport_size({"width": width, "height": 800})
+        settle(opened.page)
+        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         opened.page.evaluate("() => document.body.classList.add('dark')")
         opened.page.wait_for_selector(".dsbd[data-theme=dark]")
 
 
-@pytest.mark.parametrize("width", [400, 1280])
-def test_the_page_never_scrolls_sideways(browser, exported, width):
-    with viewer(browser, exported) as opened:
-        opened.page.set_viewport_size({"width": width, "height": 800})
-        settle(opened.page)
-        assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_hostile_tokens_stay_text(browser, tmp_path):
+def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_path):
     path = tmp_path / "nasty.html"
     visualize.export_html(nasty_trace(), path)
+    labels = "() => [...document.querySelectorAll('.dsbd-label')].map(node => node.textContent)"
     with viewer(browser, path) as opened:
         page = opened.page
         page.focus(".dsbd")
         for scene in visualize.build_scene(nasty_trace()).iterations:
             page.keyboard.press("End")
-            shown = page.evaluate("() => [...document.querySelectorAll('.dsbd-label')].map(node => node.textContent)")
             expected = [node.label + (f" ×{node.slots}" if node.slots > 1 else "") for node in scene.nodes]
-            assert [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in shown] == expected
+            shown = [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in page.evaluate(labels)]
+            assert shown == expected
             page.keyboard.press("ArrowRight")
-        assert page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a').length") == 0
+        for view in VIEWS:
+            show_view(page, view)
+            assert (
+                page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length") == 0
+            )
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name="SVG", exact=True).click()
+        ElementTree.fromstring(waiting.value.path().read_bytes())
         assert opened.errors == []
 
 
-def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_path):
-    assets = viewer_assets()
-    (tmp_path / "viewer.js").write_text(assets["js"], encoding="utf-8")
-    page = tmp_path / "two.html"
-    page.write_text(
-        f"""<!doctype html><meta charset="utf-8"><style>{assets["css"]}</style><div id="a"></div><div id="b"></div>
-        <script src="{plotly_js_path().as_uri()}"></script>
-        <script id="scene" type="application/json">{embedded_json(visualize.scene_json(SCENE))}</script>
-        <script>{assets["js_classic"]}
-        const scene = JSON.parse(document.getElementById("scene").textContent);
-        const first = {{...scene, iterations: scene.iterations.slice(0, 1)}};
-        window.a = DsbdViewer.mount(document.getElementById("a"), first);
-        window.b = DsbdViewer.mount(document.getElementById("b"), scene);</script>""",
-        encoding="utf-8",
-    )
-    with viewer(browser, page) as opened:
+def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, exported):
+    empty = visualize.scene_json(visualize.SceneBuilder(None).scene())
+    with viewer(browser, exported) as opened:
         run = opened.page.evaluate
+        run(MOUNT, {"a": [1, {}], "b": [9, {}]})
         run("() => a.goto({step: 5})")
         places = run("() => [a.where(), b.where()]")
         assert [(place["it"], place["step"]) for place in places] == [(0, 5), (0, 0)]
@@ -209,12 +205,8 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, tmp_pat
         last = len(SCENE.iterations) - 1
         whole = run("() => a.where()")
         assert (whole["it"], whole["step"]) == (last, len(SCENE.iterations[last].steps) - 1)
-        run("() => a.setScene({...scene, iterations: scene.iterations.slice(-1)}, {append: true, follow: true})")
-        assert run("() => a.where()") == whole
         run("() => a.destroy()")
         assert run("() => document.querySelectorAll('.dsbd').length") == 1
-        run("() => b.setScene(null)")
-        empty = json.dumps(visualize.scene_json(visualize.SceneBuilder(None).scene()))
-        run(f"() => b.setScene({empty})")
+        run("(empty) => { b.setScene(null); b.setScene(empty); }", empty)
         assert opened.page.inner_text(".dsbd-empty") == "This trace has no iterations."
         assert opened.errors == []

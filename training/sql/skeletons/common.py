@@ -1,53 +1,53 @@
 """What several skeletons share: words for columns and rows, and queries over the tables that are named."""
 
-from __future__ import annotations
-
-from training.sql import values, wordings
+from training.sql import phrases, values, wordings
 from training.sql.draw import Draw
+from training.sql.filters import numeric
 from training.sql.query import Column, Condition, Query, Rejected, Term, chained
 from training.sql.schema import ENTITY
 
 Drawn = tuple[str, Query]
-
+"""A question and its query."""
 TABLE_WEIGHTS = (
     ("books",) * 4 + ("authors",) * 2 + ("members",) * 3 + ("branches",) * 2 + ("loans",) * 2 + ("copies",) * 2
 )
-
 NAMED = ("books", "books", "authors", "members", "branches")
-
 SIMPLE = ("equal", "compare", "compare", "compare", "between", "unequal")
-
 ROWS = ("Which {n} are there?", "Tell me which {n} there are.", "Name the {n}.", "What {n} are there?", "Name all {n}.")
-
 VAGUE_ROWS = ("Show the {n}.", "List all {n}.", "Find the {n}.", "Give me all {n}.")
-
 VALUES = (
-    "What are the {c} of {n}?",
-    "Show the {c} of {n}.",
-    "List the {c} of all {n}.",
-    "Give the {c} of {n}.",
+    "What are the {c} of {n}?", "Show the {c} of {n}.", "List the {c} of all {n}.", "Give the {c} of {n}.",
     "Find the {c} of all {n}.",
-)
-
+)  # fmt: skip
 COUNTS = ("How many {n} are there?", "Count the {n}.", "What is the number of {n}?", "How many {n} do we have?")
-
 AGGREGATES = {
     "AVG": ("average {c}", "mean {c}"),
     "SUM": ("total {c}", "combined {c}", "sum of the {cs}"),
     "MIN": ("lowest {c}", "minimum {c}", "smallest {c}", "least {c}"),
     "MAX": ("highest {c}", "maximum {c}", "largest {c}", "greatest {c}"),
 }
-
 ASK_VALUE = ("What is the {a} of {n}?", "Find the {a} of {n}.", "Show the {a} of all {n}.", "Give the {a} of {n}.")
-
 SUMMED = {
-    ("authors", "prizes"),
-    ("books", "pages"),
-    ("branches", "staff"),
-    ("loans", "days"),
-    ("loans", "fine"),
+    ("authors", "prizes"), ("books", "pages"), ("branches", "staff"), ("loans", "days"), ("loans", "fine"),
     ("copies", "price"),
-}
+}  # fmt: skip
+
+
+def fill(text: str, **words: str) -> str:
+    """Return a text with words in the places that they are named for."""
+    for place, said in words.items():
+        text = text.replace(f"{{{place}}}", said)
+    return text
+
+
+def simple(draw: Draw, count: int) -> tuple[str, ...]:
+    """Return kinds of simple filters."""
+    return tuple(draw.pick(SIMPLE) for _ in range(count))
+
+
+def phrase(draw: Draw, table: str, filters: int) -> phrases.Phrase:
+    """Return a noun phrase with so many simple filters."""
+    return phrases.phrase(draw, table, simple(draw, filters))
 
 
 def term(table: str, column: str | None, aggregate: str = "", distinct: bool = False) -> Term:
@@ -78,19 +78,6 @@ def column_words(draw: Draw, table: str, column: str) -> tuple[str, str]:
     return draw.pick(wordings.COLUMNS[table, column])
 
 
-def numeric(draw: Draw, table: str) -> str:
-    """Return a column of numbers."""
-    return draw.pick([column for owner, column in values.AMOUNTS if owner == table])
-
-
-def label(draw: Draw, table: str) -> str:
-    """Return a column of words."""
-    columns = [column for owner, column in values.LABELS if owner == table]
-    if not columns:
-        raise Rejected
-    return draw.pick(columns)
-
-
 def shown(draw: Draw, table: str) -> tuple[str, tuple[Term, ...]]:
     """Return words that ask for rows, and the columns meant: the name, or open."""
     if draw.chance(0.5):
@@ -113,7 +100,5 @@ def full_name(draw: Draw, table: str) -> str:
     """Return a name or title."""
     if table == "branches":
         return draw.pick(values.BRANCH_NAMES)
-    first, second = (
-        (values.TITLE_FIRST, values.TITLE_SECOND) if table == "books" else (values.FIRST_NAMES, values.LAST_NAMES)
-    )
+    first, second = values.NAME_PARTS[table]
     return f"{draw.pick(first)} {draw.pick(second)}"

@@ -1,31 +1,35 @@
 """Comparison with a query: the average, another row, the rows that refer to a row."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 from training.sql import wordings
 from training.sql.draw import Draw
 from training.sql.filters import condition
-from training.sql.phrases import Phrase, phrase
+from training.sql.phrases import Phrase
 from training.sql.query import Query, Rejected
 from training.sql.schema import ENTITY, KEYS
 from training.sql.skeletons.common import (
     COUNTS,
-    SIMPLE,
     TABLE_WEIGHTS,
-    VALUES,
     Drawn,
     column_words,
     entity,
+    fill,
     full_name,
     nouns,
     numeric,
+    phrase,
     query,
     shown,
     term,
-)
+)  # fmt: skip
+from training.sql.skeletons.joins import values_of
 from training.sql.skeletons.plain import rows
+
+BEYOND = (
+    "Which {n} have a {c} {s} average?", "Find the {e} of {n}{l} with a {c} {s} average.",
+    "Show the {e} of all {n}{l} whose {c} is {s} the average.", "Name the {n}{l} whose {c} is {s} the average.",
+)  # fmt: skip
+SOME = ("with at least one", "that have at least one", "with one or more", "that have one or more")
+NO = ("with no", "without any", "that have no", "lacking")
 
 
 def beyond_average(draw: Draw) -> Drawn:
@@ -34,28 +38,19 @@ def beyond_average(draw: Draw) -> Drawn:
     column, above = numeric(draw, table), draw.chance(0.6)
     one, noun = column_words(draw, table, column)[0], nouns(draw, table)[1]
     side = draw.pick(("above", "higher than", "greater than") if above else ("below", "lower than", "less than"))
-    found = phrase(draw, table, (draw.pick(SIMPLE),) if draw.chance(0.5) else ())
+    found = phrase(draw, table, 1 if draw.chance(0.5) else 0)
     link = " and" if found.after else ""
     inner = Query((term(table, column, "AVG"),), (table,))
     where = (*found.where, condition(table, column, ">" if above else "<", inner))
-    text = draw.pick(
-        (
-            "Which {n} have a {c} {s} average?",
-            "Find the {e} of {n}{l} with a {c} {s} average.",
-            "Show the {e} of all {n}{l} whose {c} is {s} the average.",
-            "Name the {n}{l} whose {c} is {s} the average.",
-        )
-    )
+    text = draw.pick(BEYOND)
     if side.endswith("than") and "{s} average" in text:
         side += " the"
     if link and text.startswith("Which"):
         text = "Which {n} also have a {c} {s} average?"
     if one[0] in "aeiou":
         text = text.replace("a {c}", "an {c}")
-    text = text.replace("{e}", column_words(draw, table, ENTITY[table])[1]).replace("{l}", link)
-    return text.replace("{n}", found.noun(noun)).replace("{c}", one).replace("{s}", side), query(
-        table, (entity(table),), where
-    )
+    text = fill(text, e=column_words(draw, table, ENTITY[table])[1], l=link, n=found.noun(noun), c=one, s=side)
+    return text, query(table, (entity(table),), where)
 
 
 SAME = {
@@ -103,38 +98,26 @@ def as_another(draw: Draw) -> Drawn:
     return rows(draw, found)
 
 
-def membership(negated: bool, inner_filters: int = 1, filters: int = 0) -> Callable[[Draw], Drawn]:
-    """Return the skeleton of the rows that some, or no, row refers to."""
-
-    def skeleton(draw: Draw) -> Drawn:
-        owner, owned = draw.pick(tuple(wordings.OWNED))
-        own = phrase(draw, owner, tuple(draw.pick(SIMPLE) for _ in range(filters)))
-        bare = negated and not filters and draw.chance(0.3)
-        found = phrase(draw, owned, () if bare else tuple(draw.pick(SIMPLE) for _ in range(inner_filters)))
-        if any(one.term.column and one.term.column.table != owned for one in found.where):
-            raise Rejected
-        column = KEYS[owned, owner]
-        inner = Query((term(owned, column),), (owned,), found.where)
-        some = (
-            ("with no", "without any", "that have no", "lacking")
-            if negated
-            else ("with at least one", "that have at least one", "with one or more", "that have one or more")
-        )
-        words = draw.pick(some).replace("that", wordings.WHO[owner])
-        single = words.endswith("one")
-        plural = found.noun(nouns(draw, owned)[0 if single else 1], one=single)
-        many = f"{own.noun(nouns(draw, owner)[1])} {words} {plural}"
-        where = (
-            *own.where,
-            condition(owner, column, "NOT IN" if negated else "IN", inner),
-        )
-        if draw.chance(0.35):
-            return draw.pick(COUNTS).replace("{n}", many), query(owner, (term(owner, None, "COUNT"),), where)
-        asked = draw.pick((ENTITY[owner], numeric(draw, owner)))
-        if asked == ENTITY[owner]:
-            text, select = shown(draw, owner)
-            return text.replace("{n}", many), query(owner, select, where)
-        text = draw.pick(VALUES).replace("{c}", column_words(draw, owner, asked)[1])
-        return text.replace("{n}", many), query(owner, (term(owner, asked),), where)
-
-    return skeleton
+def membership(draw: Draw, negated: bool, inner_filters: int = 1, filters: int = 0) -> Drawn:
+    """The rows that some, or no, row refers to."""
+    owner, owned = draw.pick(tuple(wordings.OWNED))
+    own = phrase(draw, owner, filters)
+    bare = negated and not filters and draw.chance(0.3)
+    found = phrase(draw, owned, 0 if bare else inner_filters)
+    if any(one.term.column and one.term.column.table != owned for one in found.where):
+        raise Rejected
+    column = KEYS[owned, owner]
+    inner = Query((term(owned, column),), (owned,), found.where)
+    words = draw.pick(NO if negated else SOME).replace("that", wordings.WHO[owner])
+    single = words.endswith("one")
+    plural = found.noun(nouns(draw, owned)[0 if single else 1], one=single)
+    many = f"{own.noun(nouns(draw, owner)[1])} {words} {plural}"
+    where = (*own.where, condition(owner, column, "NOT IN" if negated else "IN", inner))
+    if draw.chance(0.35):
+        return fill(draw.pick(COUNTS), n=many), query(owner, (term(owner, None, "COUNT"),), where)
+    asked = draw.pick((ENTITY[owner], numeric(draw, owner)))
+    if asked == ENTITY[owner]:
+        text, select = shown(draw, owner)
+    else:
+        text, select = values_of(draw, owner, asked), (term(owner, asked),)
+    return fill(text, n=many), query(owner, select, where)

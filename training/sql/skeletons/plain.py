@@ -1,37 +1,35 @@
 """Rows of one table: filtered, without repeats, or one named row."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
-from training.sql import values, wordings
+from training.sql import phrases, values, wordings
 from training.sql.draw import Draw
-from training.sql.filters import condition
-from training.sql.phrases import Phrase, phrase
+from training.sql.filters import condition, label
+from training.sql.phrases import Phrase
 from training.sql.query import Rejected
 from training.sql.schema import ENTITY, TABLES
 from training.sql.skeletons.common import (
     NAMED,
     ROWS,
-    SIMPLE,
     TABLE_WEIGHTS,
     VAGUE_ROWS,
     VALUES,
     Drawn,
     column_words,
+    fill,
     full_name,
-    label,
     nouns,
+    phrase,
     query,
+    simple,
     term,
-)
+)  # fmt: skip
 
 DIFFERENT = (
-    "What are the different {c} of {n}?",
-    "List the distinct {c} of {n}.",
-    "Show each {c1} of {n} once.",
+    "What are the different {c} of {n}?", "List the distinct {c} of {n}.", "Show each {c1} of {n} once.",
     "Which different {c} do {n} have?",
-)
+)  # fmt: skip
+FACTS = (
+    "What is the {c} of {v}?", "Show the {c} of the {n} {v}.", "Give the {c} of {v}.", "Find the {c} of the {n} {v}.",
+)  # fmt: skip
 
 
 def rows(draw: Draw, found: Phrase) -> Drawn:
@@ -52,24 +50,19 @@ def rows(draw: Draw, found: Phrase) -> Drawn:
                 raise Rejected
             columns += (second,)
         named = " and ".join(column_words(draw, table, column)[1] for column in columns)
-        text = draw.pick(VALUES).replace("{c}", named)
+        text = fill(draw.pick(VALUES), c=named)
     select = tuple(term(table, column) for column in columns)
-    return text.replace("{n}", many), query(table, select, found.where, link=found.link)
+    return fill(text, n=many), query(table, select, found.where, link=found.link)
 
 
-def filtered(*kinds: str, link: str = "AND") -> Callable[[Draw], Drawn]:
-    """Return the skeleton of rows with filters of fixed kinds."""
-    return lambda draw: rows(draw, phrase(draw, draw.pick(TABLE_WEIGHTS), kinds, link))
+def filtered(draw: Draw, *kinds: str) -> Drawn:
+    """Rows with filters of these kinds."""
+    return rows(draw, phrases.phrase(draw, draw.pick(TABLE_WEIGHTS), kinds))
 
 
-def filtered_two(draw: Draw) -> Drawn:
-    """Rows with two filters that both hold."""
-    return rows(draw, phrase(draw, draw.pick(TABLE_WEIGHTS), (draw.pick(SIMPLE), draw.pick(SIMPLE))))
-
-
-def filtered_or(draw: Draw) -> Drawn:
-    """Rows with two filters of which one holds."""
-    return rows(draw, phrase(draw, draw.pick(TABLE_WEIGHTS), (draw.pick(SIMPLE), draw.pick(SIMPLE)), "OR"))
+def filtered_two(draw: Draw, link: str) -> Drawn:
+    """Rows with two simple filters, of which both hold, or one."""
+    return rows(draw, phrases.phrase(draw, draw.pick(TABLE_WEIGHTS), simple(draw, 2), link))
 
 
 def everything(draw: Draw) -> Drawn:
@@ -81,15 +74,14 @@ def everything(draw: Draw) -> Drawn:
 def distinct(draw: Draw) -> Drawn:
     """The values of a column of words; whether each is wanted once may be open."""
     table = draw.pick(TABLE_WEIGHTS)
-    found, column = phrase(draw, table, (draw.pick(SIMPLE),)), label(draw, table)
+    found, column = phrase(draw, table, 1), label(draw, table)
     one, many = column_words(draw, table, column)
     noun = found.noun(nouns(draw, table)[1])
     if draw.chance(0.75):
         text, once = draw.pick(VALUES), draw.read("repeats")
     else:
         text, once = draw.pick(DIFFERENT), True
-    text = text.replace("{c1}", one).replace("{c}", many).replace("{n}", noun)
-    return text, query(table, (term(table, column),), found.where, distinct=once)
+    return fill(text, c1=one, c=many, n=noun), query(table, (term(table, column),), found.where, distinct=once)
 
 
 def fact(draw: Draw) -> Drawn:
@@ -98,16 +90,8 @@ def fact(draw: Draw) -> Drawn:
     name = full_name(draw, table)
     column = draw.pick([one for one in TABLES[table] if (table, one) in wordings.COLUMNS and one != ENTITY[table]])
     noun, said = nouns(draw, table)[0], column_words(draw, table, column)[0]
-    text = draw.pick(
-        (
-            "What is the {c} of {v}?",
-            "Show the {c} of the {n} {v}.",
-            "Give the {c} of {v}.",
-            "Find the {c} of the {n} {v}.",
-        )
-    )
+    text = draw.pick(FACTS)
     if table in ("authors", "members"):
         text = text.replace("of {v}", "of the {n} {v}")
-    return text.replace("{c}", said).replace("{n}", noun).replace("{v}", name), query(
-        table, (term(table, column),), (condition(table, ENTITY[table], "=", name),)
-    )
+    where = (condition(table, ENTITY[table], "=", name),)
+    return fill(text, c=said, n=noun, v=name), query(table, (term(table, column),), where)

@@ -30,7 +30,7 @@ export function drawFrom(masses, uniform) {
   }
 }
 
-/* The pairs at some indices of a law as beams; equal ones count together. */
+/* The pairs at these indices of a law as beams; equal ones become one beam with a count. */
 export function beamsAt(law, indices) {
   const beams = new Map();
   for (const at of indices) {
@@ -40,7 +40,7 @@ export function beamsAt(law, indices) {
   return [...beams.values()];
 }
 
-/* What a decode ended with, whatever the order: every beam as often as it counts. */
+/* The end of a decode as a text: every beam as often as it counts, in a fixed order. */
 export const endOf = (beams) =>
   beams
     .flatMap(({path, count}) => Array(count).fill(path))

@@ -1,8 +1,11 @@
-/* Decodes by DSBD: docs/algorithm.md, *One iteration*, with landing. The trials read P, Q, c and S as the audit of a
- * trace does, and what is returned has the fields of a trace, so that the audit can decide it again. */
+/* Decodes by DSBD: docs/algorithm.md, *One iteration*, with landing. The viewer's law decides the trials, and what is
+ * returned has the fields of a trace, so that the viewer's re-check can decide it again. */
 
-import {acceptanceOf, residualOf, restOf} from "../../viewer/law/residual.js";
+import {chainOf} from "../../viewer/law/residual.js";
+import {Trials, verdictOf} from "../../viewer/law/trials.js";
 import {START, beamsAt, drawFrom, jointLaw} from "./beams.js";
+
+const NO_DRAFTS = {law: {paths: [], probs: []}, drafts: []};
 
 /* pair: {layers, target, draft}, two tables. settings: {depth, guesses, width, accept_all}. random() is in [0, 1).
  * Returns the last beams and all passes of the target, each a list of layers. */
@@ -35,107 +38,67 @@ function verified(forest, beams, pair, settings, random) {
   const layers = [];
   let alive = beams;
   for (const draft of forest) {
-    const layer = new Layer(alive, pair.target, draft, random);
-    if (!layer.isReached()) break;
-    layers.push(layer.decided(settings));
+    if (!draft.law.paths.some((path) => alive.some((beam) => beam.path === parentOf(path)))) break;
+    const layer = decided("draft", alive, pair.target, draft, settings, random);
+    layers.push(layer);
     if (layer.outcome === "short") return layers;
     alive = layer.beams;
   }
-  layers.push(new Layer(alive, pair.target, {law: {paths: [], probs: []}, drafts: []}, random).bonus(settings));
+  layers.push(decided("bonus", alive, pair.target, NO_DRAFTS, settings, random));
   return layers;
 }
 
-class Layer {
-  constructor(alive, table, {law, drafts}, random) {
-    const chances = new Map(law.paths.map((path, at) => [path, law.probs[at]]));
-    this.law = jointLaw(alive, table);
-    this.draft = this.law.paths.map((path) => chances.get(path) ?? 0);
-    this.drafts = drafts.map((at) => ({path: law.paths[at], draft_prob: law.probs[at]}));
-    this.drafted = law.paths;
-    this.alive = alive.map(({path}) => path);
-    this.random = random;
-    this.taken = [];
-    this.restart();
-  }
+const parentOf = (path) => path.slice(0, -1);
 
-  restart() {
-    this.c = 0;
-    this.S = restOf(this.law.probs, this.draft, 0);
+/* One layer: the drafts are tried, then draws fill the width. */
+function decided(kind, beams, table, draft, {width, accept_all}, random) {
+  const law = jointLaw(beams, table);
+  const chances = new Map(draft.law.paths.map((path, at) => [path, draft.law.probs[at]]));
+  const draftProbs = law.paths.map((path) => chances.get(path) ?? 0);
+  const alive = beams.map(({path}) => path);
+  const chain_S = chainOf(law.probs, draftProbs, draft.drafts.length);
+  const state = new Trials({kind, width, alive, chain_S});
+  const drafts = draft.drafts.map((at) => ({path: draft.law.paths[at], draft_prob: draft.law.probs[at]}));
+  const trials = drafts.map((one) => tried(one, law, state, accept_all, random));
+  const accepted = state.accepted.length;
+  const draws = [];
+  while (state.accepted.length < width) {
+    const {c, S} = state;
+    const uniform = random();
+    const {at, low, high} = drawFrom(
+      law.probs.map((prob, pair) => state.residual(prob, draftProbs[pair])),
+      uniform,
+    );
+    const path = law.paths[at];
+    const landed = drafts.some((one) => one.path === path);
+    const probs = {target_prob: law.probs[at], draft_prob: draftProbs[at]};
+    draws.push({kind: state.drawKind(), path, landed, ...probs, c, S, uniform, cdf_low: low, cdf_high: high});
+    state.note("accepted", at);
   }
+  const outcome = state.ending(
+    draws.map((draw) => draw.landed),
+    true,
+  );
+  return {kind, law, alive, chain_S, trials, accepted, draws, outcome, beams: beamsAt(law, state.accepted)};
+}
 
-  isReached() {
-    return this.drafted.some((path) => this.isAlive(path));
+function tried({path, draft_prob}, law, state, acceptAll, random) {
+  const trial = {path, draft_prob, c: null, S: null, residual_prob: null, acceptance: null, uniform: null};
+  trial.verdict = state.untried(parentOf(path));
+  if (trial.verdict === "unneeded") return trial;
+  const at = law.paths.indexOf(path);
+  Object.assign(trial, {c: state.c, S: state.S});
+  if (!trial.verdict) {
+    const target = at < 0 ? 0 : law.probs[at];
+    trial.residual_prob = state.residual(target, draft_prob);
+    trial.acceptance = acceptAll && at >= 0 ? 1 : state.acceptance(target, draft_prob);
+    trial.uniform = random();
+    trial.verdict = verdictOf(trial.uniform, trial.acceptance);
   }
-
-  isAlive(path) {
-    return this.alive.includes(path.slice(0, -1));
+  // Where rounding leaves nothing after a rejection, P' = Q: the draft is accepted instead.
+  if (!state.note(trial.verdict, at) && trial.verdict === "rejected" && at >= 0) {
+    Object.assign(trial, {verdict: "accepted", acceptance: 1});
+    state.note("accepted", at);
   }
-
-  decided(settings) {
-    this.trials = this.drafts.map((draft) => this.trial(draft, settings));
-    this.accepted = this.taken.length;
-    this.fill("fresh", settings.width);
-    this.outcome = this.draws.length ? (this.draws.every((draw) => draw.landed) ? "landed" : "short") : "passed";
-    return this;
-  }
-
-  bonus({width}) {
-    this.trials = [];
-    this.accepted = 0;
-    this.fill("bonus", width);
-    this.outcome = "bonus";
-    return this;
-  }
-
-  trial({path, draft_prob}, {width, accept_all}) {
-    const trial = {path, draft_prob, verdict: "unneeded", c: null, S: null};
-    Object.assign(trial, {residual_prob: null, acceptance: null, uniform: null});
-    if (this.taken.length === width) return trial;
-    const at = this.law.paths.indexOf(path);
-    Object.assign(trial, {c: this.c, S: this.S, verdict: "orphaned"});
-    if (this.isAlive(path)) {
-      trial.residual_prob = at < 0 ? 0 : residualOf(this.law.probs[at], draft_prob, this.c, this.S);
-      trial.acceptance = accept_all && at >= 0 ? 1 : acceptanceOf(trial.residual_prob, draft_prob);
-      trial.uniform = this.random();
-      trial.verdict = trial.uniform < trial.acceptance ? "accepted" : "rejected";
-    }
-    // Where rounding leaves nothing after a rejection, P' = Q: the draft is accepted instead.
-    if (trial.verdict !== "accepted" && !this.reject() && trial.verdict === "rejected" && at >= 0) {
-      Object.assign(trial, {verdict: "accepted", acceptance: 1});
-    }
-    if (trial.verdict === "accepted") {
-      this.taken.push(at);
-      this.restart();
-    }
-    return trial;
-  }
-
-  reject() {
-    const c = this.c + this.S;
-    const rest = restOf(this.law.probs, this.draft, c);
-    if (rest <= 0) return false;
-    Object.assign(this, {c, S: rest});
-    return true;
-  }
-
-  /* Draws what is missing: one beam from the residual where drafts were rejected, the others from P. */
-  fill(kind, width) {
-    const {law, draft} = this;
-    this.draws = [];
-    while (this.taken.length < width) {
-      const {c, S} = this;
-      const uniform = this.random();
-      const {at, low, high} = drawFrom(
-        law.probs.map((prob, pair) => residualOf(prob, draft[pair], c, S)),
-        uniform,
-      );
-      const path = law.paths[at];
-      const landed = this.drafts.some((drawn) => drawn.path === path);
-      const told = {kind: c > 0 ? "recovered" : kind, path, landed, target_prob: law.probs[at], draft_prob: draft[at]};
-      this.draws.push({...told, c, S, uniform, cdf_low: low, cdf_high: high});
-      this.taken.push(at);
-      this.restart();
-    }
-    this.beams = beamsAt(law, this.taken);
-  }
+  return trial;
 }

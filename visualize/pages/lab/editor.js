@@ -5,7 +5,7 @@ import {textOf, withCell, withRow} from "./tables.js";
 
 const MODELS = ["target", "draft"];
 
-/* pair(): the pair as it is; changed(pair) takes another one. */
+/* pair() returns the current pair; changed(pair) takes a new one. */
 export function editor(recorded, words, pair, changed) {
   const after = (path) => `${recorded.prompt} ${textOf(recorded, path)}`.trim();
   const paths = Object.keys(recorded.target)

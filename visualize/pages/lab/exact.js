@@ -1,4 +1,4 @@
-/* The exact law of what beam sampling ends with, added up; and what the tables say of the first layer. */
+/* The exact law of the ends of beam sampling, by enumeration, and the formulas for the first layer. */
 
 import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
 import {chainOf} from "../../viewer/law/residual.js";

@@ -1,4 +1,4 @@
-/* What the decodes showed of the guesses, beside what the tables say. */
+/* Rates of accepted guesses, as counted and by formula. */
 
 import {filled, fixed, make} from "./elements.js";
 

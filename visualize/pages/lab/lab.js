@@ -58,7 +58,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
 
   const ready = () => (run.textContent = filled(words.run, {count: whole(runs)}));
 
-  /* What was counted is not about these settings; what was drawn is not about another law. */
+  /* Starts over with other settings. The lines of the chart stay if the exact law is the same. */
   function renew(isSameLaw) {
     running?.stop();
     running = null;

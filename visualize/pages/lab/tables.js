@@ -14,7 +14,7 @@ export function withRow(pair, model, row, path) {
   return {...pair, [model]: {...pair[model], ...Object.fromEntries(paths.map((one) => [one, row]))}};
 }
 
-/* A path, or an end of several, in words. */
+/* A path in words. */
 export const textOf = (pair, path) => [...path].map((word) => pair.words[word]).join(" ");
 
 export function nameOf(pair, end) {

@@ -22,7 +22,7 @@ function filled(node, properties, children) {
   return node;
 }
 
-/* Rows of a table that names its fields once, as objects; what a row leaves out at its end is null. */
+/* Turns the rows of a table that names its fields once into objects; a row may be short, then the rest is null. */
 export const records = ({fields, rows}) =>
   rows.map((row) => Object.fromEntries(fields.map((field, at) => [field, row[at] ?? null])));
 
@@ -62,7 +62,7 @@ export function symbol(style, state, size = 16) {
 
 /* The same as a path within -1..1. */
 export function mark(style, state) {
-  const path = draw("path", {d: style.path});
+  const path = draw("path");
   marked(path, style, state);
   return path;
 }
@@ -70,12 +70,33 @@ export function mark(style, state) {
 export function marked(path, style, state) {
   const color = `var(--dsbd-${state})`;
   path.setAttribute("d", style.path);
-  path.style.fill = style.filled ? color : "none";
-  path.style.stroke = color;
-  path.style.strokeWidth = style.filled ? 0.1 : 0.32;
+  Object.assign(path.style, {
+    fill: style.filled ? color : "none",
+    stroke: color,
+    strokeWidth: style.filled ? 0.1 : 0.32,
+  });
 }
 
-/* Something that may be wider or taller than its place; it can be scrolled by keyboard. */
+export const button = (properties, ...inside) => make("button", {type: "button", ...properties}, ...inside);
+
+/* A button that shows a glyph and says its label. */
+export const iconButton = (name, label, onclick, properties = {}) =>
+  button({"aria-label": label, title: label, onclick, ...properties}, glyph(name));
+
+/* A table with the texts of its head. */
+export const table = (heads, rows, ...caption) =>
+  make(
+    "table",
+    {class: "dsbd-table"},
+    ...caption,
+    make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {scope: "col", text})))),
+    make("tbody", {}, ...rows),
+  );
+
+/* The place of the node below the pointer; -1 for none. */
+export const placeAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
+
+/* A frame that scrolls, by keyboard too, if its content is larger. */
 export const scrolled = (label, ...inside) =>
   make("div", {class: "dsbd-wide-drawing", tabindex: "0", role: "group", "aria-label": label}, ...inside);
 

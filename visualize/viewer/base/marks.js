@@ -3,40 +3,24 @@
 import {STYLES} from "./languages.js";
 
 /* In the order of the legend. */
-export const ORDER = [
-  "input",
-  "drafted",
-  "cover",
-  "accepted",
-  "carried",
-  "rejected",
-  "orphaned",
-  "unneeded",
-  "recovered",
-  "fresh",
-  "bonus",
-  "landed",
-];
+export const ORDER = Object.keys(STYLES);
+
 /* The states of what a layer yielded. */
 export const YIELDED = ["accepted", "carried", "recovered", "fresh", "bonus"];
 
-const PLAIN = {
-  input: ["input", "start"],
-  drafted: ["drafted", "guess"],
-  cover: ["drafted", "guess"],
-  accepted: ["accepted", "kept"],
-  carried: ["accepted", "kept"],
-  rejected: ["rejected", "dropped"],
-  orphaned: ["rejected", "dropped"],
-  unneeded: ["rejected", "dropped"],
-  recovered: ["recovered", "picked"],
-  fresh: ["recovered", "picked"],
-  bonus: ["recovered", "picked"],
+/* The states that share a mark: three marks for verdicts and two for what is not decided. A mark has the look of its
+ * first state. */
+export const MARKS = {
+  start: ["input"],
+  guess: ["drafted", "cover"],
+  kept: ["accepted", "carried"],
+  dropped: ["rejected", "orphaned", "unneeded"],
+  picked: ["recovered", "fresh", "bonus"],
 };
 
 /* The mark of a state: the state whose look it has, that look, and its name. */
 export function markOf(state, exact, say) {
-  const [shown, key] =
-    exact || !PLAIN[state] ? [state, `state.${state}`] : [PLAIN[state][0], `mark.${PLAIN[state][1]}`];
-  return {state: shown, style: STYLES[shown], name: say(key)};
+  const plain = exact ? undefined : Object.keys(MARKS).find((mark) => MARKS[mark].includes(state));
+  const shown = plain ? MARKS[plain][0] : state;
+  return {state: shown, style: STYLES[shown], name: say(plain ? `mark.${plain}` : `state.${state}`)};
 }

@@ -10,7 +10,7 @@ export class Texts {
     this.final = new Set(best ? this.path(best.node).map((token) => token.id) : []);
   }
 
-  /* Whether a node that is text as it looks now, and no guess, becomes part of the final text. */
+  /* Whether a node is part of the final text; a guess that is still open does not count. */
   becomes(node, {state}) {
     return this.final.has(node.id) && (state === "input" || YIELDED.includes(state));
   }

@@ -1,9 +1,8 @@
-/* Light or dark: as asked for, else as the page around says, else as the reader's system prefers. */
+/* Light or dark: the theme of the page around, else the preference of the reader's system. */
 
-export function watchTheme(element, wanted, apply) {
+export function watchTheme(element, apply) {
   const media = globalThis.matchMedia("(prefers-color-scheme: dark)");
   const theme = () => {
-    if (wanted === "light" || wanted === "dark") return wanted;
     if (element.closest(".dark")) return "dark";
     return !document.querySelector(".gradio-container") && media.matches ? "dark" : "light";
   };

@@ -1,4 +1,4 @@
-/* Sentences from the templates of one language and recorded numbers; visualize/words/words.py says the same words. */
+/* Fills the sentences of one language with recorded numbers, as visualize/words/words.py does. */
 
 import {atLeast, drawnWidth, isRuled} from "../law/chances.js";
 import {STRINGS} from "./languages.js";
@@ -23,7 +23,7 @@ export function number(value, digits = 2) {
 
 const raised = (digit) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(digit)];
 
-/* The numbers with as many digits as it takes for different ones to look different. */
+/* The numbers as texts, with enough digits that different numbers look different. */
 export function tellApart(...values) {
   const distinct = new Set(values).size;
   let texts = [];
@@ -55,12 +55,12 @@ export class Words {
     return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }
 
-  /* The name of a layer; what comes after guesses that all passed is free. */
+  /* The name of a layer; a bonus layer after others is called free. */
   layerTitle(layer) {
     return this.say(layer.kind === "bonus" && layer.layer > 1 ? "layer.bonus" : "layer.title", {layer: layer.layer});
   }
 
-  /* The verdict of one trial, plainly; together: of a block, how many drafts are accepted. */
+  /* The verdict of one trial in plain words. together: how many drafts of a block are accepted, else null. */
   trial(trial, width, together = null) {
     if (trial.joint) return this.joint(trial);
     if (together !== null && ["accepted", "rejected"].includes(trial.verdict)) {
@@ -98,7 +98,7 @@ export class Words {
     return this.say(uniform < acceptance ? "formula.below" : "formula.above", {u, chance});
   }
 
-  /* Where P' comes from, spelled out only where the formula gives the recorded number; or the sums of a joint test. */
+  /* Where P' comes from; the formula only if it gives the recorded number. For a joint test, its sums. */
   residual(trial, node) {
     if (trial.joint) {
       const {target, draft} = trial.joint;
@@ -150,7 +150,7 @@ export class Words {
     return draw.landed ? `${sentence}; ${this.say("draw.landed")}` : sentence;
   }
 
-  /* Where the random number of a draw fell, and in what. */
+  /* The interval in which the random number of a draw fell. */
   interval(draw) {
     const [u, low, high] = tellApart(draw.uniform, draw.cdf_low, draw.cdf_high);
     const key = draw.kind === "recovered" ? "formula.residual_draw" : "formula.draw";
@@ -181,7 +181,7 @@ export class Words {
     return ruled && layer.kind === "bonus" ? this.say("width.rule", {reason: said}) : said;
   }
 
-  /* What the layer's verdicts led to. */
+  /* The outcome of a layer. */
   outcome(layer) {
     const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
     const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);

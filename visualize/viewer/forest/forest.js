@@ -1,6 +1,6 @@
-/* The forest of one iteration as SVG: built once, then only what a step changes is touched. */
+/* The forest of one iteration as SVG: built once; a step changes only what it is about. */
 
-import {clamp, calm, draw, make, mark, marked} from "../base/dom.js";
+import {clamp, calm, draw, make, marked, placeAt} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};
 import {YIELDED} from "../base/marks.js";
 import {HEAD, measure} from "./geometry.js";
@@ -25,14 +25,13 @@ export class Forest {
   }
 
   listen() {
-    const placeOf = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);
     const {body, element, viewer} = this;
     body.addEventListener("pointerover", (event) => {
-      if (event.pointerType !== "touch") viewer.hover(placeOf(event));
+      if (event.pointerType !== "touch") viewer.hover(placeAt(event));
     });
     body.addEventListener("pointerleave", () => viewer.hover(-1));
     body.addEventListener("click", (event) => {
-      const at = placeOf(event);
+      const at = placeAt(event);
       if (at >= 0) viewer.pin(at === viewer.pinned ? -1 : at);
     });
     element.addEventListener(
@@ -159,7 +158,7 @@ export class Forest {
     if (edge) this.showEdge(edge, node, look.state, weak, chance);
   }
 
-  /* Likelier edges are thicker; what a layer yielded is thicker still. */
+  /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
   showEdge(edge, node, state, weak, chance) {
     const {state: shown, style} = this.viewer.mark(state);
     const parent = this.viewer.now.nodes[node.parent];
@@ -179,7 +178,7 @@ export class Forest {
     drawHead(this, step.layer);
   }
 
-  /* Scrolls the drawing, never the page, to what the step is about. */
+  /* Scrolls the drawing, not the page, to the node of the step. */
   bringIntoView(place, layer, jump) {
     const {element, geometry, zoom} = this;
     const node = this.viewer.now.nodes[place];
@@ -197,11 +196,4 @@ export class Forest {
     }
     if (to.left !== undefined || to.top !== undefined) element.scrollTo(to);
   }
-}
-
-/* A symbol of a state standing at a place, for drawings that are made of them. */
-export function placed(style, state, x, y, size) {
-  const shape = mark(style, state);
-  shape.setAttribute("transform", `translate(${x},${y}) scale(${size})`);
-  return shape;
 }

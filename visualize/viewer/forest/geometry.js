@@ -1,6 +1,6 @@
-/* Pixels of the drawing: layers are columns on wide pages; on narrow ones every node has a row of its own, set in by
+/* Pixels of the drawing: layers are columns on wide pages; on narrow ones every node has a row, indented by
  * its layer. Sizes do not depend on the step.
- * The numbers that Python's drawings use too stand in look/sizes.json; visualize/look/sizes.py says what they are. */
+ * Numbers that Python's drawings use too are in look/sizes.json; visualize/look/sizes.py says what they are. */
 
 import {clamp} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};

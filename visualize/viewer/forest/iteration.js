@@ -3,21 +3,18 @@
 
 import {records} from "../base/dom.js";
 
-const FACTS = {block: "beginnings", trial: "trials", draw: "draws"}; // where a step about a node has its record
+const FACTS = {block: "beginnings", trial: "trials", draw: "draws"}; // the list that has the record of such a step
 const VERIFYING = ["width", "trial", "draw", "layer"];
 
 export class Iteration {
   constructor(packed) {
-    this.packed = packed;
-    this.index = packed.index;
-    this.number = packed.index + 1; // readers count from 1
-    this.lastColumn = packed.last_column;
-    this.lastRow = packed.last_row;
-    this.scoredStep = packed.scored_step;
+    const {index, last_column: lastColumn, last_row: lastRow, scored_step: scoredStep, seconds, slots} = packed;
+    Object.assign(this, {index, lastColumn, lastRow, scoredStep, seconds, slots});
+    this.number = index + 1; // readers count from 1
     this.nodes = records(packed.nodes).map(wholeNode);
     this.trials = records(packed.trials);
     this.draws = records(packed.draws);
-    this.beginnings = packed.beginnings ? records(packed.beginnings) : []; // scenes of 0.2 have none
+    this.beginnings = records(packed.beginnings);
     const pairs = records(packed.alternatives);
     this.layers = packed.layers.map((layer) => ({
       ...layer,
@@ -26,8 +23,6 @@ export class Iteration {
     this.steps = records(packed.steps);
     this.beams_before = records(packed.beams_before);
     this.beams_after = records(packed.beams_after);
-    this.seconds = packed.seconds;
-    this.slots = packed.slots;
     this.facts = this.nodes.map(() => []);
     this.steps.forEach((step, at) => {
       if (FACTS[step.phase]) this.facts[step.focus].push({step: at, ...this.factOf(step)});
@@ -91,7 +86,7 @@ export class Iteration {
   }
 }
 
-/* Fields that can be told from another are sent as null. */
+/* Fills in the fields that are sent as null, because they follow from others. */
 function wholeNode(node) {
   const token = node.token ?? node.label;
   return {

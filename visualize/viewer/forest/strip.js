@@ -1,7 +1,8 @@
-/* The whole decode above the forest: the text as a line, dead guesses as twigs below it, one band for each pass.
+/* The whole decode above the forest: the text as a line, dropped guesses as twigs below it, one band for each pass.
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
 import {clamp, draw, make, records} from "../base/dom.js";
+import {MARKS} from "../base/marks.js";
 import {number} from "../base/words.js";
 
 const STRIP = {
@@ -13,8 +14,9 @@ const STRIP = {
   digit: 7,
   near: 7, // pixels within which a click means a mark, not its band
 };
-const MARK_COLOURS = {kept: "accepted", dropped: "rejected", picked: "recovered"}; // the state whose colour a mark takes
-const MARK_NAMES = Object.keys(MARK_COLOURS);
+const rounded = (pixels) => Math.round(10 * pixels) / 10;
+const MARK_NAMES = ["kept", "dropped", "picked"];
+const colourOf = (mark) => `var(--dsbd-${MARKS[mark][0]})`;
 
 export class Strip {
   constructor(viewer) {
@@ -37,7 +39,7 @@ export class Strip {
     this.sheet.addEventListener("click", (event) => this.onClick(event));
   }
 
-  /* Built again only where the scene or the width of the page is new; a step only moves the mark of its pass. */
+  /* Builds again only if the scene or the width of the page is new; a step only moves the mark of its pass. */
   update() {
     const {whole} = this.viewer.scene;
     this.element.hidden = !whole || whole.bands.rows.length < 2;
@@ -62,19 +64,16 @@ export class Strip {
     });
     const won = this.bands[this.bands.length - 1].last;
     this.ratio.textContent = viewer.say("figure.per_pass", {ratio: number(won / this.bands.length)});
-    // While a decode runs, the strip keeps the scale of the text that is asked for.
+    // While a decode runs, the strip has room for all tokens that were asked for.
     const asked = scene.result.length ? 0 : (scene.settings.max_new_tokens ?? 0);
     const columns = Math.max(whole.last_position, asked, 1);
     this.pitch = clamp((this.width - 2 * STRIP.side) / (columns + 0.5), ...STRIP.pitch);
     this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
     const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
-    this.sheet.setAttribute("viewBox", `0 0 ${across} ${STRIP.height}`);
-    this.sheet.setAttribute("width", across);
-    this.sheet.setAttribute("height", STRIP.height);
-    this.places = new Map([[0, {x: this.x(0), y: STRIP.line}]]);
-    for (const node of this.nodes) {
-      this.places.set(node.id, {x: this.x(node.position), y: STRIP.line + node.row * this.row});
-    }
+    const size = {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height};
+    for (const [name, value] of Object.entries(size)) this.sheet.setAttribute(name, value);
+    const placeOf = ({position, row}) => ({x: rounded(this.x(position)), y: rounded(STRIP.line + row * this.row)});
+    this.places = new Map([{id: 0, position: 0, row: 0}, ...this.nodes].map((node) => [node.id, placeOf(node)]));
     this.rects = this.bands.map((band, at) => this.band(band, at));
     this.sheet.replaceChildren(
       ...this.rects,
@@ -106,7 +105,7 @@ export class Strip {
     );
   }
 
-  /* The numbers of the passes, those that have room. */
+  /* The numbers of the passes, as far as there is room. */
   numbers() {
     let free = 0;
     return this.bands.flatMap(({iteration, first, last}) => {
@@ -125,14 +124,10 @@ export class Strip {
       .map((node) => {
         const from = this.places.get(node.parent);
         const to = this.places.get(node.id);
-        const middle = ((from.x + to.x) / 2).toFixed(1);
-        return `M${from.x.toFixed(1)},${from.y.toFixed(1)}C${middle},${from.y.toFixed(1)} ${middle},${to.y.toFixed(1)} ${to.x.toFixed(1)},${to.y.toFixed(1)}`;
+        const middle = rounded((from.x + to.x) / 2);
+        return `M${from.x},${from.y}C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
       });
-    return draw("path", {
-      class: "dsbd-strip-twig",
-      d: path.join(""),
-      style: `stroke:var(--dsbd-${MARK_COLOURS[mark]})`,
-    });
+    return draw("path", {class: "dsbd-strip-twig", d: path.join(""), style: `stroke:${colourOf(mark)}`});
   }
 
   line() {
@@ -145,15 +140,9 @@ export class Strip {
     const size = onLine ? Math.min(4, 0.42 * this.pitch) : Math.min(2.6, 0.34 * this.row, 0.3 * this.pitch);
     const path = this.nodes
       .filter((node) => node.mark === mark && !node.row === onLine)
-      .map((node) => {
-        const {x, y} = this.places.get(node.id);
-        return markShape(mark, x, y, size);
-      });
-    return draw("path", {
-      class: onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead",
-      d: path.join(""),
-      style: `fill:var(--dsbd-${MARK_COLOURS[mark]})`,
-    });
+      .map((node) => markShape(mark, this.places.get(node.id), size));
+    const kind = onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead";
+    return draw("path", {class: kind, d: path.join(""), style: `fill:${colourOf(mark)}`});
   }
 
   /* ---- where the reader is ---------------------------------------------------------------------- */
@@ -163,10 +152,9 @@ export class Strip {
     const at = this.bands.findIndex((band) => band.iteration === viewer.now.index);
     this.rects.forEach((rect, place) => rect.classList.toggle("dsbd-current", place === at));
     const band = this.bands[at];
-    scroller.setAttribute("aria-valuemax", this.bands.length);
-    scroller.setAttribute("aria-valuenow", at + 1);
     const title = this.rects[at]?.querySelector("title").textContent ?? "";
-    scroller.setAttribute("aria-valuetext", title);
+    const told = {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title};
+    for (const [name, value] of Object.entries(told)) scroller.setAttribute(name, value);
     if (this.shown === at || !band) return;
     this.shown = at;
     const from = this.x(band.first - 0.5);
@@ -176,10 +164,9 @@ export class Strip {
     }
   }
 
-  go(at, how) {
+  go(index, how) {
     const {viewer} = this;
-    const band = this.bands[clamp(at, 0, this.bands.length - 1)];
-    const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === band.iteration);
+    const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === index);
     if (it < 0) return;
     viewer.controls.stop();
     viewer.goto({it, ...how});
@@ -194,41 +181,30 @@ export class Strip {
       .map((node) => ({node, far: Math.hypot(this.places.get(node.id).x - x, this.places.get(node.id).y - y)}))
       .filter(({far}) => far < STRIP.near)
       .sort((one, other) => one.far - other.far)[0];
-    if (near) {
-      const at = this.bands.findIndex((band) => band.iteration === near.node.iteration);
-      this.go(at, {step: Infinity, node: near.node.id});
-      return;
-    }
     const position = Math.round((x - STRIP.side) / this.pitch);
-    const at = this.bands.findIndex((band) => position >= band.first && position <= band.last);
-    if (at >= 0) this.go(at, {step: 0});
+    const band = this.bands.find(({first, last}) => position >= first && position <= last);
+    if (near) this.go(near.node.iteration, {step: Infinity, node: near.node.id});
+    else if (band) this.go(band.iteration, {step: 0});
   }
 
   onKey(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     const at = this.bands.findIndex((band) => band.iteration === this.viewer.now.index);
-    const acts = {
-      ArrowLeft: at - 1,
-      ArrowDown: at - 1,
-      ArrowRight: at + 1,
-      ArrowUp: at + 1,
-      Home: 0,
-      End: this.bands.length - 1,
-    };
-    if (acts[event.key] === undefined) return;
+    const last = this.bands.length - 1;
+    const targets = {ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, Home: 0, End: last};
+    if (targets[event.key] === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    this.go(acts[event.key], {step: 0});
+    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration, {step: 0});
   }
 }
 
 /* A dot for a kept guess, a diamond for a token that the large model picked, a smaller dot for a dropped guess. */
-function markShape(mark, x, y, size) {
-  const [left, top] = [x.toFixed(1), y.toFixed(1)];
+function markShape(mark, {x, y}, size) {
   if (mark === "picked") {
-    const far = (size * 1.25).toFixed(1);
-    return `M${left},${top}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
+    const far = rounded(size * 1.25);
+    return `M${x},${y}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
   }
-  const radius = (mark === "dropped" ? size * 0.8 : size).toFixed(1);
-  return `M${left},${top}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
+  const radius = rounded(mark === "dropped" ? size * 0.8 : size);
+  return `M${x},${y}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
 }

@@ -1,5 +1,5 @@
-/* Decides again, here in the browser, every verdict, width, draw and outcome from the recorded numbers.
- * dsbd/tracing/audit.py does the same and more, and a packed scene carries what it found.
+/* The re-check: decides every verdict, width, draw and outcome again from the recorded numbers, in the browser.
+ * dsbd/tracing/audit.py does the same and more, and a packed scene carries its report.
  * The law: docs/algorithm.md, *One iteration*. */
 
 import {Block} from "./block.js";
@@ -25,9 +25,8 @@ export function recheck(iteration, settings) {
   return {checks, failure: null};
 }
 
-/* What can be said of a whole trace: {checks, failure, told}. `failure` is the first failure in `reports`, which has
- * one report per iteration, with its place `it`. `told` is what the audit found when the scene was packed, where only
- * that audit found something. */
+/* The conclusion for a whole trace: {checks, failure, told}. reports: one for each iteration; `failure` is their first,
+ * with its place `it`. `told` is the failure that only the audit found when the scene was packed. */
 export function conclusion(reports, evidence) {
   const it = reports.findIndex((report) => report.failure);
   const checks = reports.reduce((sum, report) => sum + report.checks, 0);

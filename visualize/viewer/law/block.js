@@ -1,12 +1,22 @@
 /* Decides a chain under block verification again: docs/algorithm.md, *Block verification*. */
 
 import {TOLERANCE, close} from "./tolerance.js";
+import {verdictOf} from "./trials.js";
+
+/* How many drafts are accepted together: those of the longest beginning that passes its test. */
+export const acceptedTogether = (beginnings) =>
+  beginnings.findLastIndex(
+    ({uniform, acceptance}) => uniform !== null && verdictOf(uniform, acceptance) === "accepted",
+  ) + 1;
+
+/* The verdict on the draft of a layer. */
+export const verdictInBlock = (layer, together) => (layer <= together ? "accepted" : "rejected");
 
 export class Block {
   constructor(iteration) {
     this.iteration = iteration;
     this.beginnings = iteration.beginnings;
-    this.longest = this.beginnings.findLastIndex(({uniform, acceptance}) => uniform !== null && uniform < acceptance);
+    this.together = acceptedTogether(this.beginnings);
   }
 
   /* One decision per beginning, as [layer, place of its last draft, follows]; one more where the chain is not whole. */
@@ -44,20 +54,19 @@ export class Block {
 
   /* The longest beginning that is accepted is the last one that is tested. */
   uniform(at, {uniform}) {
-    return at < this.longest ? uniform === null : uniform !== null && uniform >= 0 && uniform < 1;
+    return at + 1 < this.together ? uniform === null : uniform !== null && uniform >= 0 && uniform < 1;
   }
 
   verdict({layer, residual_prob, c, S, acceptance, uniform}) {
     const bare = [residual_prob, c, S, acceptance, uniform].every((number) => number === null);
-    return bare ? (layer <= this.longest + 1 ? "accepted" : "rejected") : null;
+    return bare ? verdictInBlock(layer, this.together) : null;
   }
 
   /* c and S of max(P − Q / p, 0) after the accepted beginning. */
   residual() {
-    const [p, s] =
-      this.longest < 0
-        ? [1, this.iteration.layers[0].chain_S[1]]
-        : [this.beginnings[this.longest].probability, this.beginnings[this.longest].rest];
+    const {probability: p, rest: s} = this.together
+      ? this.beginnings[this.together - 1]
+      : {probability: 1, rest: this.iteration.layers[0].chain_S[1]};
     return s > 0 ? [1 / p, s / p] : [0, 1];
   }
 }

@@ -3,7 +3,7 @@
 /* The mean acceptance of a draft after 0, 1, ... rejections: 1 − S' / S; where S is 0 the laws are equal. */
 export const alphasOf = (chain) => chain.slice(1).map((S, at) => (chain[at] > 0 ? Math.max(1 - S / chain[at], 0) : 1));
 
-/* P(accepted >= k) for k = 1..m: the first acceptance, then the chain anew with the drafts that are left. */
+/* P(accepted >= k) for k = 1..m: the first acceptance, then the chain again with the drafts that are left. */
 export function tailsOf(alphas) {
   const drafts = alphas.length;
   const none = [1];
@@ -30,7 +30,7 @@ export function atLeast(layer, count) {
   return count > layer.at_least.length ? 0 : layer.at_least[count - 1];
 }
 
-/* The largest K whose chance reaches the threshold; 0 where none does. */
+/* The largest K whose chance reaches the threshold, else 0. */
 export function reached(chances, threshold) {
   let count = 0;
   chances.forEach((chance, at) => {
@@ -49,7 +49,7 @@ export function bounded(count, support, settings) {
 /* Whether the rule chose the width of this layer; in width rule sampling it does so without drafts. */
 export const isRuled = (layer, settings) => layer.kind === "draft" || settings.method === "width_rule_sampling";
 
-/* Of the widths that chance draws from: the interval of random numbers that gives this one. */
+/* In random_width: the interval of random numbers that gives this width. */
 export function drawnWidth(width, settings) {
   const weights = settings.width_weights;
   const total = sum(weights);

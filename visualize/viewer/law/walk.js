@@ -1,58 +1,45 @@
 /* Decides one layer again, trial by trial and draw by draw: docs/algorithm.md, *One iteration*. */
 
 import {alphasOf, bounded, drawnWidth, isRuled, reached, tailsOf} from "./chances.js";
-import {acceptanceOf, residualOf} from "./residual.js";
+import {acceptanceOf} from "./residual.js";
 import {TIE, TOLERANCE, close} from "./tolerance.js";
+import {Trials, verdictOf} from "./trials.js";
 
-export class Walk {
+export class Walk extends Trials {
   constructor(iteration, layer, settings, block) {
-    Object.assign(this, {
-      iteration,
-      layer,
-      settings,
-      block,
-      c: 0,
-      S: 1,
-      rejections: 0,
-      accepted: [],
-      drafted: 0,
-      taken: 0,
-      spent: new Set(),
-    });
+    super(layer);
+    Object.assign(this, {iteration, layer, settings, block, drafted: 0, taken: 0, spent: new Set()});
     this.ranks = settings.temperature === 0 && !settings.replacement; // greedy without replacement: ranks, not laws
     this.trials = iteration.trials.filter((trial) => trial.layer === layer.layer);
     this.draws = iteration.draws.filter((draw) => draw.layer === layer.layer);
-    this.alive = new Set(layer.alive);
   }
 
   *decisions() {
-    yield ["width", -1, this.width()];
+    const {layer, draws} = this;
+    yield ["width", -1, this.isWidth()];
     for (const trial of this.trials) yield ["trial", trial.node, this.trial(trial)];
-    yield [
-      "outcome",
-      -1,
-      this.accepted.length === this.layer.accepted && this.draws.length === this.layer.width - this.accepted.length,
-    ];
-    for (const draw of this.draws) yield ["draw", draw.node, this.draw(draw)];
-    yield ["outcome", -1, this.outcome() === this.layer.outcome];
+    const accepted = this.accepted.length;
+    yield ["outcome", -1, accepted === layer.accepted && draws.length === layer.width - accepted];
+    for (const draw of draws) yield ["draw", draw.node, this.draw(draw)];
+    yield ["outcome", -1, this.outcome() === layer.outcome];
   }
 
-  width() {
+  isWidth() {
     const {layer, settings} = this;
     const {support, width} = layer;
-    if (settings.width_weights) return this.drawnWidth();
+    if (settings.width_weights) return this.isDrawnWidth();
     if (!isRuled(layer, settings)) {
       return width === (settings.replacement ? settings.max_width : Math.min(settings.max_width, support));
     }
-    if (layer.forest_mass === null && !this.chain()) return false;
+    if (layer.forest_mass === null && !this.isChain()) return false;
     const threshold = settings.width_threshold;
     return [threshold, threshold - TIE, threshold + TIE].some(
       (value) => width === bounded(reached(layer.at_least, value), support, settings),
     );
   }
 
-  /* The width whose interval holds the random number; without replacement at most one beam for each pair. */
-  drawnWidth() {
+  /* Whether the random number lies in the interval of the width. Without replacement a pair gives one beam at most. */
+  isDrawnWidth() {
     const {layer, settings} = this;
     const u = layer.width_uniform;
     if (layer.kind !== "bonus" || u === null || u < 0 || u >= 1) return false;
@@ -64,14 +51,13 @@ export class Walk {
     return false;
   }
 
-  /* P(accepted >= k) from S of the chain. */
-  chain() {
-    const {chain_S, at_least} = this.layer;
+  /* Whether P(accepted >= k) follows from the chain of S. */
+  isChain() {
+    const {kind, chain_S, at_least} = this.layer;
     const drafts = at_least.length;
-    if (this.layer.kind === "draft" && this.trials.length !== drafts) return false;
+    if (kind === "draft" && this.trials.length !== drafts) return false;
     if (chain_S.length !== drafts + 1 || !close(chain_S[0], 1)) return false;
-    const tails = tailsOf(alphasOf(chain_S));
-    return tails.every((tail, at) => close(at_least[at], Math.min(tail, 1)));
+    return tailsOf(alphasOf(chain_S)).every((tail, at) => close(at_least[at], tail));
   }
 
   trial(trial) {
@@ -84,40 +70,43 @@ export class Walk {
     this.drafted += node.draft_prob;
     if (!close(trial.draft_prob * rest, ranks ? 1 : node.draft_prob)) return false;
     const verdict = this.block ? this.block.verdict(trial) : this.verdict(trial, node);
-    if (verdict === "accepted") this.accept(trial, node);
-    else if (this.block) [this.c, this.S] = this.block.residual();
-    else if (verdict === "rejected" || verdict === "orphaned") {
-      if (!this.reject(trial, ranks || node.draft_prob <= 0 ? 1 : trial.draft_prob / node.draft_prob)) return false;
+    if (verdict === "accepted") {
+      this.taken += node.target_prob ?? 0;
+      this.spent = new Set(this.trials.filter((other) => other.order <= trial.order).map((other) => other.node));
     }
+    if (this.block && verdict !== "accepted") [this.c, this.S] = this.block.residual();
+    else if (settings.replacement || verdict === "accepted") this.note(verdict, trial.node);
+    else if (verdict !== "unneeded" && !this.isAdopted(trial, node)) return false;
     return verdict === trial.verdict;
   }
 
   verdict(trial, node) {
-    if (this.accepted.length === this.layer.width) return "unneeded";
+    const untried = this.untried(node.parent);
+    if (untried === "unneeded") return untried;
     if (!this.adopt(trial)) return null;
-    if (!this.alive.has(node.parent)) return this.settings.branching ? null : "orphaned";
-    const left = this.ranks ? Number((trial.residual_prob ?? 0) > 0) : this.residual(trial.node, node);
-    if (!close(trial.residual_prob, left) || trial.acceptance === null || trial.uniform === null) return null;
-    const certain = trial.acceptance === 1 && left / trial.draft_prob > 1 - TOLERANCE;
-    if (
-      !close(trial.acceptance, certain ? 1 : acceptanceOf(left, trial.draft_prob)) ||
-      trial.uniform < 0 ||
-      trial.uniform >= 1
-    ) {
-      return null;
-    }
-    return trial.uniform < trial.acceptance ? "accepted" : "rejected";
+    if (untried) return this.settings.branching ? null : untried;
+    const {uniform, acceptance, draft_prob} = trial;
+    const left = this.ranks ? Number((trial.residual_prob ?? 0) > 0) : this.left(trial.node, node);
+    if (!close(trial.residual_prob, left) || acceptance === null || uniform === null) return null;
+    const isCertain = acceptance === 1 && left / draft_prob > 1 - TOLERANCE;
+    if (!close(acceptance, isCertain ? 1 : acceptanceOf(left, draft_prob)) || uniform < 0 || uniform >= 1) return null;
+    return verdictOf(uniform, acceptance);
   }
 
-  /* max(P − cQ, 0) / S; a pair that is spent takes no part in Q, one that was taken has nothing left. */
-  residual(place, node) {
+  /* P' at a node. Without replacement, Q is 0 at a pair that was tried, and P is 0 at a pair that was accepted. */
+  left(place, node) {
     const {replacement} = this.settings;
     const target = !replacement && this.accepted.includes(place) ? 0 : (node.target_prob ?? 0);
     const draft = !replacement && this.spent.has(place) ? 0 : node.draft_prob;
-    return residualOf(target, draft, this.c, this.S);
+    return this.residual(target, draft);
   }
 
-  /* The recorded c and S, once they agree: a small S has digits that a difference has lost. */
+  restart() {
+    super.restart();
+    if (!this.settings.replacement) this.S = this.ranks ? 1 : 1 - this.taken;
+  }
+
+  /* Takes the recorded c and S, if they agree: a small S has digits that a difference has lost. */
   adopt({c, S}) {
     if (!close(c, this.c) || !close(S, this.S)) return false;
     this.c = c;
@@ -125,45 +114,28 @@ export class Walk {
     return true;
   }
 
-  accept(trial, node) {
-    this.accepted.push(trial.node);
-    this.taken += node.target_prob ?? 0;
-    this.spent = new Set(this.trials.filter((other) => other.order <= trial.order).map((other) => other.node));
-    this.rejections = this.c = 0;
-    this.S = this.settings.replacement || this.ranks ? 1 : 1 - this.taken;
-  }
-
-  reject(trial, gain) {
+  /* Without replacement: takes c and S of the next record, if they may follow from a rejection. */
+  isAdopted(trial, node) {
+    const gain = this.ranks || node.draft_prob <= 0 ? 1 : trial.draft_prob / node.draft_prob;
     const c = this.c + this.S * gain;
     const later = [...this.trials.filter((other) => other.order > trial.order), ...this.draws].find(
       (item) => item.c !== null,
     );
-    if (this.settings.replacement) {
-      const S = this.layer.chain_S[++this.rejections] ?? 0;
-      if (S > 0) {
-        this.c = c;
-        this.S = S;
-      }
-      return true;
-    }
     if (!later) return true;
-    const sound = close(later.c, c) && later.S > 0 && later.S <= this.S + TOLERANCE;
+    const isSound = close(later.c, c) && later.S > 0 && later.S <= this.S + TOLERANCE;
     this.c = later.c;
     this.S = later.S;
-    return sound;
+    return isSound;
   }
 
   draw(draw) {
     const node = this.iteration.nodes[draw.node];
-    const {replacement} = this.settings;
-    if (draw.kind !== (this.c > 0 ? "recovered" : this.layer.kind === "bonus" ? "bonus" : "fresh")) return false;
-    if (draw.landed !== (node.kind !== "drawn") || !this.alive.has(node.parent) || !this.adopt(draw)) return false;
-    const draft = !replacement && this.spent.has(draw.node) ? 0 : draw.draft_prob;
-    const left = residualOf(draw.target_prob, draft, this.c, this.S);
-    if (!this.ranks && !close(draw.cdf_high - draw.cdf_low, left)) return false;
+    if (draw.kind !== this.drawKind() || draw.landed !== (node.kind !== "drawn")) return false;
+    if (!this.alive.has(node.parent) || !this.adopt(draw)) return false;
+    const draft = !this.settings.replacement && this.spent.has(draw.node) ? 0 : draw.draft_prob;
+    if (!this.ranks && !close(draw.cdf_high - draw.cdf_low, this.residual(draw.target_prob, draft))) return false;
     this.taken += draw.target_prob;
-    this.c = 0;
-    this.S = replacement || this.ranks ? 1 : 1 - this.taken;
+    this.restart();
     return draw.cdf_low <= draw.uniform && draw.uniform < draw.cdf_high;
   }
 
@@ -171,10 +143,7 @@ export class Walk {
     const {nodes} = this.iteration;
     const yielded = [...this.accepted, ...this.draws.map((draw) => draw.node)];
     if (yielded.every((place) => nodes[place].ends)) return "finished";
-    if (this.layer.kind === "bonus") return "bonus";
-    if (!this.draws.length) return "passed";
-    return this.settings.landing && this.draws.every((draw) => draw.landed || nodes[draw.node].ends)
-      ? "landed"
-      : "short";
+    const known = this.draws.map((draw) => draw.landed || nodes[draw.node].ends);
+    return this.ending(known, this.settings.landing);
   }
 }

@@ -1,103 +1,63 @@
-/* What would have happened to the drafts of an iteration with another threshold, least width or random numbers: decided
- * on the recorded numbers alone, layer by layer, and only as far as they still apply. */
+/* What would have happened with another threshold, least width or random number. The drafts are decided again, layer by
+ * layer, from the recorded numbers alone, as far as these still apply. */
 
+import {acceptedTogether, verdictInBlock} from "./block.js";
 import {bounded, reached} from "./chances.js";
-import {acceptanceOf, residualOf} from "./residual.js";
+import {Trials, verdictOf} from "./trials.js";
 
 /* changes: {width_threshold, min_width, uniforms: {trial: value}}. Returns {layers, stop}: per layer its width and the
  * verdicts with their acceptance probabilities; stop = {layer, reason} where the recorded numbers end, or null. */
-export function whatIf(iteration, settings, changes) {
-  const asked = {
-    ...settings,
-    width_threshold: changes.width_threshold ?? settings.width_threshold,
-    min_width: changes.min_width ?? settings.min_width,
-  };
+export function whatIf(iteration, settings, {uniforms = {}, ...changes}) {
   const layers = [];
   const isJoint = iteration.trials.some((trial) => trial.joint); // without random numbers
-  const together = longest(iteration, changes.uniforms ?? {});
   for (const layer of isJoint ? [] : iteration.layers) {
-    const found = tried(iteration, layer, asked, changes.uniforms ?? {}, together);
+    const {stop, ...found} = decided(iteration, layer, {...settings, ...changes}, uniforms);
     layers.push(found);
-    if (found.stop) return {layers, stop: {layer: layer.layer, reason: found.stop}};
+    if (stop) return {layers, stop: {layer: layer.layer, reason: stop}};
   }
   return {layers, stop: null};
 }
 
-/* How many drafts of a block are accepted together; null where a beginning has no random number, or no block is. */
-function longest({beginnings}, uniforms) {
-  for (let at = beginnings.length - 1; at >= 0; at--) {
-    const uniform = uniforms[at] ?? beginnings[at].uniform;
-    if (uniform === null) return null;
-    if (uniform < beginnings[at].acceptance) return at + 1;
-  }
-  return beginnings.length ? 0 : null;
-}
-
-function tried(iteration, layer, settings, uniforms, together) {
-  const trials = iteration.trials.map((trial, at) => [trial, at]).filter(([trial]) => trial.layer === layer.layer);
+function decided(iteration, layer, settings, uniforms) {
   const width =
     layer.kind === "bonus"
       ? layer.width
       : bounded(reached(layer.at_least, settings.width_threshold), layer.support, settings);
+  const trials = new Trials({...layer, width});
   const verdicts = [];
-  const accepted = [];
-  const alive = new Set(layer.alive);
-  let rejections = 0;
-  let c = 0;
+  const found = {layer: layer.layer, width, verdicts};
+  const tests = iteration.beginnings.map((one, at) => ({...one, uniform: uniforms[at] ?? one.uniform}));
+  const together = acceptedTogether(tests);
+  const isBlock = tests.length > 0;
+  const isOpen = tests.slice(together).some(({uniform}) => uniform === null);
   let changed = false;
-  let stop = null;
-  for (const [trial, at] of trials) {
-    const node = iteration.nodes[trial.node];
-    const S = layer.chain_S[rejections];
-    let verdict;
+  for (const [at, trial] of iteration.trials.entries()) {
+    if (trial.layer !== layer.layer) continue;
+    const {parent, target_prob} = iteration.nodes[trial.node];
+    const uniform = uniforms[at] ?? trial.uniform;
+    let verdict = trials.untried(parent);
     let acceptance = null;
-    if (accepted.length === width) verdict = "unneeded";
-    else if (!alive.has(node.parent)) verdict = "orphaned";
-    else if (iteration.beginnings.length) {
-      if (together === null) {
-        stop = "uniform";
-        break;
+    if (!verdict) {
+      if (isBlock ? isOpen : uniform === null) return {...found, stop: "uniform"};
+      if (isBlock) verdict = verdictInBlock(layer.layer, together);
+      else {
+        acceptance = changed ? null : trial.acceptance;
+        acceptance ??= trials.acceptance(target_prob ?? 0, trial.draft_prob);
+        verdict = verdictOf(uniform, acceptance);
       }
-      verdict = layer.layer <= together ? "accepted" : "rejected";
-    } else {
-      const uniform = uniforms[at] ?? trial.uniform;
-      if (uniform === null) {
-        stop = "uniform";
-        break;
-      }
-      acceptance = changed || trial.acceptance === null ? chance(node, trial, c, S) : trial.acceptance;
-      verdict = uniform < acceptance ? "accepted" : "rejected";
     }
     verdicts.push({trial: at, verdict, acceptance});
     changed ||= verdict !== trial.verdict;
-    if (changed && !settings.replacement) {
-      stop = "verdict";
-      break;
-    }
-    if (verdict === "accepted") {
-      accepted.push(trial.node);
-      rejections = c = 0;
-    } else if (verdict !== "unneeded" && (layer.chain_S[rejections + 1] ?? 0) > 0) {
-      c += S;
-      rejections++;
-    }
+    if (changed && !settings.replacement) return {...found, stop: "verdict"};
+    trials.note(verdict, trial.node);
   }
-  return {
-    layer: layer.layer,
-    width,
-    verdicts,
-    stop: stop ?? ending(iteration, layer, trials, accepted, width, changed),
-  };
+  return {...found, stop: stopAfter(iteration, layer, trials, changed)};
 }
 
-const chance = (node, trial, c, S) =>
-  acceptanceOf(residualOf(node.target_prob ?? 0, trial.draft_prob, c, S), trial.draft_prob);
-
-/* Why the recorded numbers end with this layer; null where they go on. */
-function ending(iteration, layer, trials, accepted, width, changed) {
-  const before = trials.filter(([trial]) => trial.verdict === "accepted").map(([trial]) => trial.node);
-  const same =
-    [...accepted].sort((one, other) => one - other).join() === [...before].sort((one, other) => one - other).join();
-  if (width !== layer.width || !same) return "beams";
+/* Why the recorded numbers do not apply after this layer; null if they do. */
+function stopAfter(iteration, layer, {accepted, width}, changed) {
+  const recorded = iteration.trials.filter((trial) => trial.layer === layer.layer && trial.verdict === "accepted");
+  const sorted = (nodes) => [...nodes].sort((one, other) => one - other).join();
+  if (width !== layer.width || sorted(accepted) !== sorted(recorded.map((trial) => trial.node))) return "beams";
   return changed && accepted.length < width ? "draws" : null;
 }

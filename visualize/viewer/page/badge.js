@@ -1,21 +1,21 @@
-/* The evidence badge: all decisions of the trace re-checked here, or the first one that does not follow. What a scene
- * has no numbers for was decided by dsbd/tracing/audit.py when it was packed; the badge repeats what that found. */
+/* The evidence badge: it checks all decisions of the trace again, and names the first that does not follow. A scene has
+ * not the numbers for every check; dsbd/tracing/audit.py made the others when it was packed, and the badge says so. */
 
-import {glyph, make} from "../base/dom.js";
+import {button, glyph, make} from "../base/dom.js";
 import {conclusion, recheck} from "../law/audit.js";
 import {Iteration} from "../forest/iteration.js";
 
-const SLICE_MS = 8; // checking goes in slices, so that nothing waits for it
+const SLICE_MS = 8; // one slice of checking, so that the page stays responsive
 
 export class Badge {
   constructor(viewer) {
     this.viewer = viewer;
     this.checked = new WeakMap();
-    this.element = make("button", {type: "button", class: "dsbd-badge", hidden: "", onclick: () => this.open()});
+    this.element = button({class: "dsbd-badge", hidden: "", onclick: () => this.open()});
     this.told = make("p", {class: "dsbd-small", hidden: ""}); // in the fold: what was checked, and by whom
   }
 
-  /* Starts over; what was checked before is not checked again. */
+  /* Starts over, but checks no iteration twice. */
   start() {
     clearTimeout(this.later);
     this.failure = null;
@@ -68,7 +68,7 @@ export class Badge {
     });
   }
 
-  /* To the decision that does not follow. */
+  /* Goes to the decision that does not follow. */
   open() {
     if (!this.failure) return;
     const {it, layer, place, what} = this.failure;

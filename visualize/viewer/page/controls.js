@@ -1,6 +1,6 @@
 /* The time machine: first, back, play, forward, last, speed; a bar of phases to jump to; a slider of iterations. */
 
-import {glyph, make} from "../base/dom.js";
+import {button, glyph, iconButton, make} from "../base/dom.js";
 
 const PLAY_MS = 1100;
 const SPEEDS = [0.5, 1, 2, 4];
@@ -11,45 +11,28 @@ export class Controls {
     this.timer = null;
     this.speed = 1;
     const {say} = viewer;
-    this.play = this.button("play", () => this.toggle());
+    const control = (name, act) => iconButton(name, say(`ui.${name}`), act, {class: `dsbd-${name}`});
+    this.play = control("play", () => this.toggle());
     this.stepCount = make("span", {class: "dsbd-count dsbd-count-step", title: say("ui.step")});
     this.iterationCount = make("span", {class: "dsbd-count dsbd-count-iteration"});
     this.phases = make("div", {class: "dsbd-phases", role: "group", "aria-label": say("ui.phases")});
-    const speed = make(
-      "select",
-      {
-        "aria-label": say("ui.speed"),
-        title: say("ui.speed"),
-        onchange: (event) => {
-          this.speed = Number(event.target.value);
-          if (this.timer) this.start();
-        },
-      },
-      ...SPEEDS.map((value) => make("option", {value, text: `${value}×`})),
-    );
-    speed.value = "1";
     this.element = make(
       "div",
       {class: "dsbd-controls", role: "group", "aria-label": say("ui.step")},
-      this.button("first", () => this.go(0)),
-      this.button("back", () => this.move(-1)),
+      control("first", () => this.go(0)),
+      control("back", () => this.move(-1)),
       this.play,
-      this.button("forward", () => this.move(1)),
-      this.button("last", () => this.go(Infinity)),
-      speed,
+      control("forward", () => this.move(1)),
+      control("last", () => this.go(Infinity)),
+      this.speeds(),
       this.stepCount,
     );
+    const goTo = (event) => {
+      this.stop();
+      viewer.goto({it: Number(event.target.value) - 1, step: 0});
+    };
     // Readers count from 1.
-    this.iterations = make("input", {
-      type: "range",
-      min: 1,
-      step: 1,
-      "aria-label": say("ui.iteration"),
-      oninput: (event) => {
-        this.stop();
-        viewer.goto({it: Number(event.target.value) - 1, step: 0});
-      },
-    });
+    this.iterations = make("input", {type: "range", min: 1, step: 1, "aria-label": say("ui.iteration"), oninput: goTo});
     this.scrub = make(
       "div",
       {class: "dsbd-scrub"},
@@ -59,13 +42,14 @@ export class Controls {
     );
   }
 
-  button(name, act) {
-    const label = this.viewer.say(`ui.${name}`);
-    return make(
-      "button",
-      {type: "button", class: `dsbd-${name}`, "aria-label": label, title: label, onclick: act},
-      glyph(name),
-    );
+  speeds() {
+    const label = this.viewer.say("ui.speed");
+    const change = (event) => {
+      this.speed = Number(event.target.value);
+      if (this.timer) this.start();
+    };
+    const options = SPEEDS.map((value) => make("option", {value, text: `${value}×`, selected: value === this.speed}));
+    return make("select", {"aria-label": label, title: label, onchange: change}, ...options);
   }
 
   go(step) {
@@ -73,7 +57,7 @@ export class Controls {
     this.viewer.goto({step});
   }
 
-  /* One step on or back, over the edge of an iteration; false at either end. */
+  /* One step on or back, also into the next or previous iteration. Returns false at either end. */
   move(by, playing = false) {
     if (!playing) this.stop();
     const {viewer} = this;
@@ -88,7 +72,7 @@ export class Controls {
     return true;
   }
 
-  /* Of a story that is told, too: the button says "pause" then. */
+  /* Pauses the opening story, too. */
   toggle() {
     const {story} = this.viewer;
     if (story.sentence !== null) story.stop();
@@ -117,7 +101,7 @@ export class Controls {
     this.viewer.showPlaying(playing);
   }
 
-  /* One segment per phase, and of the choosing one per layer, as long as its steps. */
+  /* One segment for each phase, and for each layer of the verification; more steps make it longer. */
   build() {
     const {now, say} = this.viewer;
     this.runs = now.phases();
@@ -127,19 +111,11 @@ export class Controls {
         const name = say(`bar.${run.phase}`);
         const label = run.layer ? `${name}: ${say("layer.title", {layer: run.layer})}` : name;
         const text = !run.layer ? name : run === chosen ? `${name} ${run.layer}` : run.layer;
-        const button = make(
-          "button",
-          {
-            type: "button",
-            class: `dsbd-phase dsbd-phase-${run.phase}`,
-            title: label,
-            "aria-label": label,
-            onclick: () => this.go(run.from),
-          },
-          make("span", {text}),
-        );
-        button.style.flexGrow = Math.sqrt(run.to - run.from + 1);
-        return button;
+        const onclick = () => this.go(run.from);
+        const kind = `dsbd-phase dsbd-phase-${run.phase}`;
+        const segment = button({class: kind, title: label, "aria-label": label, onclick}, make("span", {text}));
+        segment.style.flexGrow = Math.sqrt(run.to - run.from + 1);
+        return segment;
       }),
     );
   }
@@ -156,8 +132,7 @@ export class Controls {
     this.runs.forEach((run, at) => {
       const here = viewer.step >= run.from && viewer.step <= run.to;
       this.phases.children[at].classList.toggle("dsbd-current", here);
-      if (here) this.phases.children[at].setAttribute("aria-current", "step");
-      else this.phases.children[at].removeAttribute("aria-current");
+      this.phases.children[at].setAttribute("aria-current", here ? "step" : "false");
     });
   }
 }

@@ -1,39 +1,17 @@
-/* The drawing as SVG or PNG, and the nodes as CSV, made here in the browser. */
+/* Saves the drawing as SVG or PNG, and the nodes as CSV; the browser makes the files. */
 
 import {download, draw} from "../base/dom.js";
 import {HEAD} from "../forest/geometry.js";
 
-const PAINT = [
-  "fill",
-  "stroke",
-  "stroke-width",
-  "stroke-dasharray",
-  "opacity",
-  "font-family",
-  "font-size",
-  "font-weight",
-  "text-decoration",
-];
+const PAINT =
+  "fill stroke stroke-width stroke-dasharray opacity font-family font-size font-weight text-decoration".split(" ");
 const CSV = [
-  "id",
-  "parent",
-  "layer",
-  "token",
-  "token_id",
-  "kind",
-  "state",
-  "slots",
-  "landed",
-  "kept",
-  "ends",
-  "target_prob",
-  "draft_prob",
-  "target_log_prob",
-  "draft_log_prob",
+  ..."id parent layer token token_id kind state slots landed kept ends target_prob draft_prob".split(" "),
+  ..."target_log_prob draft_log_prob".split(" "),
 ];
 
-/* The forest with its head as one stand-alone document: what style sheets say is written onto the elements. */
-export function svgText(viewer) {
+/* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
+function svgText(viewer) {
   const {forest} = viewer;
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
@@ -45,8 +23,7 @@ export function svgText(viewer) {
     draw("rect", {width, height: height + top, fill: paper}),
   );
   if (!upright) whole.append(painted(forest.head));
-  const body = draw("g", {transform: `translate(0,${top})`}, painted(forest.body));
-  whole.append(body);
+  whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
   return new XMLSerializer().serializeToString(whole);
 }
 
@@ -85,7 +62,7 @@ export async function savePng(viewer, scale = 2) {
   download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
 }
 
-/* Every node after the last step, as visualize.nodes_csv writes it. */
+/* All nodes after the last step, the same text as visualize.nodes_csv. */
 export function csvText(iteration, prompt) {
   const looks = iteration.looksAt(Infinity);
   const lines = iteration.nodes.map((node, at) => {
@@ -102,7 +79,7 @@ export function csvText(iteration, prompt) {
   return `${CSV.join(",")}\r\n${lines.join("\r\n")}\r\n`;
 }
 
-/* Text that a spreadsheet would read as a formula gets a mark before it. */
+/* Text that a spreadsheet would read as a formula gets an apostrophe before it. */
 function cell(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "1" : "0";

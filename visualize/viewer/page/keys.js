@@ -1,18 +1,14 @@
-/* Keys of a viewer that has the focus: steps, iterations, play, size. */
+/* Keys of the focused viewer: steps, iterations, play, size. */
 
 export function onKey(viewer, event) {
   if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || !viewer.scene?.iterations.length) {
     return;
   }
   const {controls, forest} = viewer;
-  const on = event.target;
-  if (
-    /^(SELECT|TEXTAREA)$/.test(on.tagName) ||
-    (on.tagName === "INPUT" && (event.key !== " " || on.type !== "range"))
-  ) {
-    return;
-  }
-  if (event.key === " " && /^(BUTTON|SUMMARY)$/.test(on.tagName)) return;
+  const {tagName, type} = event.target;
+  const isSpace = event.key === " ";
+  if (/^(SELECT|TEXTAREA)$/.test(tagName) || (isSpace && /^(BUTTON|SUMMARY)$/.test(tagName))) return;
+  if (tagName === "INPUT" && !(isSpace && type === "range")) return;
   const turn = (by) => {
     controls.stop();
     viewer.goto({it: viewer.it + by, step: 0});

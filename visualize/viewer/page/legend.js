@@ -1,4 +1,4 @@
-/* The marks that occur in the forest shown, directly below it, and the switch between three marks and exact ones. */
+/* Explains the marks that occur in the forest, and switches between three marks and exact states. */
 
 import {make, symbol} from "../base/dom.js";
 import {ORDER} from "../base/marks.js";
@@ -8,32 +8,14 @@ export class Legend {
     this.viewer = viewer;
     const {say} = viewer;
     this.list = make("ul", {class: "dsbd-legend", "aria-label": say("ui.legend")});
-    const box = make("input", {
-      type: "checkbox",
-      class: "dsbd-exact",
-      onchange: (event) => viewer.setExact(event.target.checked),
-    });
-    box.checked = viewer.exact;
-    this.box = box;
+    const change = (event) => viewer.setExact(event.target.checked);
+    this.box = make("input", {type: "checkbox", class: "dsbd-exact", onchange: change});
     this.element = make(
       "div",
       {class: "dsbd-below"},
       this.list,
-      make("label", {class: "dsbd-field"}, box, make("span", {text: say("ui.exact")})),
+      make("label", {class: "dsbd-field"}, this.box, make("span", {text: say("ui.exact")})),
     );
-  }
-
-  /* What a number behind a token counts. */
-  times(count) {
-    const {say, words} = this.viewer;
-    const sign = make("b", {text: say("node.multiplicity", {count})});
-    return make("li", {}, sign, make("span", {text: words.counted("beams", count)}));
-  }
-
-  /* The underline below what became the text. */
-  final() {
-    const sign = make("span", {class: "dsbd-final", "aria-hidden": "true", text: "abc"});
-    return make("li", {}, sign, make("span", {text: this.viewer.say("node.final")}));
   }
 
   build() {
@@ -48,11 +30,16 @@ export class Legend {
       const mark = viewer.mark(state);
       marks.set(mark.state, mark);
     }
-    const entries = [...marks.values()].map(({state, style, name}) =>
-      make("li", {"data-mark": state}, symbol(style, state), make("span", {text: name})),
-    );
-    if (now.steps.some((step) => step.changes.some(([, , slots]) => slots > 1))) entries.push(this.times(2));
-    if (now.nodes.some((node) => viewer.texts.final.has(node.id))) entries.push(this.final());
+    const entry = (sign, text, mark = null) => make("li", {"data-mark": mark}, sign, make("span", {text}));
+    const entries = [...marks.values()].map(({state, style, name}) => entry(symbol(style, state), name, state));
+    if (now.steps.some((step) => step.changes.some(([, , slots]) => slots > 1))) {
+      const sign = make("b", {text: viewer.say("node.multiplicity", {count: 2})});
+      entries.push(entry(sign, viewer.words.counted("beams", 2)));
+    }
+    if (now.nodes.some((node) => viewer.texts.final.has(node.id))) {
+      const sign = make("span", {class: "dsbd-final", "aria-hidden": "true", text: "abc"});
+      entries.push(entry(sign, viewer.say("node.final")));
+    }
     this.list.replaceChildren(...entries);
   }
 }

@@ -1,8 +1,8 @@
-/* The frame of a viewer: where the reader is in the decode; the sentence and the controls; forest and card; the marks;
- * and everything else in one fold. A bare viewer has sentence, forest and card only. */
+/* The layout of a viewer: the strip, the sentence and the controls, forest and card, the legend, and a fold with
+ * everything else. A bare viewer has sentence, forest and card only. */
 
 import {ChartsPanel} from "../views/charts.js";
-import {glyph, make} from "../base/dom.js";
+import {button, iconButton, make} from "../base/dom.js";
 import {saveCsv, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
@@ -27,7 +27,7 @@ const PANELS = [
   ResultPanel,
 ];
 
-/* Fills the viewer's root and returns the parts that steps change. state: of the fold, as it was before. */
+/* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {
   const {say, controls, forest, badge, strip} = viewer;
   const parts = {
@@ -39,7 +39,7 @@ export function buildShell(viewer, state) {
     legend: new Legend(viewer),
     views: new Views(
       viewer,
-      PANELS.map((Panel) => new Panel(viewer)),
+      PANELS.map((Panel) => Object.assign(new Panel(), {viewer})),
       tools(viewer),
       [badge.told, make("p", {class: "dsbd-keys", text: say("ui.keys")})],
       state,
@@ -71,25 +71,20 @@ export function buildShell(viewer, state) {
 
 function tools(viewer) {
   const {say, forest} = viewer;
-  const button = (key, act) => make("button", {type: "button", text: say(key), onclick: act});
-  const icon = (name, act) =>
-    make(
-      "button",
-      {type: "button", title: say(`ui.${name}`), "aria-label": say(`ui.${name}`), onclick: act},
-      glyph(name),
-    );
+  const zoom = (name, factor) => iconButton(name, say(`ui.${name}`), () => forest.zoomBy(factor));
+  const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
   return [
     languages(viewer),
-    icon("smaller", () => forest.zoomBy(0.8)),
-    icon("larger", () => forest.zoomBy(1.25)),
-    icon("reset", () => forest.zoomBy(0)),
-    button("ui.svg", () => saveSvg(viewer)),
-    button("ui.png", () => savePng(viewer)),
-    make("button", {type: "button", class: "dsbd-csv", text: say("ui.csv"), onclick: () => saveCsv(viewer)}),
+    zoom("smaller", 0.8),
+    zoom("larger", 1.25),
+    zoom("reset", 0),
+    save("svg", saveSvg),
+    save("png", savePng),
+    save("csv", saveCsv),
   ];
 }
 
-/* The switch keeps the focus, though all around it is built anew. */
+/* The switch keeps the focus, although everything around it is built again. */
 function languages(viewer) {
   const label = viewer.say("ui.language");
   const change = (event) => {

@@ -1,6 +1,6 @@
 /* The opening story of a decode, eight seconds on its first iteration: the prompt, the guesses, one sweep of light over
- * all of them, what is kept and what is crossed out, and the tokens that one pass won. It is told once, and ends
- * where that pass is over. Any input of the reader ends it where it stands; the play button is its pause. */
+ * all of them, what is kept and what is crossed out, and the tokens that one pass won. It plays once and stops at the
+ * end of that pass. Any input of the reader stops it; the play button pauses it. */
 
 import {calm, make} from "../base/dom.js";
 
@@ -15,10 +15,10 @@ export class Story {
   constructor(viewer) {
     this.viewer = viewer;
     this.told = false;
-    this.sentence = null; // what is said instead of the step's own sentence
+    this.sentence = null; // shown in place of the step's sentence
   }
 
-  /* False where it is not told: it was told before, or the reader wants no movement. */
+  /* Returns false if it does not start: it was told before, or the reader wants no movement. */
   start() {
     const {viewer} = this;
     const first = viewer.scene?.iterations[0];

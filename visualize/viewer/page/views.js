@@ -1,5 +1,5 @@
-/* Everything below the forest, in one fold: the linked views in one menu, the tools, and what was checked. A view is
- * built when it is first opened, and follows every step while it is open. */
+/* The fold below the forest: a menu of linked views, the tools, and what was checked. A view is built when it is first
+ * opened, and follows every step while it is open. */
 
 import {make} from "../base/dom.js";
 
@@ -38,7 +38,7 @@ export class Views {
     );
     this.stale = panels.map(() => true);
     this.at = 0;
-    this.ready = false; // there is no step to show yet
+    this.ready = false; // becomes true with the first step
     this.element.open = unfolded;
     this.open(open);
   }
@@ -64,7 +64,7 @@ export class Views {
     this.refresh();
   }
 
-  /* changed: another iteration is shown. news: the scene has changed. Closed views take it in when they are opened. */
+  /* changed: another iteration is shown. news: the scene has changed. Closed views update when they are opened. */
   update(changed = false, news = false) {
     this.ready = true;
     this.panels.forEach((panel, at) => {

@@ -1,29 +1,23 @@
 /* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
 
-import {clamp, glyph, make, symbol} from "../base/dom.js";
+import {clamp, iconButton, make, symbol} from "../base/dom.js";
 import {number, tellApart} from "../base/words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
 
 export function drawCard(viewer, card) {
   const step = viewer.now.steps[viewer.step];
-  const place = viewer.hovered >= 0 ? viewer.hovered : viewer.pinned >= 0 ? viewer.pinned : step.focus;
-  const parts = [];
-  if (place >= 0 && viewer.look[place]) parts.push(...nodeCard(viewer, place));
-  else if (step.layer && step.phase !== "draft") parts.push(...layerCard(viewer, viewer.now.layer(step.layer)));
-  else if (step.phase === "commit") parts.push(...secondsCard(viewer));
-  else parts.push(make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")}));
-  const label = viewer.say("ui.close");
-  const close = make(
-    "button",
-    {type: "button", class: "dsbd-close", "aria-label": label, title: label, onclick: () => viewer.pin(-1)},
-    glyph("close"),
-  );
-  card.replaceChildren(close, ...parts);
+  const place = viewer.pointed;
+  let parts = [make("p", {class: "dsbd-hint", text: viewer.say("ui.node_hint")})];
+  if (place >= 0 && viewer.look[place]) parts = nodeCard(viewer, place);
+  else if (step.layer && step.phase !== "draft") parts = layerCard(viewer, viewer.now.layer(step.layer));
+  else if (step.phase === "commit") parts = secondsCard(viewer);
+  const close = () => viewer.pin(-1);
+  card.replaceChildren(iconButton("close", viewer.say("ui.close"), close, {class: "dsbd-close"}), ...parts);
   card.scrollTop = 0;
 }
 
-/* The arithmetic behind the sentence of the step, folded; a story has none. */
+/* The arithmetic behind the sentence of the step, in a fold; the opening story shows none. */
 export function drawFormula(viewer, place) {
   const {now, words, story} = viewer;
   const {focus} = now.steps[viewer.step];
@@ -32,7 +26,7 @@ export function drawFormula(viewer, place) {
   place.replaceChildren(...(text ? [formulaFold(viewer, make("p", {text}))] : []));
 }
 
-/* What stands behind a sentence, folded until the reader opens it; then it stays open from step to step. */
+/* A fold with formulas. Once the reader has opened it, it stays open from step to step. */
 function formulaFold(viewer, ...inside) {
   const fold = make("details", {class: "dsbd-formula"}, make("summary", {text: viewer.say("ui.formula")}), ...inside);
   fold.open = viewer.formulas;
@@ -47,11 +41,10 @@ function nodeCard(viewer, place) {
   const node = now.nodes[place];
   const look = viewer.look[place];
   const scored = viewer.step >= now.scoredStep;
-  const mark = viewer.mark(look.state);
-  const state = make("span", {class: "dsbd-state"}, symbol(mark.style, mark.state), mark.name);
-  if (look.slots > 1) state.append(` ${say("node.multiplicity", {count: look.slots})}`);
-  if (look.landed && viewer.exact) state.append(` · ${say("state.landed")}`);
-  if (viewer.texts.becomes(node, look)) state.append(` · ${say("node.final")}`);
+  const {style, state: shown, name} = viewer.mark(look.state);
+  const [times, ...notes] = viewer.notesOf(node, look);
+  const told = [`${name} ${times}`.trim(), ...notes].filter(Boolean).join(" · ");
+  const state = make("span", {class: "dsbd-state"}, symbol(style, shown), told);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
   if (node.completes) {
@@ -123,14 +116,22 @@ export function bar(name, value, kind, text = number(value)) {
   );
 }
 
+function addTick(row, kind, at) {
+  const tick = make("i", {class: `dsbd-${kind}`});
+  tick.style.insetInlineStart = `${100 * clamp(at, 0, 1)}%`;
+  row.children[1].append(tick);
+}
+
 function factItem(viewer, fact) {
   const {words, now} = viewer;
-  const item = make("li", {}, make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}));
-  item.append(make("p", {text: words.verdict(now, fact)}));
-  if (fact.step === viewer.step) item.classList.add("dsbd-current");
   const range = gaugeOf(fact);
-  if (range) item.append(gauge(range));
-  return item;
+  return make(
+    "li",
+    {class: fact.step === viewer.step ? "dsbd-current" : null},
+    make("span", {class: "dsbd-fact-title", text: words.title(now, fact)}),
+    make("p", {text: words.verdict(now, fact)}),
+    ...(range ? [gauge(range)] : []),
+  );
 }
 
 function gaugeOf({trial, draw, block}) {
@@ -150,7 +151,7 @@ export function gauge({low, high, u, state}) {
   return make("div", {class: "dsbd-gauge", "aria-hidden": "true"}, range, tick);
 }
 
-/* c and S before a trial, and as the next record of its layer found them. */
+/* c and S before a trial, and those of the next record of its layer. */
 function residuals(iteration, {trial, draw, block}) {
   if (block) return [null, null];
   const told = (item) => (item && item.c !== null && item.S !== null ? {c: number(item.c), S: number(item.S)} : null);
@@ -160,37 +161,27 @@ function residuals(iteration, {trial, draw, block}) {
   return [told(trial), told(later.find((item) => item.layer === trial.layer && item.c !== null))];
 }
 
-/* A layer: why it has its width, and P(accepted >= k) beside the threshold, with digits enough to tell them apart. */
+/* A layer: why it has its width, and P(accepted >= k) beside the threshold, with enough digits to tell them apart. */
 function layerCard(viewer, layer) {
   if (!layer) return [];
-  const reason = viewer.words.width(layer, viewer.scene.settings);
   const threshold = viewer.scene.settings.width_threshold;
   const decides = threshold !== undefined;
   const rows = layer.at_least.map((value, at) => {
     const [text] = decides ? tellApart(value, threshold) : [number(value)];
     const row = bar(`${layer.forest_mass === null ? "≥" : "k ="} ${at + 1}`, value, "plain", text);
     row.classList.toggle("dsbd-chosen", at < layer.width);
-    if (decides) {
-      const tick = make("i", {class: "dsbd-threshold"});
-      tick.style.insetInlineStart = `${100 * threshold}%`;
-      row.children[1].append(tick);
-    }
+    if (decides) addTick(row, "threshold", threshold);
     return row;
   });
-  const head = [
-    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}),
-    make("p", {text: reason}),
-  ];
-  if (rows.length) {
-    head.push(
-      make("p", {
-        class: "dsbd-fact-title",
-        text: viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land"),
-      }),
-    );
-  }
+  const about = viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land");
   const more = alternatives(viewer, layer, -1);
-  return [...head, ...rows, ...(more.length ? [formulaFold(viewer, ...more)] : [])];
+  return [
+    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}),
+    make("p", {text: viewer.words.width(layer, viewer.scene.settings)}),
+    ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: about})] : []),
+    ...rows,
+    ...(more.length ? [formulaFold(viewer, ...more)] : []),
+  ];
 }
 
 /* The likeliest pairs of the layer's joint laws: the bar is P, the tick Q. */
@@ -198,9 +189,7 @@ function alternatives(viewer, layer, here) {
   if (!layer.alternatives.length) return [];
   const rows = layer.alternatives.map((pair) => {
     const row = bar("", pair.target_prob, "target");
-    const tick = make("i", {class: "dsbd-tick"});
-    tick.style.insetInlineStart = `${100 * clamp(pair.draft_prob, 0, 1)}%`;
-    row.children[1].append(tick);
+    addTick(row, "tick", pair.draft_prob);
     row.classList.add("dsbd-wide");
     row.classList.toggle("dsbd-here", pair.node >= 0 && pair.node === here);
     row.firstChild.replaceWith(

@@ -1,7 +1,7 @@
 /* Charts of the whole decode: widths and accepted depth, and seconds per phase. Plotly draws them
  * when they are opened. */
 
-import {make} from "../base/dom.js";
+import {make, table} from "../base/dom.js";
 
 const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e73", "."], commit: ["#e69f00", "x"]};
 
@@ -11,10 +11,6 @@ const numberOf = (packed) => packed.index + 1;
 export class ChartsPanel {
   key = "charts";
   whole = true; // it shows all iterations
-
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
 
   build(sheet) {
     const {viewer} = this;
@@ -28,11 +24,12 @@ export class ChartsPanel {
     sheet.replaceChildren(...this.plots);
     const css = getComputedStyle(viewer.root);
     const color = (name) => css.getPropertyValue(`--dsbd-${name}`).trim();
-    const figures = [this.widths(color), this.seconds()];
+    const {iterations} = viewer.scene;
+    const x = iterations.map(numberOf);
+    const range = [x[0] - 0.6, x[x.length - 1] + 0.6];
+    const grid = {gridcolor: color("line"), zeroline: false, rangemode: "tozero", fixedrange: true};
+    const figures = [this.widths(iterations, x, color), this.seconds(iterations, x)];
     figures.forEach(({title, data, axis}, at) => {
-      const grid = {gridcolor: color("line"), zeroline: false, rangemode: "tozero", fixedrange: true};
-      const {iterations} = viewer.scene;
-      const range = [numberOf(iterations[0]) - 0.6, numberOf(iterations[iterations.length - 1]) + 0.6];
       const layout = {
         title: {text: title, x: 0, xref: "paper", font: {size: 14}},
         height: 300,
@@ -47,22 +44,14 @@ export class ChartsPanel {
         yaxis: {...grid, title: axis},
       };
       const plot = this.plots[at];
-      const fresh = !plot.data;
-      this.viewer.Plotly.react(plot, data, layout, {displayModeBar: false, responsive: true});
-      if (fresh) plot.on("plotly_click", (event) => viewer.goto({it: this.places.get(event.points[0].x), step: 0}));
+      const isNew = !plot.data;
+      viewer.Plotly.react(plot, data, layout, {displayModeBar: false, responsive: true});
+      if (isNew) plot.on("plotly_click", ({points}) => viewer.goto({it: plot.data[0].x.indexOf(points[0].x), step: 0}));
     });
   }
 
-  get iterations() {
-    const {iterations} = this.viewer.scene;
-    this.places = new Map(iterations.map((iteration, at) => [numberOf(iteration), at]));
-    return iterations;
-  }
-
-  widths(color) {
-    const {iterations} = this;
+  widths(iterations, x, color) {
     const {say} = this.viewer;
-    const x = iterations.map(numberOf);
     const widths = iterations.map((iteration) => iteration.layers.map((layer) => layer.width));
     const mean = (values) => (values.length ? values.reduce((sum, value) => sum + value, 0) / values.length : null);
     const dots = widths.flatMap((values, at) => values.map((value) => [x[at], value]));
@@ -98,10 +87,8 @@ export class ChartsPanel {
     };
   }
 
-  seconds() {
-    const {iterations} = this;
+  seconds(iterations, x) {
     const {say} = this.viewer;
-    const x = iterations.map(numberOf);
     const data = Object.entries(PHASES).map(([phase, [color, shape]]) => ({
       type: "bar",
       x,
@@ -114,33 +101,18 @@ export class ChartsPanel {
 
   /* The same numbers where Plotly did not load. */
   table() {
-    const {say} = this.viewer;
+    const {say, scene} = this.viewer;
     const phases = Object.keys(PHASES);
-    const head = make(
-      "tr",
-      {},
-      ...["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `bar.${phase}`)].map(
-        (key) => make("th", {text: say(key)}),
-      ),
-    );
-    return make(
-      "table",
-      {class: "dsbd-table"},
-      make("thead", {}, head),
-      make(
-        "tbody",
-        {},
-        ...this.iterations.map((iteration) =>
-          make(
-            "tr",
-            {},
-            make("td", {text: numberOf(iteration)}),
-            make("td", {text: iteration.layers.length}),
-            make("td", {text: iteration.layers.map((layer) => layer.width).join(" ")}),
-            ...phases.map((phase) => make("td", {text: `${(1000 * iteration.seconds[phase]).toFixed(1)} ms`})),
-          ),
-        ),
-      ),
+    const heads = ["figure.iteration", "figure.layers", "figure.layer_width", ...phases.map((phase) => `bar.${phase}`)];
+    const rows = scene.iterations.map((iteration) => {
+      const widths = iteration.layers.map((layer) => layer.width);
+      const seconds = phases.map((phase) => `${(1000 * iteration.seconds[phase]).toFixed(1)} ms`);
+      const texts = [numberOf(iteration), widths.length, widths.join(" "), ...seconds];
+      return make("tr", {}, ...texts.map((text) => make("td", {text})));
+    });
+    return table(
+      heads.map((key) => say(key)),
+      rows,
     );
   }
 

@@ -1,7 +1,7 @@
 /* The forest attention mask: which node sees which.
  * Every node sees the prompt, its input beam, its ancestors and itself. */
 
-import {clamp, draw, make, scrolled} from "../base/dom.js";
+import {clamp, draw, make, placeAt, scrolled} from "../base/dom.js";
 
 const CELL = [13, 20];
 const WIDE = 760; // pixels per token, least and most; and of the whole drawing
@@ -12,10 +12,6 @@ const MARGIN = 60;
 
 export class MaskPanel {
   key = "mask";
-
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
 
   build(sheet) {
     const {viewer} = this;
@@ -40,19 +36,12 @@ export class MaskPanel {
       draw("rect", {class: "dsbd-mask-ground", x: LABELS, y: HEADER, width: across, height: scored.length * cell}),
       this.title(LABELS + (PROMPT * cell) / 2, viewer.say("node.prompt")),
     );
-    scored.forEach((at, place) => image.append(this.title(x(place) + cell / 2, viewer.labelOf(now.nodes[at]), at)));
-    scored.forEach((at, place) =>
-      image.append(
-        this.row(
-          at,
-          HEADER + place * cell,
-          now.pathTo(at).map((seen) => [x(column.get(seen)), seen]),
-        ),
-      ),
-    );
-    image.addEventListener("pointerover", (event) =>
-      viewer.hover(Number(event.target.closest("[data-at]")?.dataset.at ?? -1)),
-    );
+    scored.forEach((at, place) => {
+      const seen = now.pathTo(at).map((other) => [x(column.get(other)), other]);
+      image.append(this.title(x(place) + cell / 2, viewer.labelOf(now.nodes[at]), at));
+      image.append(this.row(at, HEADER + place * cell, seen));
+    });
+    image.addEventListener("pointerover", (event) => viewer.hover(placeAt(event)));
     image.addEventListener("pointerleave", () => viewer.hover(-1));
     this.said = make("p", {class: "dsbd-hint", "aria-live": "polite"});
     sheet.replaceChildren(
@@ -97,8 +86,7 @@ export class MaskPanel {
 
   update() {
     const {viewer} = this;
-    const here =
-      viewer.hovered >= 0 ? viewer.hovered : viewer.pinned >= 0 ? viewer.pinned : viewer.now.steps[viewer.step].focus;
+    const here = viewer.pointed;
     for (const [at, row] of this.rows) row.classList.toggle("dsbd-current", at === here);
     const path = this.rows.has(here)
       ? viewer.now.pathTo(here).map((at) => `“${viewer.labelOf(viewer.now.nodes[at])}”`)

@@ -1,36 +1,21 @@
 /* The target's cache row around the commit: which slots stay, which are dropped. */
 
-import {make, symbol} from "../base/dom.js";
+import {button, make, symbol} from "../base/dom.js";
 
 export class SlotsPanel {
   key = "slots";
-
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
 
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
     const {scored, kept, nodes} = now.slots;
-    const stays = new Set(nodes);
-    this.boxes = [];
-    const box = (node, at) => {
-      const entry = make("button", {
-        type: "button",
-        class: "dsbd-slot",
-        "data-at": at,
-        tabindex: "-1",
-        onpointerenter: () => viewer.hover(at),
-        onpointerleave: () => viewer.hover(-1),
-        onclick: () => viewer.pin(at),
-      });
-      this.boxes.push({entry, at, stays: stays.has(at)});
-      return entry;
-    };
-    const forest = now.nodes
-      .map((node, at) => [node, at])
-      .filter(([node]) => node.kind !== "drawn" && node.kind !== "input");
+    this.stays = new Set(nodes);
+    const forest = [...now.nodes.keys()].filter((at) => !["drawn", "input"].includes(now.nodes[at].kind));
+    this.boxes = forest.map((at) => {
+      const events = {onpointerenter: () => viewer.hover(at), onpointerleave: () => viewer.hover(-1)};
+      const onclick = () => viewer.pin(at);
+      return {entry: button({class: "dsbd-slot", "data-at": at, tabindex: "-1", ...events, onclick}), at};
+    });
     const block = (key, count) =>
       make("div", {class: "dsbd-block"}, make("b", {text: String(count)}), make("span", {text: say(key)}));
     this.legend = make(
@@ -47,14 +32,14 @@ export class SlotsPanel {
         "div",
         {class: "dsbd-slots"},
         ...this.counts(now, forest.length).map(([key, count]) => block(key, count)),
-        ...forest.map(([node, at]) => box(node, at)),
+        ...this.boxes.map(({entry}) => entry),
       ),
       this.legend,
     );
   }
 
   /* What the slots without a box hold: [key, count]. The last token of the prompt is read in the first pass, and the
-   * last tokens of the versions in every later one; a guess that repeats another has a slot of its own. */
+   * last tokens of the versions in every later one; a guess that repeats another has a separate slot. */
   counts({index, nodes, slots}, guesses) {
     const {prompt, before, scored} = slots;
     const beams = nodes.filter((node) => node.kind === "input").length;
@@ -73,8 +58,9 @@ export class SlotsPanel {
     const {viewer} = this;
     const committed = viewer.now.steps[viewer.step].phase === "commit";
     const scored = viewer.step >= viewer.now.scoredStep;
-    this.legend.hidden = !committed || !this.boxes.length; // only then the marks that it explains are drawn
-    for (const {entry, at, stays} of this.boxes) {
+    this.legend.hidden = !committed || !this.boxes.length; // only the commit draws the marks that it explains
+    for (const {entry, at} of this.boxes) {
+      const stays = this.stays.has(at);
       const look = viewer.look[at];
       const key = `${look?.state} ${committed} ${scored} ${viewer.exact}`;
       if (entry.dataset.key === key) continue;

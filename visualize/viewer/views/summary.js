@@ -2,30 +2,15 @@
 
 import {make} from "../base/dom.js";
 import {number} from "../base/words.js";
+import {beamNotes} from "./text.js";
 
 const COUNTS = [
-  "iterations",
-  "layers",
-  "layers_per_iteration",
-  "mean_width",
-  "acceptance_rate",
-  "accepted",
-  "rejected",
-  "orphaned",
-  "unneeded",
-  "recovered",
-  "fresh",
-  "bonus",
-  "landed",
-  "seconds",
+  ..."iterations layers layers_per_iteration mean_width acceptance_rate accepted rejected orphaned".split(" "),
+  ..."unneeded recovered fresh bonus landed seconds".split(" "),
 ];
 
 export class LayersPanel {
   key = "layers";
-
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
 
   build(sheet) {
     this.list = make("ol", {class: "dsbd-layers"});
@@ -34,22 +19,16 @@ export class LayersPanel {
 
   update() {
     const {now, step, words, scene} = this.viewer;
-    this.list.replaceChildren(
-      ...now.layers
-        .filter((layer) => layer.step <= step)
-        .map((layer) => {
-          const done = now.steps.some(
-            (entry, at) => at <= step && entry.phase === "layer" && entry.layer === layer.layer,
-          );
-          const outcome = done ? `; ${words.outcome(layer)}` : "";
-          return make(
-            "li",
-            {},
-            make("b", {text: words.layerTitle(layer)}),
-            ` — ${words.width(layer, scene.settings)}${outcome}`,
-          );
-        }),
-    );
+    const shown = now.steps.slice(0, step + 1);
+    const decided = new Set(shown.filter(({phase}) => phase === "layer").map(({layer}) => layer));
+    const items = now.layers
+      .filter((layer) => layer.step <= step)
+      .map((layer) => {
+        const outcome = decided.has(layer.layer) ? `; ${words.outcome(layer)}` : "";
+        const text = ` — ${words.width(layer, scene.settings)}${outcome}`;
+        return make("li", {}, make("b", {text: words.layerTitle(layer)}), text);
+      });
+    this.list.replaceChildren(...items);
   }
 }
 
@@ -57,24 +36,11 @@ export class ResultPanel {
   key = "result";
   whole = true;
 
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
-
   build(sheet) {
     const {say, scene} = this.viewer;
     const beams = scene.result.map((beam) => {
-      const notes = [
-        `${say("ui.score")} ${number(beam.score)}`,
-        `${say("ui.log_weight")} ${number(beam.log_weight)}`,
-        beam.finished ? say("ui.finished_beams") : "",
-      ];
-      return make(
-        "li",
-        {class: "dsbd-beam"},
-        make("p", {class: "dsbd-line", dir: "auto", text: beam.text}),
-        make("small", {text: notes.filter(Boolean).join(" · ")}),
-      );
+      const text = make("p", {class: "dsbd-line", dir: "auto", text: beam.text});
+      return make("li", {class: "dsbd-beam"}, text, beamNotes(say, `${say("ui.score")} ${number(beam.score)}`, beam));
     });
     const counts = COUNTS.map((name) =>
       make("div", {}, make("dt", {text: say(`stat.${name}`)}), make("dd", {text: number(scene.statistics[name])})),

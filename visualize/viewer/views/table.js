@@ -1,6 +1,6 @@
 /* The nodes of the iteration as a table of numbers, at the step shown. */
 
-import {make, scrolled} from "../base/dom.js";
+import {make, scrolled, table} from "../base/dom.js";
 import {number} from "../base/words.js";
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
@@ -8,25 +8,16 @@ const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "unifor
 export class TablePanel {
   key = "table";
 
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
-
   build(sheet) {
     const {viewer} = this;
     const {now, say} = viewer;
-    const head = make("tr", {}, ...COLUMNS.map((column) => make("th", {scope: "col", text: say(`table.${column}`)})));
+    const heads = COLUMNS.map((column) => say(`table.${column}`));
     this.cells = now.nodes.map(() =>
       COLUMNS.map((column) => make(column === "token" ? "th" : "td", {scope: column === "token" ? "row" : null})),
     );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
-    sheet.replaceChildren(
-      scrolled(
-        say("tab.table"),
-        make("table", {class: "dsbd-table"}, caption, make("thead", {}, head), make("tbody", {}, ...this.rows)),
-      ),
-    );
+    sheet.replaceChildren(scrolled(say("tab.table"), table(heads, this.rows, caption)));
   }
 
   update() {

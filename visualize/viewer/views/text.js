@@ -6,10 +6,6 @@ import {number} from "../base/words.js";
 export class TextPanel {
   key = "text";
 
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
-
   build(sheet) {
     this.sheet = sheet;
     this.drawn = null;
@@ -32,7 +28,7 @@ export class TextPanel {
     );
   }
 
-  /* What a beam shares with the best one is not said again. */
+  /* Leaves out what a beam shares with the best one. */
   beam(beam, path, best, added) {
     const {say, scene} = this.viewer;
     const line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
@@ -56,11 +52,13 @@ export class TextPanel {
       }
       run.span.append(token.text + (last ? token.pending : ""));
     });
-    const notes = [
-      beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "",
-      `${say("ui.log_weight")} ${number(beam.log_weight)}`,
-      beam.finished ? say("ui.finished_beams") : "",
-    ];
-    return make("div", {class: "dsbd-beam"}, line, make("small", {text: notes.filter(Boolean).join(" · ")}));
+    const times = beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "";
+    return make("div", {class: "dsbd-beam"}, line, beamNotes(say, times, beam));
   }
+}
+
+/* The notes below the text of a beam. */
+export function beamNotes(say, first, {log_weight, finished}) {
+  const notes = [first, `${say("ui.log_weight")} ${number(log_weight)}`, finished ? say("ui.finished_beams") : ""];
+  return make("small", {text: notes.filter(Boolean).join(" · ")});
 }

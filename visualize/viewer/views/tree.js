@@ -1,14 +1,10 @@
-/* The forest as a list: a tree of words beside the drawing, for the keyboard and for readers of the screen. */
+/* The forest as a tree of words, for the keyboard and for screen readers. */
 
 import {make} from "../base/dom.js";
 import {number} from "../base/words.js";
 
 export class TreePanel {
   key = "tree";
-
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
 
   build(sheet) {
     const {viewer} = this;
@@ -89,11 +85,9 @@ export class TreePanel {
 /* One node in words: token, state, and the probabilities known so far. */
 function nodeSaid(viewer, node, look, scored) {
   const {say} = viewer;
-  const said = [say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name})];
-  if (look.slots > 1) said.push(say("node.multiplicity", {count: look.slots}));
-  if (look.landed && viewer.exact) said.push(say("state.landed"));
-  if (scored && node.target_prob !== null) said.push(`${say("ui.target")} ${number(node.target_prob)}`);
-  if (node.draft_prob !== null) said.push(`${say("ui.draft")} ${number(node.draft_prob)}`);
-  if (viewer.texts.becomes(node, look)) said.push(say("node.final"));
-  return said.join(", ");
+  const [times, landed, final] = viewer.notesOf(node, look);
+  const name = say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name});
+  const target = scored && node.target_prob !== null ? `${say("ui.target")} ${number(node.target_prob)}` : "";
+  const draft = node.draft_prob === null ? "" : `${say("ui.draft")} ${number(node.draft_prob)}`;
+  return [name, times, landed, target, draft, final].filter(Boolean).join(", ");
 }

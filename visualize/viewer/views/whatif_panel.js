@@ -1,19 +1,19 @@
-/* The what-if view: other settings and random numbers on the left of each verdict, what would follow on the right. */
+/* The what-if view: the reader changes settings and random numbers, and sees which verdicts would differ. */
 
 import {gauge} from "./card.js";
-import {make, scrolled, symbol} from "../base/dom.js";
+import {button, make, scrolled, symbol, table} from "../base/dom.js";
 import {STYLES} from "../base/languages.js";
 import {whatIf} from "../law/what_if.js";
 import {number} from "../base/words.js";
 
+const HEADS = "table.layer table.token table.uniform whatif.value table.acceptance whatif.recorded whatif.would".split(
+  " ",
+);
+
 export class WhatIfPanel {
   key = "whatif";
 
-  constructor(viewer) {
-    this.viewer = viewer;
-  }
-
-  /* Why nothing can be decided again, as the key of a sentence; empty where it can. */
+  /* The key of a sentence that says why nothing can be decided again; empty if it can. */
   get obstacle() {
     const {now, scene} = this.viewer;
     if (scene.settings.width_threshold === undefined) return "whatif.no_settings";
@@ -32,56 +32,40 @@ export class WhatIfPanel {
     const {settings} = scene;
     this.changes = {uniforms: {}};
     if (obstacle) {
-      this.rows = null;
       sheet.replaceChildren(make("p", {class: "dsbd-hint", text: say(obstacle)}));
       return;
     }
-    this.threshold = make("input", {
-      type: "range",
-      min: 0,
-      max: 1,
-      step: 0.01,
-      "aria-label": say("whatif.threshold"),
-      oninput: (event) => this.change("width_threshold", event),
-    });
-    this.minimum = make("input", {
-      type: "range",
-      min: 1,
-      max: settings.max_width,
-      step: 1,
-      "aria-label": say("whatif.min_width"),
-      oninput: (event) => this.change("min_width", event),
-    });
-    this.shown = {width_threshold: make("output"), min_width: make("output")};
+    this.fields = {
+      width_threshold: this.field("whatif.threshold", "width_threshold", {min: 0, max: 1, step: 0.01}),
+      min_width: this.field("whatif.min_width", "min_width", {min: 1, max: settings.max_width, step: 1}),
+    };
     this.result = make("div");
     this.verdict = make("p", {class: "dsbd-whatif-said", "aria-live": "polite"});
-    const field = (key, input, output) =>
-      make("label", {class: "dsbd-field"}, make("span", {text: say(key)}), input, output);
+    const labels = Object.values(this.fields).map(({label}) => label);
     sheet.replaceChildren(
       make("p", {class: "dsbd-counterfactual", text: say("whatif.marked")}),
-      make(
-        "div",
-        {class: "dsbd-fields"},
-        field("whatif.threshold", this.threshold, this.shown.width_threshold),
-        field("whatif.min_width", this.minimum, this.shown.min_width),
-        make("button", {type: "button", text: say("whatif.reset"), onclick: () => this.reset()}),
-      ),
+      make("div", {class: "dsbd-fields"}, ...labels, button({text: say("whatif.reset"), onclick: () => this.reset()})),
       this.verdict,
       this.result,
     );
     this.reset();
   }
 
-  change(name, event) {
-    this.changes[name] = Number(event.target.value);
-    this.decide();
+  /* A slider for a setting, with its label and the number it stands at. */
+  field(key, name, range) {
+    const text = this.viewer.say(key);
+    const output = make("output");
+    const input = slider(text, range, (value) => {
+      this.changes[name] = value;
+      this.decide();
+    });
+    return {input, output, label: make("label", {class: "dsbd-field"}, make("span", {text}), input, output)};
   }
 
   reset() {
     const {settings} = this.viewer.scene;
     this.changes = {uniforms: {}};
-    this.threshold.value = settings.width_threshold;
-    this.minimum.value = settings.min_width;
+    for (const [name, {input}] of Object.entries(this.fields)) input.value = settings[name];
     this.buildRows();
     this.decide();
   }
@@ -91,71 +75,32 @@ export class WhatIfPanel {
     const {viewer} = this;
     const {now, say} = viewer;
     this.rows = now.trials.map((trial, at) => {
-      const input =
-        trial.acceptance === null && trial.verdict !== "unneeded"
-          ? null
-          : make("input", {
-              type: "range",
-              min: 0,
-              max: 0.999,
-              step: 0.001,
-              value: trial.uniform ?? 0.5,
-              "aria-label": say("whatif.uniform", {token: viewer.labelOf(now.nodes[trial.node])}),
-              oninput: (event) => {
-                this.changes.uniforms[at] = Number(event.target.value);
-                this.decide();
-              },
-            });
-      const cells = {
-        u: make("td"),
-        gauge: make("td", {class: "dsbd-gauge-cell"}),
-        before: make("td"),
-        after: make("td"),
-      };
-      const name = make("th", {scope: "row", text: `${viewer.labelOf(now.nodes[trial.node])}`});
-      return {
-        cells,
-        row: make(
-          "tr",
-          {},
-          make("td", {text: trial.layer}),
-          name,
-          make("td", {}, ...(input ? [input] : [])),
-          cells.u,
-          cells.gauge,
-          cells.before,
-          cells.after,
-        ),
-      };
+      const token = viewer.labelOf(now.nodes[trial.node]);
+      const cells = Array.from({length: 5}, () => make("td"));
+      if (trial.acceptance !== null || trial.verdict === "unneeded") {
+        const range = {min: 0, max: 0.999, step: 0.001, value: trial.uniform ?? 0.5};
+        const change = (value) => {
+          this.changes.uniforms[at] = value;
+          this.decide();
+        };
+        cells[0].append(slider(say("whatif.uniform", {token}), range, change));
+      }
+      cells[2].className = "dsbd-gauge-cell";
+      const layer = make("td", {text: trial.layer});
+      return {cells, row: make("tr", {}, layer, make("th", {scope: "row", text: token}), ...cells)};
     });
-    const head = [
-      "table.layer",
-      "table.token",
-      "table.uniform",
-      "whatif.value",
-      "table.acceptance",
-      "whatif.recorded",
-      "whatif.would",
-    ];
-    this.result.replaceChildren(
-      scrolled(
-        say("tab.whatif"),
-        make(
-          "table",
-          {class: "dsbd-table"},
-          make("thead", {}, make("tr", {}, ...head.map((key) => make("th", {scope: "col", text: say(key)})))),
-          make("tbody", {}, ...this.rows.map(({row}) => row)),
-        ),
-      ),
-    );
+    const rows = this.rows.map(({row}) => row);
+    const heads = HEADS.map((key) => say(key));
+    this.result.replaceChildren(scrolled(say("tab.whatif"), table(heads, rows)));
   }
 
   decide() {
     const {viewer, changes} = this;
     const {now, say, scene} = viewer;
     const found = whatIf(now, scene.settings, changes);
-    this.shown.width_threshold.textContent = number(changes.width_threshold ?? scene.settings.width_threshold);
-    this.shown.min_width.textContent = changes.min_width ?? scene.settings.min_width;
+    for (const [name, {output}] of Object.entries(this.fields)) {
+      output.textContent = number(changes[name] ?? scene.settings[name]);
+    }
     const verdicts = new Map(found.layers.flatMap((layer) => layer.verdicts).map((entry) => [entry.trial, entry]));
     let differ = 0;
     now.trials.forEach((trial, at) => {
@@ -170,25 +115,30 @@ export class WhatIfPanel {
     this.verdict.textContent = [say("whatif.differ", {count: differ}), ...widths, stop].join(" ");
   }
 
-  /* 1 where the verdict differs from the recorded one. */
+  /* Shows one trial. Returns 1 if its verdict differs from the recorded one, else 0. */
   show(trial, at, entry) {
     const {viewer} = this;
     const {cells, row} = this.rows[at];
+    const [, value, chance, before, after] = cells;
     const uniform = this.changes.uniforms[at] ?? trial.uniform;
     const state = (name) => [symbol(STYLES[name], name, 14), ` ${viewer.say(`state.${name}`)}`];
     const differs = Boolean(entry && entry.verdict !== trial.verdict);
     row.classList.toggle("dsbd-differs", differs);
     row.classList.toggle("dsbd-beyond", !entry);
-    cells.u.textContent = uniform === null ? "–" : number(uniform, 3);
-    cells.gauge.replaceChildren(
+    value.textContent = uniform === null ? "–" : number(uniform, 3);
+    chance.replaceChildren(
       ...(entry?.acceptance != null && uniform !== null
         ? [gauge({low: 0, high: entry.acceptance, u: uniform, state: "accepted"})]
         : []),
     );
-    cells.before.replaceChildren(...state(trial.verdict));
-    cells.after.replaceChildren(
+    before.replaceChildren(...state(trial.verdict));
+    after.replaceChildren(
       ...(entry ? [...state(entry.verdict), ...(differs ? [" ≠"] : [])] : [viewer.say("whatif.beyond")]),
     );
     return Number(differs);
   }
 }
+
+/* change gets the number at which the slider stands. */
+const slider = (label, range, change) =>
+  make("input", {type: "range", "aria-label": label, ...range, oninput: (event) => change(Number(event.target.value))});

@@ -1,0 +1,98 @@
+"""Records what the page and the lessons show: ``python -m benchmarks.record traces``, ``lessons`` or ``races``.
+
+- ``traces`` writes ``assets/traces``; the page opens with the first.
+- ``lessons`` writes ``assets/lessons/traces``. The lessons name nodes of these traces: record them again only together
+  with the lessons. The trace and the figures of the fifth lesson come from ``lossless_lab.py``.
+- ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import dsbd
+from dsbd.evaluation.race import make_race, race
+from dsbd.files import write_file
+from dsbd.machine import machine, versions
+from dsbd.measure.bench.contenders import contenders
+from dsbd.tasks.registry import load_task
+
+ASSETS = Path(__file__).parents[1] / "assets"
+STORY = "Once upon a time, there was a little fox who"
+SAME_LAW = {"min_width": 4, "max_width": 4}
+PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
+LONG = {"max_new_tokens": 64, "seed": 7}
+Recordings = dict[str, tuple[str, dict[str, Any]]]
+STORIES: Recordings = {
+    "1-dynamic-width": (STORY, LONG | {"seed": 31}),
+    "2-same-law-width-four": (STORY, LONG | SAME_LAW),
+    "3-without-replacement": (STORY, LONG | {"replacement": False}),
+    "4-cover-nodes": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
+    "5-speculative-sampling": (STORY, LONG | {"method": "speculative"}),
+    "6-beam-sampling": (STORY, LONG | {"method": "beam_sampling"}),
+}
+QUERIES: Recordings = {
+    "7-SQL-same-law-width-four": ("Q: How many old branches are there in each city?\nSQL:", LONG | SAME_LAW),
+    "8-SQL-dynamic-width": ("Q: Which authors have won more prizes than the average?\nSQL:", LONG),
+    "9-SQL-speculative-sampling": (
+        "Q: Show the titles of long books not written in French.\nSQL:",
+        LONG | {"method": "speculative"},
+    ),
+}
+LESSONS: Recordings = {
+    "1-speculative-decoding": (STORY, {"method": "speculative", "draft_depth": 4, "max_new_tokens": 16, "seed": 6}),
+    "2-beam-sampling": (STORY, {"method": "beam_sampling", "num_beams": 3, "max_new_tokens": 8, "seed": 2}),
+    "3-one-iteration": (
+        STORY,
+        PAPER | {"draft_depth": 2, "draft_width": 3, "min_width": 2, "max_new_tokens": 9, "seed": 57},
+    ),
+    "4-dynamic-width": (STORY, PAPER | {"draft_depth": 3, "draft_width": 5, "max_new_tokens": 24, "seed": 9}),
+}
+RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
+QUESTIONS, TOKENS, ROUNDS = 6, 48, 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Record what the page and the lessons show")
+    parser.add_argument("what", choices=("traces", "lessons", "races"))
+    what = parser.parse_args().what
+    if what == "races":
+        for name in ("stories", "sql"):
+            record_race(name)
+    elif what == "lessons":
+        record("stories", LESSONS, ASSETS / "lessons" / "traces")
+    else:
+        record("stories", STORIES, ASSETS / "traces")
+        record("sql", QUERIES, ASSETS / "traces")
+
+
+def record(pair: str, recordings: Recordings, folder: Path) -> None:
+    """Decode each prompt on a bundled pair, check the trace, and save it."""
+    loaded = dsbd.load_pair(f"bundled:{pair}")
+    for name, (prompt, fields) in recordings.items():
+        result = dsbd.decode(loaded, prompt, dsbd.DecodingSettings(**fields), record=True)
+        assert result.trace is not None
+        assert dsbd.verify_trace(result.trace).passed
+        result.trace.save(folder / f"{name}.json.gz")
+        print(f"{name}: {result.stats.layers_per_iteration:.2f} layers per iteration\n  {result.text}")
+
+
+def record_race(name: str) -> None:
+    """Race on a story, or on questions to SQL, and save the race."""
+    pair = dsbd.load_pair(f"bundled:{name}")
+    task = load_task("sql") if name == "sql" else None
+    questions = task.questions(QUESTIONS) if task else []
+    prompts = [question.prompt for question in questions] or [STORY]
+    racing = contenders(RACERS, ("defaults",), {"max_new_tokens": [TOKENS]})
+    *_, last = race(pair, racing, prompts, ROUNDS)
+    assert last.runs is not None, "a race ends with its runs"
+    made = make_race(last.runs, task, questions, {"machine": machine(pair.device), "versions": versions()})
+    content = json.dumps(made.to_dict(), ensure_ascii=False, separators=(",", ":"))
+    write_file(ASSETS / "races" / f"{name}.json", content)
+    for racer in made.racers:
+        print(name, racer.name, racer.ratio)
+
+
+if __name__ == "__main__":
+    main()

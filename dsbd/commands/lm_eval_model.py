@@ -1,0 +1,130 @@
+"""The model ``dsbd`` of lm-evaluation-harness: any of its generation tasks, with any decoder of this package.
+
+Newer versions of ``lm_eval`` find the model by the entry point that this package declares. Older ones are started here:
+
+    python -m dsbd.commands.lm_eval_model --model dsbd --model_args method=dsbd,max_width=4 --tasks gsm8k
+"""
+
+import logging
+from collections import Counter
+from dataclasses import fields, replace
+from itertools import count
+from typing import Any, NoReturn
+
+import torch
+from lm_eval.__main__ import cli_evaluate
+from lm_eval.api.model import LM
+from lm_eval.api.registry import model_registry
+from tqdm import tqdm
+
+from dsbd.api import decode
+from dsbd.commands.setting_values import value_of_text
+from dsbd.errors import SettingsError
+from dsbd.measure.bench.contest import digest
+from dsbd.models.loading import load_pair
+from dsbd.settings import DecodingSettings
+from dsbd.stopping import cut
+
+FIELDS = tuple(field.name for field in fields(DecodingSettings))
+HARNESS_DEVICE = "cuda:0"
+"""What the harness names where nobody names a device."""
+LENGTHS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""Names that tasks have for the number of new tokens."""
+
+
+class DsbdLM(LM):
+    """A pair and a decoder; a setting that ``model_args`` name holds for every question, whatever its task asks for.
+
+    Args:
+        target, draft: folders or hub ids, as for :func:`dsbd.load_pair`; the bundled pair if left out.
+        device, dtype, engine: as for :func:`dsbd.load_pair`.
+        chat: give each prompt to the model's chat template, as the user's turn.
+        batch_size, max_batch_size: not used: one question is decoded at a time.
+        settings: fields of :class:`dsbd.DecodingSettings`; lists are written ``4x2`` (branching) or ``1:2`` (others).
+
+    Raises:
+        SettingsError: an unknown name or a bad value.
+        PairError: a model cannot be loaded.
+    """
+
+    def __init__(
+        self,
+        target: str | None = None,
+        draft: str | None = None,
+        device: str | None = None,
+        dtype: str = "auto",
+        engine: str = "auto",
+        chat: bool = False,
+        batch_size: Any = None,
+        max_batch_size: Any = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__()
+        self._given = {name: self._value(name, value) for name, value in settings.items()}
+        DecodingSettings(**self._given)  # refuses bad values before the models are loaded
+        if device is None or (device == HARNESS_DEVICE and not torch.cuda.is_available()):
+            device = "auto"
+        self._pair = load_pair(target, draft, device, dtype, engine)
+        self._chat = chat
+        self._seen: Counter[str] = Counter()
+
+    def generate_until(self, requests: list[Any], disable_tqdm: bool = False) -> list[str]:
+        """Decode every request; the seed depends on the setting ``seed``, the prompt, and how often it came before."""
+        texts = []
+        for request in tqdm(requests, desc="dsbd", disable=disable_tqdm):
+            prompt, asked = request.args
+            settings, until = self._asked(asked)
+            seed = int(digest(settings.seed, prompt, self._seen[prompt])[:15], 16)
+            self._seen[prompt] += 1
+            fitting = self._fitting(prompt, settings.max_new_tokens)
+            result = decode(self._pair, fitting, replace(settings, seed=seed), chat=self._chat, until=until)
+            texts.append(cut(result.text, until))
+            self.cache_hook.add_partial("generate_until", request.args, texts[-1])
+        return texts
+
+    def loglikelihood(self, requests: list[Any]) -> NoReturn:
+        """Refuse: a decoder has no likelihoods to tell apart."""
+        raise NotImplementedError(
+            "the model dsbd decodes text, and the likelihood of a given text is that of the target model whatever "
+            "decodes; run tasks of this kind with --model hf and the target model"
+        )
+
+    loglikelihood_rolling = loglikelihood
+
+    @staticmethod
+    def _value(name: str, value: Any) -> Any:
+        """Return a setting from model_args, which leave lists as text."""
+        if name not in FIELDS:
+            raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(FIELDS)}")
+        return value_of_text(name, value) if isinstance(value, str) else value
+
+    def _asked(self, asked: dict[str, Any]) -> tuple[DecodingSettings, tuple[str, ...]]:
+        """Return the settings and the texts that end an answer, from a task's ``generation_kwargs``."""
+        rest = dict(asked)
+        until, samples = rest.pop("until", None) or (), rest.pop("do_sample", None)
+        lengths = [rest.pop(name) for name in LENGTHS if rest.get(name) is not None]
+        chosen = {name: value for name, value in rest.items() if value is not None and name not in LENGTHS}
+        if not (samples or (samples is None and chosen.get("temperature"))):
+            chosen["temperature"] = 0.0
+        if lengths:
+            chosen["max_new_tokens"] = lengths[0]
+        for name in chosen:
+            if name not in FIELDS:
+                raise SettingsError(f"generation_kwargs has {name!r}, which no decoder here reads; leave it out")
+        ends = (until,) if isinstance(until, str) else tuple(until)
+        return DecodingSettings(**chosen | self._given), tuple(end for end in ends if end)
+
+    def _fitting(self, prompt: str, new_tokens: int) -> str:
+        """Return the end of a prompt that is too long for the models."""
+        ids, room = self._pair.encode(prompt, self._chat), self._pair.room_after(new_tokens)
+        if len(ids) <= room or self._chat:
+            return prompt
+        logging.getLogger(__name__).warning("a prompt of %d tokens loses its beginning: %d fit", len(ids), room)
+        ends = (self._pair.decode(ids[len(ids) - room + spare :]) for spare in count())
+        return next(end for end in ends if len(self._pair.encode(end)) <= room)
+
+
+if __name__ == "__main__":
+    if "dsbd" not in model_registry:
+        model_registry.register("dsbd", target="dsbd.commands.lm_eval_model:DsbdLM")
+    cli_evaluate()

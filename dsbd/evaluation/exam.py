@@ -1,0 +1,177 @@
+"""An exam: tasks and contenders, from what a user names, and again from what a file says was asked. Needs no torch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dsbd.errors import SettingsError
+from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_names
+from dsbd.measure.bench.contest import Contest, Prompt, asked_of, digest_of
+from dsbd.results import brief
+from dsbd.settings import DecodingSettings
+from dsbd.tasks.records import Question, Task
+from dsbd.tasks.registry import TASKS, load_task
+
+MAX_SEEDS = 1000
+
+
+@dataclass(frozen=True)
+class TaskRun:
+    """One task of an exam, with the questions that are asked."""
+
+    __repr__ = brief
+
+    name: str
+    """What a user calls it: each split of a task has another name."""
+    task: Task
+    data: str | None
+    """Where the data came from; None where it is bundled."""
+    questions: tuple[Question, ...]
+    max_new_tokens: int
+
+    def asked(self) -> dict[str, Any]:
+        """Return what was asked, as plain data."""
+        return {
+            "version": self.task.version,
+            "data": self.data,
+            "questions": len(self.questions),
+            "digest": digest_of((question.id, question.prompt) for question in self.questions),
+            "max_new_tokens": self.max_new_tokens,
+        }
+
+
+@dataclass(frozen=True)
+class Exam:
+    """Which contenders answer which questions, and how often."""
+
+    __repr__ = brief
+
+    runs: tuple[TaskRun, ...]
+    contenders: tuple[Contender, ...]
+    seeds: int
+    """How often every question is answered."""
+    limit: int | None = None
+    chat: bool = False
+
+    def asked(self) -> dict[str, Any]:
+        """Return as plain data what two exams must have in common to share a file."""
+        return {
+            "tasks": {run.name: run.asked() for run in self.runs},
+            "contenders": asked_of(self.contenders),
+            "seeds": self.seeds,
+            "limit": self.limit,
+            "chat": self.chat,
+        }
+
+    def contest(self, texts: Mapping[tuple[str, str], str] | None = None) -> Contest:
+        """Return the contest.
+
+        Args:
+            texts: prompts that had to be shortened, by task and question.
+        """
+        prompts = []
+        for run in self.runs:
+            for question in run.questions:
+                text = (texts or {}).get((run.name, question.id), question.prompt)
+                prompts.append(
+                    Prompt(
+                        text,
+                        question.id,
+                        run.name,
+                        question.cluster,
+                        run.task.until,
+                        run.max_new_tokens,
+                        shortened=text != question.prompt,
+                    )
+                )
+        return Contest(self.contenders, tuple(prompts), self.seeds, self.chat)
+
+
+def make_exam(
+    tasks: Sequence[str | Task],
+    contenders: Sequence[Contender],
+    *,
+    data: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seeds: int = 1,
+    max_new_tokens: int | None = None,
+    chat: bool = False,
+) -> Exam:
+    """Return the exam.
+
+    Args:
+        tasks: names of :data:`dsbd.tasks.registry.TASKS`, or your own tasks; each once.
+        contenders: what decodes.
+        data: where a task's data is, by the task's name; a task that is not named has bundled data.
+        limit: only the first questions of each task, in the task's order.
+        seeds: how often every question is answered.
+        max_new_tokens: instead of what each task allows.
+        chat: apply the model's chat template.
+
+    Raises:
+        SettingsError: an unknown or repeated name, a number out of range, or data for a task that is not asked for.
+        TaskError: a task's data is missing or damaged.
+    """
+    names = [task if isinstance(task, str) else task.name for task in tasks]
+    own = [task.name for task in tasks if isinstance(task, Task)]
+    require_names("tasks", names, (*sorted(TASKS), *own))
+    for name in data or {}:
+        if name not in names:
+            raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
+    _require_count("limit", limit, None)
+    _require_count("seeds", seeds, MAX_SEEDS)
+    runs = []
+    for name, task in zip(names, tasks, strict=True):
+        place = (data or {}).get(name)
+        asked = load_task(task, place) if isinstance(task, str) else task
+        runs.append(_run(name, asked, place, limit, max_new_tokens))
+    return Exam(tuple(runs), tuple(contenders), seeds, limit, chat)
+
+
+def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
+    """Return the exam that a file's first line asks for.
+
+    Args:
+        answers: the file.
+        tasks: your own tasks that were asked; the others are loaded again.
+
+    Raises:
+        SettingsError: the file is of a bench, or the questions are not those that were asked.
+        TaskError: a task's data is missing or damaged.
+    """
+    asked, own = answers.head.get("asked", {}), {task.name: task for task in tasks}
+    if "tasks" not in asked:
+        raise SettingsError("the file holds no answers to the questions of a task; name one of python -m dsbd eval")
+    runs = []
+    for name, facts in asked["tasks"].items():
+        task = own.get(name) or load_task(name, facts["data"])
+        run = _run(name, task, facts["data"], asked["limit"], facts["max_new_tokens"])
+        if run.asked()["digest"] != facts["digest"]:
+            raise SettingsError(
+                f"the questions of task {name} are not those that were asked: its data has changed; bring back the "
+                "data, or decode again into another file"
+            )
+        runs.append(run)
+    contenders = tuple(_contender(name, facts) for name, facts in asked["contenders"].items())
+    return Exam(tuple(runs), contenders, asked["seeds"], asked["limit"], asked["chat"])
+
+
+def _contender(name: str, facts: Mapping[str, Any]) -> Contender:
+    values: dict[str, Any] = {
+        field: tuple(value) if isinstance(value, list) else value for field, value in facts.items()
+    }
+    method = values.pop("method")
+    return Contender(name, method, DecodingSettings(**values | {"method": OPPONENTS.get(method, method)}))
+
+
+def _run(name: str, task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:
+    length = task.max_new_tokens if max_new_tokens is None else max_new_tokens
+    return TaskRun(name, task, data, tuple(task.questions(limit)), length)
+
+
+def _require_count(name: str, value: int | None, most: int | None) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")

@@ -1,0 +1,170 @@
+"""The one driver of every contest: resolves ``auto``, warms up, then decodes what is missing, contenders in turn.
+
+The bench, the evaluation and the race of the page all run on it.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+import torch
+
+from dsbd.api import planning
+from dsbd.auto.plan import Plan
+from dsbd.block_search import require_few_blocks
+from dsbd.errors import PairError, SettingsError
+from dsbd.machine import conditions
+from dsbd.measure.bench.answers_file import AnswersFile
+from dsbd.measure.bench.contenders import CTRANSLATE2, Contender
+from dsbd.measure.bench.contest import Contest, limited
+from dsbd.measure.bench.ctranslate2_search import generator_of
+from dsbd.measure.bench.records import ResolvedAuto
+from dsbd.measure.bench.run import measure_turn
+from dsbd.measure.energy import Meter
+from dsbd.methods import has_auto
+from dsbd.models.pair import Pair
+from dsbd.progress import Progress
+
+WARM_UP_TOKENS = 8
+
+
+@dataclass(frozen=True)
+class ContestProgress:
+    """How far a contest is."""
+
+    done: int
+    total: int
+    """Decodes, those of earlier calls included."""
+    doing: str
+    """What comes next: ``auto``, ``warm-up``, ``decode``, or a preparation of the bench; ``lane`` has just ended."""
+    name: str = ""
+    """Of the contender."""
+    runs: Any = None
+    """What a race has run so far; None before its first decode is over, and elsewhere."""
+
+
+def require_runnable(pair: Pair, contest: Contest) -> None:
+    """Check everything that could stop a contest later.
+
+    Raises:
+        SettingsError: there is no prompt, or ``mjgd`` would have too many blocks to search.
+        PromptError: a prompt does not fit the models.
+        PairError: a contender drafts and the pair has no draft model, or CTranslate2 cannot run the target here.
+    """
+    if not contest.prompts:
+        raise SettingsError("there is no prompt; give a file with one prompt per line")
+    for contender in contest.contenders:
+        if contender.drafts and pair.draft is None:
+            raise PairError(f"{contender.name} needs a draft model; load one, or leave it out of the methods")
+        if contender.settings.method == "mjgd":
+            require_few_blocks(pair.target.vocabulary_size, contender.settings.block)
+        if contender.method in CTRANSLATE2:
+            generator_of(pair, contender.method)
+    for prompt in contest.prompts:
+        longest = max(contest.turn(prompt, one).contender.settings.max_new_tokens for one in contest.contenders)
+        pair.require_room(len(pair.encode(prompt.text, contest.chat)), longest)
+
+
+def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]:
+    """Return what figures depend on: machine, versions and models, and the versions of ``opponents`` that run here."""
+    found = conditions(pair)
+    if any(one.method in CTRANSLATE2 for one in contenders):
+        found["opponents"] = {"ctranslate2": version("ctranslate2")}
+    return found
+
+
+def meters_of(pair: Pair) -> dict[str, Meter]:
+    """Return a meter for every device that computes; where one cannot be measured, its meter says so."""
+    meters = {"cpu_package": Meter()}
+    if pair.device.type == "cuda":
+        meters["gpu"] = Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)
+    return meters
+
+
+def run_contest(
+    pair: Pair,
+    contest: Contest,
+    answers: AnswersFile,
+    metered: bool = False,
+    stop: Callable[[], bool] | None = None,
+) -> Iterator[ContestProgress]:
+    """Decode what the answers lack; closing the iterator ends it after a decode, and what is done is kept.
+
+    Args:
+        pair: the models.
+        contest: with ``auto`` where it is asked for; it is resolved once, at the first prompt, and kept in the answers.
+        answers: of earlier calls; every decode is added as soon as it is made.
+        metered: measure the energy of the devices.
+        stop: asked before each forward of a model; once it returns True the contest ends inside a decode. Opponents
+            are not asked.
+
+    Yields:
+        Progress before each trial of ``auto``, each warm-up and each decode, and after the last; nothing where no
+        decode is missing.
+
+    Raises:
+        StoppedError: ``stop`` returned True.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    missing = [turn.key for turn in contest.turns() if answers.find(turn) is None]
+    if not missing:
+        return
+    total, waiting = contest.total, {name for name, *_ in missing}
+    at = ContestProgress(total - len(missing), total, "auto")
+    yield from resolve_auto(pair, contest, answers, at, stop)
+    contest = replace(contest, contenders=answers.with_auto(contest.contenders))
+    meters = meters_of(pair) if metered else {}
+    for contender in contest.contenders:
+        if contender.name in waiting:
+            yield replace(at, doing="warm-up", name=contender.name)
+            turn = contest.turn(contest.prompts[0], contender)
+            short = limited(turn.contender, min(WARM_UP_TOKENS, turn.contender.settings.max_new_tokens))
+            measure_turn(pair, replace(turn, contender=short), stop=stop, chat=contest.chat)
+    for turn in contest.turns():
+        if answers.find(turn) is None:
+            at = replace(at, doing="decode", name=turn.contender.name)
+            yield at
+            answers.add(measure_turn(pair, turn, meters, stop, contest.chat))
+            at = replace(at, done=at.done + 1)
+    yield at
+
+
+def resolve_auto(
+    pair: Pair, contest: Contest, answers: AnswersFile, at: ContestProgress, stop: Callable[[], bool] | None = None
+) -> Iterator[ContestProgress]:
+    """Resolve every ``auto`` that the answers do not hold yet, by measuring on the first prompt, and keep it there.
+
+    Raises:
+        StoppedError: ``stop`` returned True.
+    """
+    prompt = contest.prompts[0]
+    for contender in contest.contenders:
+        if not has_auto(contender.settings) or contender.name in answers.auto:
+            continue
+        settings = contest.turn(prompt, contender).contender.settings
+        trials = planning(pair, prompt.text, settings, contest.chat, stop)
+        found = yield from _told(trials, replace(at, doing="auto", name=contender.name))
+        answers.add_auto(contender.name, ResolvedAuto(values=dict(found.values), sentence=found.sentence))
+
+
+def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Generator[ContestProgress, None, Plan]:
+    """Yield progress for every trial, and return the plan."""
+    while True:
+        try:
+            next(trials)
+        except StopIteration as end:
+            plan: Plan = end.value
+            return plan
+        yield at
+
+
+def shown(steps: Iterable[ContestProgress]) -> bool:
+    """Take all steps and say on stderr how far they are; returns False where Ctrl-C stopped them."""
+    try:
+        with Progress("starting", "decode") as bar:
+            for step in steps:
+                bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
+    except KeyboardInterrupt:
+        return False
+    return True

@@ -1,0 +1,178 @@
+/* The lab of a lesson: its decodes follow the law, and its broken decoders are caught. */
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import {binsOf, chiSquare, limitOf, pValue} from "../../../visualize/pages/lab/chi_square.js";
+import {decode} from "../../../visualize/pages/lab/decode.js";
+import {exactLaw} from "../../../visualize/pages/lab/exact.js";
+import {Experiment} from "../../../visualize/pages/lab/experiment.js";
+import {seeded} from "../../../visualize/pages/lab/random.js";
+import {nameOf, withCell, withRow} from "../../../visualize/pages/lab/tables.js";
+import {recheck} from "../../../visualize/viewer/law/audit.js";
+import {alphasOf, tailsOf} from "../../../visualize/viewer/law/chances.js";
+import {given, near} from "../given.js";
+
+const {pair, zeros, laws, chi_squares} = given.lab;
+const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+
+function experimentOf({tables = pair, ...changes}) {
+  const settings = {runs: 20_000, seed: 7, width: 2, depth: 2, guesses: 3, decoder: "dsbd", ...changes};
+  const experiment = new Experiment(tables, settings);
+  while (experiment.done < settings.runs) experiment.once();
+  return experiment;
+}
+
+/* Catches a lab that compares with another law than the decoder's. */
+test("the exact law is that of the oracle", () => {
+  for (const [tables, width, expected] of laws) {
+    const found = exactLaw(tables.target, tables.layers, width);
+    assert.deepEqual([...found.keys()].sort(), Object.keys(expected).sort());
+    for (const [end, prob] of Object.entries(expected)) near(found.get(end), prob, 1e-12, end);
+  }
+});
+
+/* Catches an error of drafting, verification, residual, landing or bonus: each changes the law of the ends. Catches a
+ * formula beside a number that it is not about. */
+test("many decodes follow the law, and the formulas", () => {
+  const {p, counts, formula, seen} = experimentOf({});
+  const total = sumOf([...counts.values()]);
+  assert.equal(total, 20_000);
+  assert.ok(p > 1e-4);
+  const shared = pair.target[""].map((prob, word) => Math.min(prob, pair.draft[""][word]));
+  near(formula.first, sumOf(shared), 1e-12);
+  for (const [name, chance] of Object.entries(formula)) {
+    near(seen[name], total * chance, 4 * Math.sqrt(total * chance * (1 - chance)), name);
+  }
+});
+
+for (const text of ["2 1 4", "2 2 1", "1 2 1", "1 1 3", "2 2 2"]) {
+  const [width, depth, guesses] = text.split(" ").map(Number);
+  test(`width ${width}, depth ${depth} and ${guesses} guesses follow the law too`, () => {
+    assert.ok(experimentOf({width, depth, guesses}).p > 1e-4);
+  });
+}
+
+/* Catches a division by zero, and an end that the target forbids. */
+test("tables with zeros are decoded", () => {
+  const {p, counts} = experimentOf({tables: zeros, runs: 4_000, depth: 1, guesses: 2});
+  assert.ok(p > 1e-4);
+  for (const end of counts.keys()) assert.ok(end in laws[laws.length - 1][2], end);
+});
+
+for (const decoder of ["accept_all", "draft_alone"]) {
+  /* Catches a switch that breaks nothing, and a test that cannot fail. */
+  test(`${decoder} is caught`, () => {
+    for (const width of [1, 2]) {
+      const {p, square, limit} = experimentOf({runs: 5_000, width, guesses: width === 2 ? 3 : 1, decoder});
+      assert.ok(p < 1e-6);
+      assert.ok(square > 10 * limit);
+    }
+  });
+}
+
+/* A pass of the lab as an iteration that the viewer decides again. Paths name the nodes. */
+function iterationOf(pass, width) {
+  const nodes = Object.fromEntries(pass[0].alive.map((path) => [path, {kind: "input", column: 0, ends: false}]));
+  const first = pass[0].alive[0].length;
+  const node = (path, kind, known) => {
+    nodes[path] ??= {kind, column: path.length - first, parent: path.slice(0, -1), ends: false, ...known};
+    return path;
+  };
+  const [trials, draws] = [[], []];
+  const layers = pass.map(({kind, law, alive, chain_S, ...layer}, at) => {
+    layer.trials.forEach((trial, order) => {
+      const target_prob = law.probs[law.paths.indexOf(trial.path)] ?? null;
+      const place = node(trial.path, "drafted", {draft_prob: trial.draft_prob, target_prob});
+      trials.push({...trial, node: place, order, layer: at + 1, joint: null});
+    });
+    for (const draw of layer.draws) draws.push({...draw, node: node(draw.path, "drawn"), layer: at + 1});
+    const chances = {chain_S, at_least: tailsOf(alphasOf(chain_S)), forest_mass: null};
+    const {accepted, outcome} = layer;
+    return {layer: at + 1, kind, alive, support: law.paths.length, width, accepted, outcome, ...chances};
+  });
+  return {nodes, trials, draws, layers, beginnings: []};
+}
+
+function reportsOf(changes) {
+  const common = {replacement: true, temperature: 1, landing: true, lossless: true, method: "dsbd"};
+  const found = {checks: 0, failures: 0, kinds: new Set()};
+  for (const width of [1, 2]) {
+    const guesses = 2 * width - 1;
+    const random = seeded(width);
+    const settings = {...common, width_threshold: 0.7, min_width: width, max_width: width};
+    for (let run = 0; run < 300; run++) {
+      for (const pass of decode(pair, {width, guesses, depth: 2, ...changes}, random).passes) {
+        const iteration = iterationOf(pass, width);
+        const {checks, failure} = recheck(iteration, settings);
+        found.checks += checks;
+        found.failures += Number(Boolean(failure));
+        for (const {verdict} of iteration.trials) found.kinds.add(verdict);
+        for (const {kind} of iteration.draws) found.kinds.add(kind);
+        for (const {outcome} of iteration.layers) found.kinds.add(outcome);
+      }
+    }
+  }
+  return found;
+}
+
+/* Catches a second law: the badge of the viewer decides every trial and draw of the lab again. */
+test("every decision follows by the viewer's re-check", () => {
+  const {checks, failures, kinds} = reportsOf({});
+  assert.equal(failures, 0);
+  assert.ok(checks > 3_000);
+  const verdicts = ["accepted", "rejected", "orphaned", "unneeded"];
+  const expected = [...verdicts, "recovered", "fresh", "bonus", "passed", "landed", "short"];
+  assert.deepEqual([...kinds].sort(), expected.sort());
+});
+
+test("the re-check notices a decoder that accepts everything", () => {
+  assert.ok(reportsOf({accept_all: true}).failures > 0);
+});
+
+/* Catches a p-value of another law, on both branches of the computation. */
+test("p-values are those of scipy", () => {
+  for (const {freedom, squares, p_values, limit} of chi_squares) {
+    squares.forEach((square, at) => near(pValue(square, freedom), p_values[at], 1e-9 * p_values[at] + 1e-14));
+    near(limitOf(freedom), limit, 1e-9 * limit);
+  }
+});
+
+/* Catches a rest of rare ends that is left out, and a forbidden end that passes. */
+test("chi-square counts rare ends together", () => {
+  const bins = binsOf(new Map(Object.entries({a: 0.6, b: 0.393, c: 0.004, d: 0.003})), 1000);
+  assert.equal(bins.map(({ends}) => ends.join("")).join(), "a,b,cd");
+  const squareOf = (counts) => chiSquare(bins, new Map(Object.entries(counts)), 1000);
+  near(squareOf({a: 580, b: 405, c: 9, d: 6}), 20 ** 2 / 600 + 12 ** 2 / 393 + 8 ** 2 / 7, 1e-9);
+  assert.equal(squareOf({a: 999, z: 1}), Infinity);
+});
+
+/* Catches a row that no longer sums to 1, and a zero that makes numbers of nothing. */
+test("a changed cell keeps a law", () => {
+  const close = (row, expected) => row.forEach((prob, at) => near(prob, expected[at], 1e-12));
+  close(withCell([0.2, 0.3, 0.5], 0, 0.6), [0.6, 0.15, 0.25]);
+  close(withCell([0, 1, 0], 1, 0.5), [0.25, 0.5, 0.25]);
+  close(withCell([0.2, 0.8], 0, 0), [0, 1]);
+  close(withCell([0.2, 0.8], 1, 7), [0, 1]);
+  close(withCell([1, 0], 0, -1), [0, 1]);
+});
+
+/* Catches a change of one text that changes others, and a name that hides that a text counts twice. */
+test("rows change where they should, and ends have names", () => {
+  const everywhere = withRow(pair, "draft", [0, 0, 1]);
+  assert.ok(Object.values(everywhere.draft).every((row) => row[2] === 1));
+  assert.equal(everywhere.target, pair.target);
+  assert.deepEqual(withRow(pair, "draft", [0, 0, 1], "1").draft, {...pair.draft, 1: [0, 0, 1]});
+  assert.equal(nameOf(pair, "101+101"), "blue red blue ×2");
+  assert.equal(nameOf(pair, "011+101"), "red blue blue + blue red blue");
+});
+
+/* Catches another generator, or one that differs between seeds by a shift only. The first of seed 0 is published. */
+test("the random numbers are mulberry32", () => {
+  const numbers = {0: [1144304738, 1416247, 958946056], 1: [2693262067, 11749833, 2265367787]};
+  numbers[2 ** 32 - 1] = [3850105811, 813802916, 3073704848];
+  for (const [seed, expected] of Object.entries(numbers)) {
+    const random = seeded(Number(seed));
+    for (const number of expected) assert.equal(random(), number / 2 ** 32);
+  }
+});

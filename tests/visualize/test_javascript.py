@@ -1,0 +1,118 @@
+"""Runs the JavaScript's tests, ``*.test.js`` beside these, under node, with what Python says to their questions."""
+
+import itertools
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from scipy import stats
+
+import visualize
+from tests.tracing.alterations import ALTERATIONS, alter
+from tests.visualize.drawings.test_geometry import EDGE
+from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
+from tests.visualize.traces import TRACES, scene_of
+from visualize.drawings import geometry
+from visualize.pages.lab_parts import lab_script
+from visualize.viewer.assets import viewer_assets
+from visualize.words.plurals import plural_category
+from visualize.words.words import known_languages, number, tell_apart
+
+FOLDER = Path(__file__).parent
+SLOW = "alterations.test.js"
+TRANSLATED = ("toy", "likely", "ruled", "chance")
+DRAWN = ("toy", "nasty", "1-dynamic-width.json.gz", "4-cover-nodes.json.gz")
+
+
+def run_under_node(files: list[Path], given: dict, folder: Path) -> None:
+    """Run test files with ``given``, or skip. Raises: AssertionError with what node tells of the failures."""
+    if shutil.which("node") is None:
+        pytest.skip("runs wherever node is installed")
+    (folder / "given.json").write_text(json.dumps(given), encoding="utf-8")
+    command = ["node", "--no-warnings", "--test", "--test-reporter=dot", *map(str, files)]
+    environment = os.environ | {"DSBD_GIVEN": str(folder / "given.json")}
+    done = subprocess.run(command, env=environment, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-5000:]
+
+
+def said(name: str, language: str) -> dict:
+    """Everything that a scene says of a trace, iteration by iteration."""
+    return {
+        "name": name,
+        "language": language,
+        "iterations": [
+            {
+                "steps": [step.sentence for step in iteration.steps],
+                "layers": [[layer.title, layer.outcome_sentence, layer.reason] for layer in iteration.layers],
+                "facts": [
+                    [[fact.title, fact.sentence, fact.detail] for fact in node.facts] for node in iteration.nodes
+                ],
+            }
+            for iteration in scene_of(name, language).iterations
+        ],
+    }
+
+
+def numbers() -> list[tuple]:
+    """Pairs of numbers, the first as it is written, and both told apart."""
+    chance = random.Random(7)
+    values = [0.0, 1.0, 0.125, 0.375, 0.0625, -0.5, 10.0, 12.5, 5e-4, 4.99e-4, 1e-9, 0.1, 0.0995, 0.3000001]
+    values += [999999999.5, 1e9, 1.25e9, -3.5e9, 2.5e60, 1.7e308]
+    values += [chance.random() ** chance.randint(1, 12) * chance.choice([1, -1, 50]) for _ in range(2000)]
+    return [(pair, number(pair[0]), tell_apart(*pair)) for pair in itertools.pairwise(values)]
+
+
+def edges(name: str, at: int) -> dict:
+    """The edges of the drawing of an iteration, as SVG has them."""
+    scene = scene_of(name)
+    drawn = [[float(text) for text in found.groups()[:5]] for found in EDGE.finditer(visualize.forest_svg(scene, at))]
+    assert drawn
+    room = geometry.PITCH * (max(scene.iterations[at].last_column, 1) + 0.92) + 26
+    sizes = {"pitch": geometry.PITCH, "left": geometry.LEFT, "band": geometry.BAND, "row": geometry.ROW}
+    return {"name": name, "at": at, "room": room, "edges": drawn, **sizes}
+
+
+def chi_squares(freedom: int) -> dict:
+    """Values of chi-square with their p-values, and the one that is exceeded once in a hundred."""
+    squares = [0.1, 1.0, freedom / 2, freedom, freedom + 3, 2 * freedom + 5, 200.0, 4_000.0]
+    p_values, limit = stats.chi2.sf(squares, freedom).tolist(), stats.chi2.isf(0.01, freedom)
+    return {"freedom": freedom, "squares": squares, "p_values": p_values, "limit": limit}
+
+
+def traced(name: str) -> dict:
+    """A trace as the browser gets it, and its tables of nodes."""
+    scene = scene_of(name)
+    tables = [visualize.nodes_csv(scene, at) for at in range(len(scene.iterations))]
+    return {"scene": visualize.scene_json(scene), "tables": tables}
+
+
+def what_python_says() -> dict:
+    languages = known_languages()
+    asked = [(name, "en") for name in TRACES] + [(name, one) for name in TRANSLATED for one in languages if one != "en"]
+    joint = {what: alter(TRACES["joint"], what) for what in ALTERATIONS if what.startswith("joint")}
+    return {
+        "traces": {name: traced(name) for name in TRACES},
+        "joint": {what: visualize.scene_json(visualize.build_scene(trace)) for what, trace in joint.items() if trace},
+        "said": [said(name, language) for name, language in asked],
+        "numbers": numbers(),
+        "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
+        "edges": [edges(name, at) for name in DRAWN for at in range(min(4, len(scene_of(name).iterations)))],
+        "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script()},
+        "lab": {
+            "pair": PAIR,
+            "zeros": ZEROS,
+            "laws": [[pair, width, oracle_law(pair, width)] for pair in (PAIR, ZEROS) for width in (1, 2)],
+            "chi_squares": [chi_squares(freedom) for freedom in (1, 2, 5, 21, 60)],
+        },
+    }  # fmt: skip
+
+
+def test_the_javascript_passes_its_tests(tmp_path):
+    """Catches a twin that only one of two authors has changed, and all that the files themselves name."""
+    files = [path for path in sorted(FOLDER.rglob("*.test.js")) if path.name != SLOW]
+    assert len(files) > 4
+    run_under_node(files, what_python_says(), tmp_path)

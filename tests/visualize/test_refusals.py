@@ -1,0 +1,78 @@
+"""What is refused: an error names the value, and says what is allowed or what to do."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+import visualize
+from dsbd.errors import TraceError
+from tests.evaluation.made_up import made_up_table
+from tests.visualize.toy import toy_trace
+from visualize.pages.bench_page import bench_page
+from visualize.pages.evaluation_page import evaluation_page
+from visualize.words.words import Words
+
+TRACE, TABLE = toy_trace(), made_up_table()
+OTHER_PROMPT = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
+CONTENDERS = [row.contender for row in TABLE.rows]
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "call", "arguments", "options"),
+    [
+        *((TraceError, f"iteration is {bad!r}; this trace has whole numbers from 0 to 6",
+           visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
+        *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
+          for call in (visualize.mask_figure, visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
+        (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
+        *((ValueError, f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096",
+           visualize.decode_figure, (TRACE,), {"tokens_per_line": bad}) for bad in (7, 4097, True, 64.0)),
+        *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
+          for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
+        (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
+        *((ValueError, "no strings for language 'tlh'", call, (TRACE,), {"language": "tlh"})
+          for call in (visualize.mask_figure, visualize.width_figure, visualize.scene)),
+        *((TraceError, "cannot read trace", call, ("no such file",), {})
+          for call in (visualize.forest_figure, visualize.decode_figure)),
+        (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
+         visualize.forest_text, (3,), {}),
+        (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
+        (TraceError, "different prompts", visualize.diff_scene, (TRACE, OTHER_PROMPT), {}),
+        (ValueError, "no summary of a bench: contenders", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "str is no summary of a bench", visualize.quality_figure, ("runs.jsonl",), {}),
+        (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
+        *((ValueError, "no table of an evaluation", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
+          for name in ("pareto", "quality_width", "width_histogram", "dynamic_width")),
+        (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
+        (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
+         visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
+        (ValueError, "6 contenders are too many",
+         visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
+        (ValueError, "plotly is 'cdn'", bench_page, ({},), {"plotly": "cdn"}),
+        (ValueError, "plotly is 'cdn'", evaluation_page, ({},), {"plotly": "cdn"}),
+        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline', 'cdn'",
+         visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
+        (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
+        (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
+        *((TraceError, "cannot write", call, (data, "none/x.html"), {})
+          for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
+                             (visualize.export_evaluation, {"sql": TABLE}))),
+        (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
+        *((ValueError, said, visualize.embed_snippet, (TRACE,), options) for said, options in (
+            ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
+            ("myst needs the path of a trace file or an address", {"kind": "myst"}),
+            ("height is 0", {"height": 0}),
+            ("steps is 201; choose a whole number from 0 to 200", {"steps": 201}),
+            ("iteration is -1", {"iteration": -1}),
+            ("step is True", {"step": True}),
+        )),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_it_is_refused(error, said, call, arguments, options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(error) as refused:
+        call(*arguments, **options)
+    assert said in str(refused.value)

@@ -1,1 +1,0 @@
-"""The Evaluate tab: decoders on tasks."""

@@ -1,0 +1,67 @@
+/* The rule of acceptance, written once: docs/algorithm.md, *One iteration*. The re-check, what-if and the lab of a
+ * lesson decide their trials with it. */
+
+import {acceptanceOf, residualOf} from "./residual.js";
+
+/* The verdict on a draft that is tried. */
+export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
+
+/* The trials of one layer, in order: what is accepted so far, and c and S of the residual.
+ * chain_S: S after 0, 1, ... rejections in a row. */
+export class Trials {
+  constructor({kind, width, alive, chain_S}) {
+    Object.assign(this, {kind, width, chain_S, alive: new Set(alive), accepted: []});
+    Object.assign(this, {c: 0, S: chain_S[0] ?? 1, rejections: 0});
+  }
+
+  /* P' is P again. */
+  restart() {
+    this.c = this.rejections = 0;
+    this.S = this.chain_S[0] ?? 1;
+  }
+
+  /* The verdict on a draft that needs no trial, else null. */
+  untried(parent) {
+    if (this.accepted.length === this.width) return "unneeded";
+    return this.alive.has(parent) ? null : "orphaned";
+  }
+
+  residual(target, draft) {
+    return residualOf(target, draft, this.c, this.S);
+  }
+
+  acceptance(target, draft) {
+    return acceptanceOf(this.residual(target, draft), draft);
+  }
+
+  /* Notes a verdict. False where a rejection leaves nothing of P. */
+  note(verdict, node) {
+    if (verdict === "unneeded") return true;
+    if (verdict !== "accepted") return this.reject();
+    this.accepted.push(node);
+    this.restart();
+    return true;
+  }
+
+  reject() {
+    const S = this.chain_S[this.rejections + 1] ?? 0;
+    if (S <= 0) return false;
+    this.c += this.S;
+    this.S = S;
+    this.rejections++;
+    return true;
+  }
+
+  /* How the next missing beam is drawn. */
+  drawKind() {
+    if (this.c > 0) return "recovered";
+    return this.kind === "bonus" ? "bonus" : "fresh";
+  }
+
+  /* What the layer led to. known: for each drawn beam, whether the forest knows what follows it. */
+  ending(known, landing) {
+    if (this.kind === "bonus") return "bonus";
+    if (!known.length) return "passed";
+    return landing && known.every(Boolean) ? "landed" : "short";
+  }
+}
