@@ -1,6 +1,6 @@
 """The model ``dsbd`` of lm-evaluation-harness: any of its generation tasks, with any decoder of this package.
 
-Newer versions of ``lm_eval`` find the model by the entry point that this package declares. Older ones are started here:
+No ``lm_eval`` up to 0.4.13 reads the entry point that this package declares, so this module starts it:
 
     python -m dsbd.commands.lm_eval_model --model dsbd --model_args method=dsbd,max_width=4 --tasks gsm8k
 """

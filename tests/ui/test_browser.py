@@ -144,7 +144,7 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.run("Once upon")
     visit.wait_for("#note", r"pass ([3-9]|\d\d)")
     visit.page.click("#forest button[aria-label='First step']")
-    visit.page.locator("#forest input[aria-label='Iteration']").evaluate(
+    visit.page.locator("#forest input[aria-label='Pass']").evaluate(
         "input => { input.value = 1; input.dispatchEvent(new Event('input')); }"
     )
     width = "document.querySelector('#forest .dsbd-forest').getBoundingClientRect().width"

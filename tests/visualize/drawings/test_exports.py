@@ -36,7 +36,7 @@ def test_text_names_every_node_with_its_verdict(tmp_path):
         assert node.token in text
     assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | rejected. Its chance was 0.13; the ran" in text
     visualize.export_text(TRACE, tmp_path / "all.txt")
-    assert (tmp_path / "all.txt").read_text(encoding="utf-8").count("Iteration ") == 7
+    assert (tmp_path / "all.txt").read_text(encoding="utf-8").count("Pass ") == 7
     assert "\x00" not in visualize.forest_text(nasty_trace())
 
 

@@ -44,7 +44,7 @@ def test_tikz_draws_every_node_and_edge(trace, tmp_path):
     assert source.count(r"\ttfamily") == len(nodes)
     assert source.count(".. controls") == sum(node.parent >= 0 for node in nodes)
     assert source.count(r"\begin{tikzpicture}") == source.count(r"\end{tikzpicture}") == 1
-    assert "no iterations" in visualize.forest_tikz(visualize.SceneBuilder(None).scene())
+    assert "no passes" in visualize.forest_tikz(visualize.SceneBuilder(None).scene())
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="runs wherever pdflatex with TikZ is installed")

@@ -40,7 +40,7 @@ def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
     with visit(browser, notebook_page(bundles, tmp_path)) as seen:
         frames = seen.drawn(3)
         assert [hostile_marks(frame) for frame in frames] == [0, 0, 0]
-        assert frames[1].input_value("[aria-label=Iteration]") == "3"
+        assert frames[1].input_value("[aria-label=Pass]") == "3"
         frames[0].focus(".dsbd")
         seen.page.keyboard.press("Home")
         seen.page.keyboard.press("ArrowRight")
@@ -71,7 +71,7 @@ def test_the_bundle_has_a_picture_and_text():
     assert bundle["text/plain"] == visualize.forest_text(TRACE, 1)
     assert bundle["image/svg+xml"] == visualize.forest_svg(TRACE, 1)
     empty = visualize.SceneBuilder(None).scene()
-    assert "no iterations" in visualize.show(empty)._repr_mimebundle_()["text/plain"]
+    assert "no passes" in visualize.show(empty)._repr_mimebundle_()["text/plain"]
 
 
 @pytest.mark.slow

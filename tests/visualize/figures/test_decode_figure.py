@@ -86,7 +86,7 @@ def test_hovering_tells_the_exact_state_and_the_arithmetic():
     assert [trace.name for trace in marks] == ["kept guess", "dropped guess", "picked by the large model"]
     assert re.search(r"rejected.*P .*Q .*u|random number", " ".join(dropped.hovertext))
     assert any("recovered" in hover for hover in picked.hovertext)
-    assert all(re.search(r"Iteration \d+$", hover) for hover in kept.hovertext)
+    assert all(re.search(r"Pass \d+$", hover) for hover in kept.hovertext)
     assert {opacity for trace in marks for opacity in trace.marker.opacity} == {0.55, 1}
     assert sum(trace.showlegend is not False for trace in figure.data) == 3
     assert figure.layout.width is None  # as wide as its place

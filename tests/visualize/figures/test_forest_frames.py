@@ -33,7 +33,7 @@ def test_every_frame_shows_what_its_own_figure_shows():
         alone = visualize.forest_figure(TRACE, number)
         for part in ("x", "hovertext"):
             assert [trace[part] for trace in frame.data if trace.x != (None,)] == [trace[part] for trace in alone.data]
-        assert frame.layout.title.text == alone.layout.title.text == f"Iteration {number + 1}"
+        assert frame.layout.title.text == alone.layout.title.text == f"Pass {number + 1}"
         assert frame.layout.annotations == alone.layout.annotations
         assert frame.layout.shapes == alone.layout.shapes
 

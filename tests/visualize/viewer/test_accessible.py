@@ -60,7 +60,7 @@ def test_the_menu_of_views_turns_by_arrows_and_the_drawing_has_words(page):
     assert page.is_visible(".dsbd-panel-whatif")
     assert page.url == before  # the arrow turned the view and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
-    assert told.startswith("Forest of iteration 2: ")
+    assert told.startswith("Forest of pass 2: ")
     assert " guess" in told
     page.focus(".dsbd")
     page.keyboard.press("End")

@@ -49,7 +49,7 @@ def test_keys_and_buttons(opened):
     page.keyboard.press("Home")
     assert opened.sentence == steps[0].sentence
     page.keyboard.press("PageDown")
-    assert page.input_value("[aria-label=Iteration]") == "2"  # readers count from 1
+    assert page.input_value("[aria-label=Pass]") == "2"  # readers count from 1
     page.keyboard.press("ArrowLeft")
     assert opened.sentence == steps[-1].sentence
     page.click("[aria-label='First step']")
@@ -208,5 +208,5 @@ def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, exporte
         run("() => a.destroy()")
         assert run("() => document.querySelectorAll('.dsbd').length") == 1
         run("(empty) => { b.setScene(null); b.setScene(empty); }", empty)
-        assert opened.page.inner_text(".dsbd-empty") == "This trace has no iterations."
+        assert opened.page.inner_text(".dsbd-empty") == "This trace has no passes."
         assert opened.errors == []

@@ -23,7 +23,7 @@ def value(page) -> tuple[str, str]:
 
 
 def shown(page) -> int:
-    return int(page.input_value("[aria-label=Iteration]")) - 1
+    return int(page.input_value("[aria-label=Pass]")) - 1
 
 
 def test_a_band_a_key_and_a_mark_go_to_their_pass(page):

@@ -112,7 +112,7 @@ def test_what_if_marks_what_would_differ(page):
     assert page.locator(".dsbd-differs").count() > 0
     said = page.inner_text(".dsbd-whatif-said")
     assert f"would differ: {page.locator('.dsbd-differs').count()}." in said
-    assert f"ends with layer {iteration.nodes[iteration.trials[place].node - iteration.nodes[0].id].layer}" in said
+    assert f"ends with token {iteration.nodes[iteration.trials[place].node - iteration.nodes[0].id].layer}" in said
     page.get_by_role("button", name="As recorded").click()
     assert page.locator(".dsbd-differs").count() == 0
 
