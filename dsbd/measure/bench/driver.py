@@ -18,7 +18,7 @@ from dsbd.machine import conditions
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import CTRANSLATE2, Contender
 from dsbd.measure.bench.contest import Contest, limited
-from dsbd.measure.bench.ctranslate2_search import generator_of
+from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
@@ -60,7 +60,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
         if contender.settings.method == "mjgd":
             require_few_blocks(pair.target.vocabulary_size, contender.settings.block)
         if contender.method in CTRANSLATE2:
-            generator_of(pair, contender.method)
+            engine_of(pair, contender.method)
     for prompt in contest.prompts:
         longest = max(contest.turn(prompt, one).contender.settings.max_new_tokens for one in contest.contenders)
         pair.require_room(len(pair.encode(prompt.text, contest.chat)), longest)
