@@ -13,7 +13,7 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.files import write_file
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.bench.contest import Contest, Turn
+from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.plain import from_plain, to_plain
 from dsbd.measure.bench.records import Acceptance, Forwards, ResolvedAuto, Run
 
@@ -54,16 +54,6 @@ class AnswersFile:
     def find(self, turn: Turn) -> Run | None:
         """Return the decode if it was made already."""
         return self._runs.get(turn.key)
-
-    def by_prompt(self, contest: Contest) -> dict[str, list[list[Run | None]]]:
-        """Return the decodes by contender: prompts x rounds, None where one is missing."""
-        return {
-            contender.name: [
-                [self.find(contest.turn(prompt, contender, round)) for round in range(contest.rounds)]
-                for prompt in contest.prompts
-            ]
-            for contender in contest.contenders
-        }
 
     def with_auto(self, contenders: Iterable[Contender]) -> tuple[Contender, ...]:
         """Return the contenders with ``auto`` as it was resolved."""
