@@ -7,7 +7,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import lru_cache, partial
 
 import numpy as np
@@ -290,30 +290,3 @@ def test_a_tree_holds_what_the_models_say(
                 assert replacement or len(set(family.drafts)) == children
             parents = [path for path in dict.fromkeys(map(path_of, layer.drafts)) if path[-1] != EOS]
         nodes_hold_what_the_models_say(iteration.scored, tables)
-
-
-ANY = [
-    {"draft_depth": 3, "draft_width": 4, "temperature": 1.2},
-    {"draft_depth": 2, "cover_width": 4, "replacement": False, "top_k": 0},
-    {"draft_depth": 4, "input_beams": 1, "top_p": 0.9, "landing": False},
-    {"temperature": 0.0},
-    {"temperature": 0.0, "replacement": False, "min_width": 3},
-    {"method": "beam_search"},
-    {"forest": "likely", "draft_width": 7, "draft_depth": 3},
-    {"draft_depth": 3, "depth_costs": (1.0, 1.2, 1.4, 1.6), "draft_width": 4},
-    {"method": "specinfer", "branching": (3, 2, 1)},
-    {"method": "specinfer", "branching": (2, 2), "temperature": 0.0},
-]
-
-
-@pytest.mark.parametrize("changes", ANY, ids=str)
-@pytest.mark.parametrize("prompt", ["3", "352"])
-@pytest.mark.slow
-def test_paths_and_forest_decode_alike(changes: dict, prompt: str, pair: Pair) -> None:
-    """Catches a cache row that, over many iterations, drifts from every path computed again."""
-    slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))
-    for seed in range(3):
-        chosen = dsbd.DecodingSettings(max_new_tokens=20, seed=seed, **changes)
-        ours, theirs = dsbd.decode(pair, prompt, chosen), dsbd.decode(slow, prompt, chosen)
-        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in theirs.beams]
-        assert [b.log_weight for b in ours.beams] == pytest.approx([b.log_weight for b in theirs.beams], abs=1e-5)
