@@ -150,7 +150,7 @@ def expected_layers(case: Case) -> float:
     found = 0.0
     for run in forests(case, case.process()):
         for step in steps(run, case, case.settings.draft_depth + 1, merge=False):
-            found += step.probability * (len(step.history) + 1)
+            found += step.probability * (len(step.history) + (step.slots is not None))
     return found
 
 
