@@ -1,20 +1,17 @@
-"""Held-out figures of an exported pair: loss per byte, overlap, cost of one step."""
+"""Held-out figures of an exported pair: loss per byte, overlap."""
 
 import math
-import statistics
-import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
-from transformers import DynamicCache, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 
 from training.answers import in_answers
 from training.corpus import EncodedDocuments
 
 WINDOW_TOKENS = 1024
-CACHED_TOKENS = 128
 
 
 @dataclass(frozen=True)
@@ -80,33 +77,3 @@ def mean_overlap(
         overlap += torch.minimum(*laws).sum(-1)[scored].sum().item()
         positions += int(scored.sum())
     return overlap / positions
-
-
-@torch.inference_mode()
-def step_seconds(model: LlamaForCausalLM, tokens: int, repeats: int = 40) -> list[float]:
-    """Return the seconds of `repeats` forwards of `tokens` tokens behind 128 cached ones."""
-    cache = DynamicCache(config=model.config)
-    model(torch.zeros(1, CACHED_TOKENS, dtype=torch.long), past_key_values=cache)
-    ids = torch.zeros(1, tokens, dtype=torch.long)
-    found = []
-    for _ in range(repeats + 5):
-        began = time.perf_counter()
-        model(ids, past_key_values=cache)
-        found.append(time.perf_counter() - began)
-        cache.crop(-tokens)
-    return found[5:]
-
-
-def step_costs(target: LlamaForCausalLM, draft: LlamaForCausalLM, tokens: int, rounds: int = 3) -> dict[str, float]:
-    """Return median seconds per step of both models, interleaved, and their ratio."""
-    times: dict[str, list[float]] = {"target": [], "draft": []}
-    for _ in range(rounds):
-        times["target"] += step_seconds(target, tokens)
-        times["draft"] += step_seconds(draft, tokens)
-    target_time, draft_time = (statistics.median(times[name]) for name in ("target", "draft"))
-    return {
-        "tokens": tokens,
-        "target_step_seconds": target_time,
-        "draft_step_seconds": draft_time,
-        "ratio": draft_time / target_time,
-    }

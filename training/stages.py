@@ -211,7 +211,6 @@ def evaluate(options: argparse.Namespace) -> None:
         "target": {p: measures.text_loss(teacher, d, answer).figures() for p, d in held_out.items()},
         "draft": {p: measures.text_loss(pupil, d, answer).figures() for p, d in held_out.items()},
         "overlap": {p: measures.mean_overlap(teacher, pupil, d, answer) for p, d in held_out.items()},
-        "step_costs": [measures.step_costs(teacher, pupil, tokens) for tokens in (1, 6)],
     }
     text = json.dumps(figures, indent=2)
     write_file(options.work / "figures.json", text + "\n")

@@ -113,12 +113,3 @@ def sql(query: Query, forms: Forms = USUAL) -> str:
     if query.other:
         parts.append(f"{query.combine} {sql(query.other, forms)}")
     return " ".join(parts)
-
-
-def all_forms(query: Query) -> set[str]:
-    """Return a query in every equivalent form."""
-    names = list(FORM_RATES)
-    return {
-        sql(query, Forms(**{name: bool(bits >> place & 1) for place, name in enumerate(names)}))
-        for bits in range(2 ** len(names))
-    }
