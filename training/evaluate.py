@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
@@ -12,28 +11,6 @@ from training.answers import in_answers
 from training.corpus import EncodedDocuments
 
 WINDOW_TOKENS = 1024
-
-
-@dataclass(frozen=True)
-class TextLoss:
-    """How well a model predicts documents; BOS is given, and EOS is not scored.
-
-    `tokens` and `nats` count the positions that are scored, `text_bytes` whole documents.
-    """
-
-    documents: int
-    tokens: int
-    text_bytes: int
-    nats: float
-
-    def figures(self) -> dict[str, float]:
-        """Return the fields with nats per token, nats per byte and bits per byte."""
-        per_byte = self.nats / self.text_bytes
-        return asdict(self) | {
-            "nats_per_token": self.nats / self.tokens,
-            "nats_per_byte": per_byte,
-            "bits_per_byte": per_byte / math.log(2),
-        }
 
 
 def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch.Tensor]:
@@ -50,15 +27,25 @@ def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch
 @torch.inference_mode()
 def text_loss(
     model: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None, length: int = WINDOW_TOKENS
-) -> TextLoss:
-    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens."""
+) -> dict[str, float]:
+    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens.
+
+    BOS is given, and EOS is not scored. Tokens and nats count the positions that are scored, bytes whole documents.
+    """
     nats, tokens = 0.0, 0
     for window in document_windows(documents, length):
         log_probs = model(window[:, :-1]).logits.float().log_softmax(-1)
         scored = in_answers(window[:, :-1], answer)
         nats -= log_probs.gather(-1, window[:, 1:, None])[..., 0][scored].sum().item()
         tokens += int(scored.sum())
-    return TextLoss(len(documents), tokens, documents.text_bytes, nats)
+    return {
+        "documents": len(documents),
+        "tokens": tokens,
+        "text_bytes": documents.text_bytes,
+        "nats_per_token": nats / tokens,
+        "nats_per_byte": nats / documents.text_bytes,
+        "bits_per_byte": nats / documents.text_bytes / math.log(2),
+    }
 
 
 @torch.inference_mode()
