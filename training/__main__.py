@@ -48,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one stage; return the exit code."""
     parser = build_parser()
     options = parser.parse_args(arguments)
+    options.recipe = RECIPES[options.recipe]
     try:
         stages.check(options)
     except ValueError as error:

@@ -25,7 +25,8 @@ class Part:
 
     file: str
     section_characters: int | None = None
-    """Cut longer documents into sections of about this many characters."""
+    """Cut longer documents at paragraph ends into sections of about this many characters, so that 1 % of a whole book
+    can be held out."""
 
 
 STORY_PARTS = {
@@ -35,25 +36,16 @@ STORY_PARTS = {
 }
 
 
-def read_documents(path: Path, *, section_characters: int | None = None) -> list[str]:
-    """Return the distinct documents of one file, in file order.
-
-    `section_characters`: cut longer documents at paragraph ends into sections of about this
-    many characters, so that 1 % of a whole book can be held out.
-    """
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-        if path.name.endswith(".jsonl.gz"):
+def read_part(data: Path, part: Part) -> list[str]:
+    """Return the distinct documents of `part` in the folder `data`, in file order."""
+    with gzip.open(data / part.file, "rt", encoding="utf-8", newline="") as file:
+        if part.file.endswith(".jsonl.gz"):
             documents = [row["prompt"] + " " + row["sql"] for row in map(json.loads, file)]
         else:
             documents = [text.strip() for text in file.read().split(SEPARATOR)]
-    if section_characters is not None:
-        documents = [s for text in documents for s in sections(text, section_characters)]
+    if part.section_characters is not None:
+        documents = [section for text in documents for section in sections(text, part.section_characters)]
     return list(dict.fromkeys(text for text in documents if text))
-
-
-def read_part(data: Path, part: Part) -> list[str]:
-    """Return the documents of `part` in the folder `data`."""
-    return read_documents(data / part.file, section_characters=part.section_characters)
 
 
 def sections(text: str, characters: int) -> list[str]:

@@ -54,10 +54,6 @@ class Pool:
     hidden: torch.Tensor
     head: torch.Tensor
 
-    def __post_init__(self) -> None:
-        assert self.hidden.shape[:2] == self.ids.shape
-        assert self.head.shape[1] == self.hidden.shape[2]
-
 
 def windows(ids: np.ndarray, length: int) -> torch.Tensor:
     """Cut ids (tokens,) into (tokens // length, length) int64 windows."""

@@ -1,42 +1,16 @@
-"""Held-out figures of an exported pair: loss per byte, overlap, cost of one step."""
+"""Held-out figures of an exported pair: loss per byte, overlap."""
 
 import math
-import statistics
-import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
-from transformers import DynamicCache, LlamaForCausalLM
+from transformers import LlamaForCausalLM
 
 from training.answers import in_answers
 from training.corpus import EncodedDocuments
 
 WINDOW_TOKENS = 1024
-CACHED_TOKENS = 128
-
-
-@dataclass(frozen=True)
-class TextLoss:
-    """How well a model predicts documents; BOS is given, and EOS is not scored.
-
-    `tokens` and `nats` count the positions that are scored, `text_bytes` whole documents.
-    """
-
-    documents: int
-    tokens: int
-    text_bytes: int
-    nats: float
-
-    def figures(self) -> dict[str, float]:
-        """Return the fields with nats per token, nats per byte and bits per byte."""
-        per_byte = self.nats / self.text_bytes
-        return asdict(self) | {
-            "nats_per_token": self.nats / self.tokens,
-            "nats_per_byte": per_byte,
-            "bits_per_byte": per_byte / math.log(2),
-        }
 
 
 def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch.Tensor]:
@@ -53,15 +27,25 @@ def document_windows(documents: EncodedDocuments, length: int) -> Iterator[torch
 @torch.inference_mode()
 def text_loss(
     model: LlamaForCausalLM, documents: EncodedDocuments, answer: int | None = None, length: int = WINDOW_TOKENS
-) -> TextLoss:
-    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens."""
+) -> dict[str, float]:
+    """Return the loss of `model` over the answers in `documents` (`in_answers`), in windows of `length` tokens.
+
+    BOS is given, and EOS is not scored. Tokens and nats count the positions that are scored, bytes whole documents.
+    """
     nats, tokens = 0.0, 0
     for window in document_windows(documents, length):
         log_probs = model(window[:, :-1]).logits.float().log_softmax(-1)
         scored = in_answers(window[:, :-1], answer)
         nats -= log_probs.gather(-1, window[:, 1:, None])[..., 0][scored].sum().item()
         tokens += int(scored.sum())
-    return TextLoss(len(documents), tokens, documents.text_bytes, nats)
+    return {
+        "documents": len(documents),
+        "tokens": tokens,
+        "text_bytes": documents.text_bytes,
+        "nats_per_token": nats / tokens,
+        "nats_per_byte": nats / documents.text_bytes,
+        "bits_per_byte": nats / documents.text_bytes / math.log(2),
+    }
 
 
 @torch.inference_mode()
@@ -80,33 +64,3 @@ def mean_overlap(
         overlap += torch.minimum(*laws).sum(-1)[scored].sum().item()
         positions += int(scored.sum())
     return overlap / positions
-
-
-@torch.inference_mode()
-def step_seconds(model: LlamaForCausalLM, tokens: int, repeats: int = 40) -> list[float]:
-    """Return the seconds of `repeats` forwards of `tokens` tokens behind 128 cached ones."""
-    cache = DynamicCache(config=model.config)
-    model(torch.zeros(1, CACHED_TOKENS, dtype=torch.long), past_key_values=cache)
-    ids = torch.zeros(1, tokens, dtype=torch.long)
-    found = []
-    for _ in range(repeats + 5):
-        began = time.perf_counter()
-        model(ids, past_key_values=cache)
-        found.append(time.perf_counter() - began)
-        cache.crop(-tokens)
-    return found[5:]
-
-
-def step_costs(target: LlamaForCausalLM, draft: LlamaForCausalLM, tokens: int, rounds: int = 3) -> dict[str, float]:
-    """Return median seconds per step of both models, interleaved, and their ratio."""
-    times: dict[str, list[float]] = {"target": [], "draft": []}
-    for _ in range(rounds):
-        times["target"] += step_seconds(target, tokens)
-        times["draft"] += step_seconds(draft, tokens)
-    target_time, draft_time = (statistics.median(times[name]) for name in ("target", "draft"))
-    return {
-        "tokens": tokens,
-        "target_step_seconds": target_time,
-        "draft_step_seconds": draft_time,
-        "ratio": draft_time / target_time,
-    }

@@ -4,23 +4,13 @@ Muon replaces each matrix's momentum by its nearest semi-orthogonal matrix (five
 Newton-Schulz steps in bfloat16). Matrices of one shape are stacked and stepped together.
 """
 
-from dataclasses import dataclass
-
 import torch
 
 NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
-
-
-@dataclass(frozen=True)
-class OptimizerSettings:
-    """Peak rates; `step` multiplies both by the schedule's factor."""
-
-    muon_rate: float = 0.02
-    muon_momentum: float = 0.95
-    muon_decay: float = 0.05
-    adam_rate: float = 0.003
-    adam_betas: tuple[float, float] = (0.9, 0.95)
-    adam_epsilon: float = 1e-10
+MUON_RATE, ADAM_RATE = 0.02, 0.003
+"""Peak rates; `step` multiplies both by the schedule's factor."""
+MUON_MOMENTUM, MUON_DECAY = 0.95, 0.05
+ADAM_BETAS, ADAM_EPSILON = (0.9, 0.95), 1e-10
 
 
 def orthogonalize(matrices: torch.Tensor, steps: int = 5) -> torch.Tensor:
@@ -43,8 +33,7 @@ def _gradient(parameter: torch.nn.Parameter) -> torch.Tensor:
 class MuonAdam:
     """Steps a model whose weights may be bfloat16; it keeps the float32 master weights."""
 
-    def __init__(self, model: torch.nn.Module, settings: OptimizerSettings) -> None:
-        self._settings = settings
+    def __init__(self, model: torch.nn.Module) -> None:
         self._steps = 0
         self._groups: dict[str, list[torch.nn.Parameter]] = {}
         self._singles: dict[str, torch.nn.Parameter] = {}
@@ -95,20 +84,18 @@ class MuonAdam:
             single.copy_(self._state[name]["master"])
 
     def _muon(self, state: dict[str, torch.Tensor], gradient: torch.Tensor, factor: float) -> None:
-        settings, momentum = self._settings, state["momentum"]
-        momentum.lerp_(gradient, 1 - settings.muon_momentum)
-        update = orthogonalize(gradient.lerp(momentum, settings.muon_momentum)).float()
-        rate = settings.muon_rate * factor
+        momentum, rate = state["momentum"], MUON_RATE * factor
+        momentum.lerp_(gradient, 1 - MUON_MOMENTUM)
+        update = orthogonalize(gradient.lerp(momentum, MUON_MOMENTUM)).float()
         shape_scale = max(1.0, gradient.shape[-2] / gradient.shape[-1]) ** 0.5
-        state["master"].mul_(1 - rate * settings.muon_decay)
+        state["master"].mul_(1 - rate * MUON_DECAY)
         state["master"].add_(update, alpha=-rate * shape_scale)
 
     def _adam(self, state: dict[str, torch.Tensor], gradient: torch.Tensor, factor: float) -> None:
-        settings = self._settings
-        first, second = settings.adam_betas
+        first, second = ADAM_BETAS
         state["mean"].lerp_(gradient, 1 - first)
         state["square"].lerp_(gradient.square(), 1 - second)
         mean = state["mean"] / (1 - first**self._steps)
         square = state["square"] / (1 - second**self._steps)
-        update = mean / (square.sqrt() + settings.adam_epsilon)
-        state["master"].add_(update, alpha=-settings.adam_rate * factor)
+        update = mean / (square.sqrt() + ADAM_EPSILON)
+        state["master"].add_(update, alpha=-ADAM_RATE * factor)

@@ -11,7 +11,6 @@ from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBas
 
 from dsbd.files import write_file
 from training import evaluate as measures
-from training.checkpoint import load_checkpoint, save_checkpoint
 from training.corpus import DocumentStream, EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
@@ -23,13 +22,11 @@ from training.draft import (
 )
 from training.export import export_member
 from training.llama import model_config, new_model
-from training.optimizer import OptimizerSettings
-from training.recipes import RECIPES, Recipe
 from training.samples import sample_documents
 from training.schedule import Budget, Schedule
 from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
-from training.trainer import train
+from training.trainer import load_checkpoint, save_checkpoint, train
 
 HELD_OUT_POOL_WINDOWS = 32
 HELD_OUT_DRAFT_TOKENS = 40_000
@@ -37,27 +34,15 @@ HELD_OUT_DRAFT_TOKENS = 40_000
 
 def check(options: argparse.Namespace) -> None:
     """Raise ValueError, with the remedy, if the files that a stage reads are missing."""
-    recipe = recipe_of(options)
-    for part in recipe.parts.values():
+    for part in options.recipe.parts.values():
         if not (options.data / part.file).is_file():
             raise ValueError(f"--data {options.data} holds no {part.file}")
     if options.threads < 1:
         raise ValueError(f"--threads must be at least 1, not {options.threads}")
-    needed = {
-        "tokenizer": [],
-        "target": ["tokenizer"],
-        "draft": ["tokenizer", "target"],
-        "export": ["tokenizer", "target", "draft"],
-        "evaluate": ["tokenizer", "target", "draft"],
-    }
-    for stage in needed[options.stage]:
+    stages = [*STAGES]
+    for stage in stages[: min(stages.index(options.stage), stages.index("export"))]:
         if not result_path(options.work, stage).exists():
             raise ValueError(f"--work {options.work} holds no {stage}: run that stage first")
-
-
-def recipe_of(options: argparse.Namespace) -> Recipe:
-    """Return the recipe that ``--recipe`` names."""
-    return RECIPES[options.recipe]
 
 
 def result_path(work: Path, stage: str) -> Path:
@@ -77,19 +62,19 @@ def load_tokenizer(work: Path) -> PreTrainedTokenizerBase:
 
 def encoded_parts(options: argparse.Namespace) -> dict[str, tuple[EncodedDocuments, ...]]:
     """Return {part: (training, held-out)} token ids, encoding them the first time."""
-    return load_encoded(options.data, options.work, recipe_of(options).parts, load_tokenizer(options.work))
+    return load_encoded(options.data, options.work, options.recipe.parts, load_tokenizer(options.work))
 
 
 def training_batches(options: argparse.Namespace, parts: dict[str, tuple[EncodedDocuments, ...]]) -> MixedBatches:
     """Return the training side of the parts, mixed as the recipe says."""
-    recipe = recipe_of(options)
+    recipe = options.recipe
     sides = {name: sides[0] for name, sides in parts.items()}
     return MixedBatches(sides, recipe.mix, options.seed, whole_documents=recipe.whole_documents)
 
 
 def answer_token(options: argparse.Namespace) -> int | None:
     """Return the token behind which answers begin, or None if all tokens count alike."""
-    answer = recipe_of(options).answer
+    answer = options.recipe.answer
     if answer is None:
         return None
     (token,) = load_tokenizer(options.work).encode(answer, add_special_tokens=False)
@@ -98,7 +83,7 @@ def answer_token(options: argparse.Namespace) -> int | None:
 
 def new_target(options: argparse.Namespace) -> LlamaForCausalLM:
     """Return an untrained target of the recipe's sizes, bfloat16."""
-    recipe = recipe_of(options)
+    recipe = options.recipe
     head_dim = recipe.sizes["hidden_size"] // recipe.sizes["num_attention_heads"]
     config = model_config(recipe.target_layers, vocab_size=recipe.vocabulary_size, head_dim=head_dim, **recipe.sizes)
     return new_model(config, options.seed).bfloat16()
@@ -113,14 +98,14 @@ def trained_target(options: argparse.Namespace) -> LlamaForCausalLM:
 
 def trained_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> LlamaForCausalLM:
     """Return the draft of the last checkpoint, bfloat16, for inference."""
-    model = new_draft(target, recipe_of(options).draft_intermediate_size, options.seed).eval()
+    model = new_draft(target, options.recipe.draft_intermediate_size, options.seed).eval()
     model.load_state_dict(load_checkpoint(result_path(options.work, "draft"))["model"])
     return model
 
 
 def tokenizer(options: argparse.Namespace) -> None:
     """Train the byte-level BPE on the training side of the split."""
-    recipe = recipe_of(options)
+    recipe = options.recipe
     trained = train_tokenizer(recipe.tokenizer_texts(options.data), recipe.vocabulary_size)
     trained.save_pretrained(result_path(options.work, "tokenizer"))
     say(f"{len(trained)} entries")
@@ -128,13 +113,12 @@ def tokenizer(options: argparse.Namespace) -> None:
 
 def target(options: argparse.Namespace) -> None:
     """Train the target (resumes from its checkpoint)."""
-    parts, recipe = encoded_parts(options), recipe_of(options)
+    parts, recipe = encoded_parts(options), options.recipe
     trainer = TargetTrainer(
         new_target(options),
         training_batches(options, parts),
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
-        OptimizerSettings(),
         held_out=DocumentStream(parts[recipe.checked][1], options.seed, whole_documents=recipe.whole_documents),
         answer=answer_token(options),
         compiled=True,
@@ -144,7 +128,7 @@ def target(options: argparse.Namespace) -> None:
 
 def draft(options: argparse.Namespace) -> None:
     """Distil the one-layer draft from the target (resumes from its checkpoint)."""
-    parts, teacher, recipe = encoded_parts(options), trained_target(options), recipe_of(options)
+    parts, teacher, recipe = encoded_parts(options), trained_target(options), options.recipe
     schedule = Schedule(short_length=recipe.draft_row_tokens, long_share=0.0, decay_share=0.5)
     length, rows = schedule.short_length, schedule.shape(0.0)[0]
     chunks = training_batches(options, parts).batch(int(options.pool_tokens) // length, length - 1)
@@ -163,7 +147,6 @@ def draft(options: argparse.Namespace) -> None:
         PoolBatches(pool, options.seed),
         Budget(options.tokens, options.seconds),
         schedule,
-        OptimizerSettings(),
         head=pool.head,
         held_out=held_out,
         answer=answer_token(options),
@@ -208,14 +191,11 @@ def evaluate(options: argparse.Namespace) -> None:
     pupil = trained_draft(options, teacher)
     held_out = {part: sides[1] for part, sides in parts.items()}
     figures = {
-        "target": {p: measures.text_loss(teacher, d, answer).figures() for p, d in held_out.items()},
-        "draft": {p: measures.text_loss(pupil, d, answer).figures() for p, d in held_out.items()},
+        "target": {p: measures.text_loss(teacher, d, answer) for p, d in held_out.items()},
+        "draft": {p: measures.text_loss(pupil, d, answer) for p, d in held_out.items()},
         "overlap": {p: measures.mean_overlap(teacher, pupil, d, answer) for p, d in held_out.items()},
-        "step_costs": [measures.step_costs(teacher, pupil, tokens) for tokens in (1, 6)],
     }
-    text = json.dumps(figures, indent=2)
-    write_file(options.work / "figures.json", text + "\n")
-    say(text)
+    say(json.dumps(figures, indent=2))
 
 
 STAGES = {

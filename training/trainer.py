@@ -9,13 +9,26 @@ from typing import Any
 import torch
 from transformers import LlamaForCausalLM
 
-from training.checkpoint import load_checkpoint, save_checkpoint
 from training.llama import PositionTables, hidden_states, layer_states, position_tables
-from training.optimizer import MuonAdam, OptimizerSettings
+from training.optimizer import MuonAdam
 from training.schedule import Budget, Schedule
 
 CHUNK_POSITIONS = 1024
 SMOOTHING = 0.95
+CHECK_EVERY_SAVES = 2
+
+
+def save_checkpoint(path: Path, state: object) -> None:
+    """Write `state` beside `path`, then rename it into place: a checkpoint is never incomplete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def load_checkpoint(path: Path) -> dict:
+    """Return what `save_checkpoint` wrote."""
+    return torch.load(path, map_location="cpu", weights_only=False)
 
 
 class Forward:
@@ -46,7 +59,6 @@ class Trainer(ABC):
         batches: Any,
         budget: Budget,
         schedule: Schedule,
-        optimizer_settings: OptimizerSettings,
         *,
         compiled: bool = False,
     ) -> None:
@@ -54,7 +66,7 @@ class Trainer(ABC):
         self.step, self.tokens, self.seconds = 0, 0, 0.0
         self.forward = Forward(model, compiled=compiled)
         self._batches = batches
-        self._optimizer = MuonAdam(model, optimizer_settings)
+        self._optimizer = MuonAdam(model)
 
     @property
     def progress(self) -> float:
@@ -115,7 +127,6 @@ def train(
     checkpoint: Path,
     *,
     save_every_seconds: float = 180.0,
-    check_every_saves: int = 2,
     report: Callable[[str], None] = print,
 ) -> None:
     """Advance until the budget is spent, saving and reporting on the way."""
@@ -133,6 +144,6 @@ def train(
             )
         if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
             trainer.save(checkpoint)
-            if saves % check_every_saves == 0 or trainer.progress >= 1:
+            if saves % CHECK_EVERY_SAVES == 0 or trainer.progress >= 1:
                 report(trainer.check())
             saved_at, saves = time.monotonic(), saves + 1

@@ -108,7 +108,6 @@ class _Audit:
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = settings.max_new_tokens - self.length
         checks.same("draft depth", iteration.draft_depth, min(self.depth.choose(), room - settings.has_bonus_layer))
-        checks.same("layers are present", last > 0, True)
         NumbersAudit(checks, iteration).run()
         ForestAudit(checks, iteration).run()
         if not settings.lossless:
@@ -117,7 +116,6 @@ class _Audit:
         block.run()
         for number, layer in enumerate(iteration.layers, 1):
             checks.place = f"{start}, layer {number}"
-            checks.same("layer number", layer.layer, number)
             checks.same("alive beams", layer.alive, [beam.node for beam in alive])
             laws.layer(layer, alive)
             layer_audit = LayerAudit if settings.lossless else JointLayerAudit

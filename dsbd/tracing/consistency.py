@@ -18,7 +18,7 @@ def check_names(software: dict[str, str], models: Models, limits: ReadLimits) ->
     """Raises: TraceError where a name or a version is longer than ``limits``."""
     known = [model for model in (models.target, models.draft) if model is not None]
     names = [str(value) for model in known for value in vars(model).values()]
-    _texts_fit("the models", [*names, *software, *software.values()], limits)
+    _texts_fit("the models", [*names, *software, *software.values()], limits.short_text)
 
 
 def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result | None, limits: ReadLimits) -> None:
@@ -28,11 +28,10 @@ def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result 
     _at_most(where, len(iterations), limits.iterations, "iterations")
     _at_most(where, len(prompt.pieces), limits.prompt_tokens, "tokens of the prompt")
     _at_most(where, len(result.beams) if result else 0, limits.hypotheses, "hypotheses")
-    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits)
-    _characters_are_whole("the prompt", prompt.text)
+    _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits.short_text)
+    _texts_fit("the prompt", [prompt.text], limits.text)
     if result is not None:
-        for text in (result.text, *(beam.text for beam in result.beams), *result.stats):
-            _characters_are_whole("the result", text)
+        _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), limits.text)
     for iteration in iterations:
         _iteration_fits(iteration, limits)
 
@@ -44,7 +43,7 @@ def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:
     _at_most(where, max(depths), limits.iteration_layers, "layers")
     _at_most(where, max(len(iteration.input_beams), len(iteration.output_beams)), limits.layer_draws, "beams")
     _at_most(where, max(kept.prompt_slots, kept.slots_scored, kept.slots_kept), limits.slots, "cache slots")
-    _texts_fit(where, (node.text for node in iteration.nodes), limits)
+    _texts_fit(where, (node.text for node in iteration.nodes), limits.short_text)
     most = {"nodes": limits.layer_nodes, "trials": limits.layer_trials, "draws": limits.layer_draws}
     for kind, limit in most.items():
         for layer, count in Counter(item.layer for item in getattr(iteration, kind)).items():
@@ -58,7 +57,7 @@ def _layer_fits(layer: Layer, where: str, limits: ReadLimits) -> None:
     slots = max((beam.multiplicity for beam in layer.beams), default=0)
     _at_most(where, max(layer.width, lists, slots), limits.layer_draws, "beams")
     _at_most(where, layer.draws_planned, limits.layer_trials, "planned drafts")
-    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits)
+    _texts_fit(where, [layer.width_reason, *(pair.text for pair in layer.alternatives)], limits.short_text)
 
 
 def check_consistency(settings: ResolvedSettings, iterations: Sequence[Iteration], result: Result | None) -> None:
@@ -79,19 +78,14 @@ def _at_most(where: str, found: int, limit: int, unit: str) -> None:
         too_large(where, found, limit, unit)
 
 
-def _texts_fit(where: str, texts: Iterable[str], limits: ReadLimits) -> None:
+def _texts_fit(where: str, texts: Iterable[str], limit: int) -> None:
+    """Refuse a long text, and half of a surrogate pair: an escape in JSON can write it, but nothing can show it."""
     for text in texts:
-        if len(text) > limits.short_text:
-            too_large(f"a token or name of {where}", len(text), limits.short_text, "characters")
-        _characters_are_whole(where, text)
-
-
-def _characters_are_whole(where: str, text: str) -> None:
-    """Refuse half of a surrogate pair: an escape in JSON can write it, but nothing can show it."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
+        _at_most(f"a text of {where}", len(text), limit, "characters")
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            _damaged(f"a text of {where} holds {text[error.start]!a}, which is half a character")
 
 
 def _check_iteration(iteration: Iteration, known: set[int]) -> None:
@@ -124,8 +118,7 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
     for beginning in iteration.beginnings:
         if depth.get(beginning.node, 0) == 0:
             _damaged(f"{where}: a beginning ends in node {beginning.node}, which is no node of its forest")
-    _require(known, (beam.node for beam in iteration.output_beams), where)
-    _require(known, iteration.kept.nodes, where)
+    _require(known, [*(beam.node for beam in iteration.output_beams), *iteration.kept.nodes], where)
 
 
 def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None:
@@ -138,11 +131,8 @@ def _check_layer(layer: Layer, number: int, where: str, known: set[int]) -> None
             f"{where}, layer {number}: draws_planned is {layer.draws_planned}, but acceptance_chain, chain_c, chain_S "
             f"and accepted_distribution have {lengths} entries"
         )
-    _require(known, layer.alive, where)
-    _require(known, (beam.node for beam in layer.beams), where)
-    _require(known, layer.finished, where)
-    _require(known, (pair.parent for pair in layer.alternatives), where)
-    _require(known, (pair.node for pair in layer.alternatives if pair.node is not None), where)
+    pairs = [node for pair in layer.alternatives for node in (pair.parent, pair.node) if node is not None]
+    _require(known, [*layer.alive, *(beam.node for beam in layer.beams), *layer.finished, *pairs], where)
 
 
 def _check_result(result: Result, known: set[int]) -> None:

@@ -7,7 +7,7 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True)
 class ReadLimits:
-    """The most that a reader accepts. All are checked before anything of that size is built.
+    """The most that a reader accepts.
 
     The defaults leave room for the largest trace that a decode is expected to write: 512 iterations with draft_depth 8,
     draft_width 32 and cover_width 32 have 262,144 forest nodes, 4 million values and 90 MiB of JSON.
@@ -18,17 +18,13 @@ class ReadLimits:
     unpacked_bytes: int = 256 * MIB
     """Bytes of the JSON text, after gzip."""
     values: int = 12_000_000
-    """Values in the whole file: numbers, texts, lists and objects."""
-    depth: int = 12
-    """Lists and objects inside each other; a trace needs 7."""
+    """Values in the whole file: numbers, texts, lists and objects; a comma in a text counts as one."""
     fields: int = 64
     """Fields of one object."""
-    digits: int = 40
-    """Characters of one number."""
     magnitude: float = 1e300
     """Largest absolute value of a number, so that sums of recorded numbers stay finite."""
     text: int = 4_000_000
-    """Bytes of one text, such as the prompt."""
+    """Characters of one text, such as the prompt."""
     short_text: int = 4_096
     """Characters of one token, model name or reason."""
     prompt_tokens: int = 1_000_000

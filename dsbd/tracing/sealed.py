@@ -105,11 +105,10 @@ class _Found:
         facts = f"id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}"
         yield f"software: {software or 'none named'}", [("software",)]
         yield f"models: {facts}", [("models",)]
-        yield f"prompt: its text and {_many(len(trace.prompt.pieces), 'token')}", [("prompt",)]
-        iterations = _many(len(numbers), "iteration")
+        yield "prompt: its text and tokens", [("prompt",)]
         clocks: list[Place] = [("iterations", number, "phases") for number in numbers]
-        yield f"clock times of {iterations}, all together, but not their sums", clocks
-        yield f"cache slots named by {iterations}", [("iterations", number, "kept") for number in numbers]
+        yield "clock times of iterations, all together, but not their sums", clocks
+        yield "cache slots named by iterations", [("iterations", number, "kept") for number in numbers]
         if self.result is not None:
             yield "that the decode did not stop before its last iterations, or its result", [THE_END]
             names = ["prefill_seconds", "kv_peak_bytes", *self._uncounted()]
@@ -131,12 +130,11 @@ class _Found:
             beams = range(len(self.result.beams))
             pairs += [("result", name) for name in ("text", "token_ids")]
             pairs += [("result", "beams", at, name) for at in beams for name in ("text", "token_ids")]
-        tokens = len({node.token_id for _, node in self.nodes})
-        yield f"ids and texts of {_many(tokens, 'token')}, wherever they stand", pairs
+        yield "ids and texts of tokens, wherever they stand", pairs
         taken = {beam.node for _, layer in self.layers for beam in layer.beams}
         known = {node.token_id for _, node in self.nodes if node.id in taken}
         ends: list[Place] = [(*place, "ends") for place, node in self.nodes if node.token_id not in known]
-        yield f"whether the tokens of {_many(len(ends), 'node')} that no beam took end a text", ends
+        yield "whether tokens that no beam took end a text", ends
 
     def numbers(self) -> Iterator[tuple[str, list[Place]]]:
         """Numbers that follow from no decision and no other number."""
@@ -144,37 +142,33 @@ class _Found:
         uniforms = [(*place, "uniform") for place, item in tests if item.uniform is not None]
         if self.settings.width_weights:
             uniforms += [(*place, "width_uniform") for place, _ in self.layers]
-        yield f"{_many(len(uniforms), 'uniform')}, each within the interval that its decision leaves", uniforms
+        yield "uniforms, each within the interval that its decision leaves", uniforms
         kinds = {"fresh"} if self.settings.draws_drafts else {"bonus"}
         kinds |= {"recovered"} if ranks_are_greedy(self.settings) else set()
         fresh = [(*place, "draft_prob") for place, draw in self.items("draws") if draw.kind in kinds]
-        yield f"draft_prob of {_many(len(fresh), 'draw')} that no residual took part in", fresh
+        yield "draft_prob of draws that no residual took part in", fresh
         rests = [(*place, name) for place, one in self.items("beginnings") if one.rest is not None
                  for name in ("rest", "acceptance")]  # fmt: skip
-        count = _many(len(rests) // 2, "beginning")
-        yield f"rest of {count}, together with its chance, where no residual is drawn from", rests
+        yield "rest of beginnings, together with their chances, where no residual is drawn from", rests
         if self.settings.searches_blocks:
             yield "that no other block is likelier", [("another block",)]
 
     def laws(self) -> Iterator[tuple[str, list[Place]]]:
         """Numbers of laws that nothing was drawn from, or that are known within bounds only."""
         idle = [place for place, node in self.forest if self._is_idle(node)]
-        count = _many(len(idle), "node")
-        yield f"parents and probabilities of {count} of the forest that verification did not reach", idle
+        yield "parents and probabilities of nodes of the forest that verification did not reach", idle
         lost = [place for place, node in self.forest if not node.target_prob and not self._is_idle(node)]
         held = [(*place, name) for place in lost for name in ("parent", "target_log_prob")]
-        yield f"parent and target_log_prob of {_many(len(lost), 'node')} without a probability, within the order", held
-        cut = self._least()
-        yield f"whether {_many(len(cut), 'probability', 'probabilities')}, the least of their layers, were cut off", cut
+        yield "parent and target_log_prob of nodes without a probability, within the order", held
+        yield "whether probabilities that are the least of their layers were cut off", self._least()
         drafted = [(*place, "draft_log_prob") for place, _ in self.forest]
-        count = _many(len(drafted), "node")
-        yield f"draft_log_prob of {count}, within single precision or where Q is not compared", drafted
+        yield "draft_log_prob of nodes, within single precision or where Q is not compared", drafted
         others = [(*place, "alternatives", at) for place, layer in self.layers
                   for at, pair in enumerate(layer.alternatives) if pair.node is None]  # fmt: skip
-        yield f"{_many(len(others), 'likeliest pair')} beside the forest, within their order", others
+        yield "likeliest pairs beside the forest, within their order", others
         supports = [(*place, "target_support") for place, layer in self.layers
                     if not is_full(self.settings, layer.target_support)]  # fmt: skip
-        yield f"number of pairs of P in {_many(len(supports), 'layer')}, within bounds", supports
+        yield "numbers of pairs of P, within bounds", supports
 
     def _is_idle(self, node: Node) -> bool:
         """True for a node of the forest that verification did not reach, or passed by in a tree or a joint test."""
@@ -191,7 +185,3 @@ class _Found:
                 layer = place[:2], node.layer, name
                 least[layer] = min(least.get(layer, found), found)
         return [place for probability, place in least.values() if probability < math.inf]
-
-
-def _many(count: int, what: str, many: str = "") -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {many or what + 's'}"

@@ -11,6 +11,7 @@ from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
 from tests.tracing.toys import toy_traces
 
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 any_settings = st.fixed_dictionaries(
     {
         "method": st.sampled_from(["dsbd"] * 9 + list(dsbd.METHODS)),
@@ -77,14 +78,12 @@ EDGES = [
 ]
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("fields", EDGES, ids=str)
 def test_honest_traces_at_the_edges_follow(fields):
     """Catches a bound of the audit that rounding, a very cold or warm temperature, or a bound of a width exceeds."""
     check("Once", {"max_new_tokens": 6, "draft_depth": 2} | fields)
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("method", dsbd.METHODS)
 def test_honest_traces_of_every_method_follow(method):
     """The audit was written apart from the decoder: it agrees with every method and mode."""
@@ -92,21 +91,11 @@ def test_honest_traces_of_every_method_follow(method):
         assert dsbd.verify_trace(trace).failure is None
 
 
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(prompts, any_settings)
-def test_no_settings_raise_a_false_alarm(prompt, fields):
+@pytest.mark.parametrize("count", [15, pytest.param(120, marks=pytest.mark.slow)])
+def test_no_settings_raise_a_false_alarm(count):
     """Catches an audit, a record or a drawing that fails at the edge of what settings allow."""
-    check(prompt, fields)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("error::RuntimeWarning")
-@settings(max_examples=120, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(prompts, any_settings)
-def test_many_settings_raise_no_false_alarm(prompt, fields):
-    """Catches what the short test misses."""
-    check(prompt, fields)
+    how = settings(max_examples=count, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    how(given(prompts, any_settings)(check))()
 
 
 def test_a_prompt_taken_in_parts_is_one_call(monkeypatch):

@@ -8,7 +8,7 @@ from training.corpus import DocumentStream, MixedBatches
 from training.draft import DraftTrainer, PoolBatches, build_pool, windows
 from training.llama import hidden_states, position_tables
 from training.losses import cross_entropy_chunk, distillation_chunk
-from training.optimizer import OptimizerSettings, orthogonalize
+from training.optimizer import orthogonalize
 from training.schedule import Budget, Schedule
 from training.target import TargetTrainer
 from training.trainer import train
@@ -71,7 +71,6 @@ def target_trainer(documents, budget_steps: int) -> TargetTrainer:
         MixedBatches({"stories": documents}, {"stories": 1.0}, seed=0),
         Budget(budget_steps * 128),
         SCHEDULE,
-        OptimizerSettings(),
         held_out=DocumentStream(documents, seed=0),
     )
 
@@ -85,7 +84,6 @@ def draft_trainer(documents, budget_steps: int) -> DraftTrainer:
         PoolBatches(pool, seed=0),
         Budget(budget_steps * 128),
         Schedule(warmup_steps=2, short_length=32, long_share=0.0, batch_tokens=128),
-        OptimizerSettings(),
         head=pool.head,
         held_out={"stories": pool},
     )

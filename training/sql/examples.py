@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from training.sql.draw import Draw
 from training.sql.query import Query, Rejected, clauses, columns_of, inner_queries
 from training.sql.readings import RATES
-from training.sql.render import USUAL, Forms, sql
 from training.sql.skeletons import LONGER, SKELETONS
 
 Triple = tuple[str, str, str]
@@ -37,10 +36,6 @@ class Example:
     def triples(self) -> set[Triple]:
         """Every (skeleton, table, role and column) of any reading."""
         return {triple for query in self.queries for triple in triples(self.skeleton, query)}
-
-    def text(self, query: Query, forms: Forms = USUAL) -> str:
-        """Return the SQL of a reading."""
-        return sql(query, forms)
 
 
 def triples(skeleton: str, query: Query) -> set[Triple]:

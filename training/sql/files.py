@@ -1,10 +1,8 @@
-"""The task's files: training as one packed file, validation and test as plain lines, and their coverage."""
+"""The task's files: training as one packed file, validation and test as plain lines."""
 
 import gzip
 import json
 import sys
-from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 from dsbd.files import write_file
@@ -27,14 +25,14 @@ def record(name: str, one: Example, text: str, split: str) -> dict[str, str]:
     }
 
 
-def write_training(folder: Path, shards: int = SHARDS) -> None:
+def write_training(folder: Path) -> None:
     """Write the training examples, with progress on the error stream."""
     with gzip.GzipFile(folder / TRAINING, "wb", mtime=0) as file:
-        for shard in range(shards):
+        for shard in range(SHARDS):
             for number, (one, text) in enumerate(training(shard)):
                 fields = record(f"training-{shard}-{number:05d}", one, text, "training")
                 file.write((json.dumps(fields) + "\n").encode())
-            print(f"{(shard + 1) * SHARD:,} of {shards * SHARD:,} examples", file=sys.stderr)
+            print(f"{(shard + 1) * SHARD:,} of {SHARDS * SHARD:,} examples", file=sys.stderr)
 
 
 def write_questions(folder: Path) -> None:
@@ -59,24 +57,3 @@ def write_questions(folder: Path) -> None:
         print(f"{split}: {len(found)} questions", file=sys.stderr)
     for name, texts in lines.items():
         write_file(folder / name, "".join(texts))
-
-
-def read(path: Path) -> Iterator[dict]:
-    """Yield the records of a file."""
-    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
-        for line in file:
-            yield json.loads(line)
-
-
-def coverage(folder: Path) -> str:
-    """Return a Markdown table of skeletons and splits, of the files that are there."""
-    counts: Counter[tuple[str, str]] = Counter()
-    for name in (TRAINING, VALIDATION, TEST):
-        if (folder / name).is_file():
-            counts.update((one["skeleton"], one["split"]) for one in read(folder / name))
-    splits = [split for split in ("training", *COUNTS) if any(found == split for _, found in counts)]
-    table = ["| skeleton | " + " | ".join(splits) + " |", "|---|" + "---:|" * len(splits)]
-    for skeleton in dict.fromkeys(skeleton for skeleton, _ in counts):
-        table.append(f"| {skeleton} | " + " | ".join(f"{counts[skeleton, split]:,}" for split in splits) + " |")
-    totals = [sum(count for (_, found), count in counts.items() if found == split) for split in splits]
-    return "\n".join([*table, "| all | " + " | ".join(f"{total:,}" for total in totals) + " |"])

@@ -22,23 +22,9 @@ def condition(table: str, column: str, operator: str, value: object = None) -> C
     return Condition(Term(Column(table, column)), operator, value)
 
 
-def fits(table: str, kind: str) -> bool:
-    """Say whether a table has a filter of a kind."""
-    if kind in ("equal", "compare", "between"):
-        return True
-    if kind == "like":
-        return ENTITY[table] in ("name", "title")
-    if kind == "null":
-        return any(owner == table for owner, _ in NULLABLE)
-    return any(owner == table for owner, _ in values.LABELS)
-
-
 def draw_filter(draw: Draw, table: str, kind: str, after_only: bool = False) -> Filter:
-    """Draw a filter of a kind on a table."""
-    if not fits(table, kind):
-        raise Rejected
-    kinds = {"equal": equal, "unequal": unequal, "compare": compare, "between": between, "like": like, "null": null}
-    before, after, meaning = (kinds | {"either": either})[kind](draw, table, after_only)
+    """Draw a filter of a kind on a table; Rejected if the table has none."""
+    before, after, meaning = KINDS[kind](draw, table, after_only)
     return Filter(before, after.replace("{who}", wordings.WHO[table]), meaning)
 
 
@@ -72,8 +58,6 @@ def equal(draw: Draw, table: str, after_only: bool) -> Drawn:
     columns = [column for owner, column in values.LABELS if owner == table] * 3
     columns += [column for owner, column in wordings.TIMES if owner == table]
     columns += [column for (owner, column), ops in wordings.AMOUNT_COMPARISONS.items() if owner == table and "=" in ops]
-    if not columns:
-        raise Rejected
     column = draw.pick(columns)
     if (table, column) in values.LABELS:
         value = draw.pick(values.LABELS[table, column])
@@ -186,6 +170,15 @@ def like(draw: Draw, table: str, after_only: bool) -> Drawn:
 
 def null(draw: Draw, table: str, after_only: bool) -> Drawn:
     """A value that is unknown, or known."""
-    column = draw.pick([column for owner, column in sorted(NULLABLE) if owner == table])
+    columns = [column for owner, column in sorted(NULLABLE) if owner == table]
+    if not columns:
+        raise Rejected
+    column = draw.pick(columns)
     operator = draw.pick(("IS NULL", "IS NULL", "IS NOT NULL"))
     return "", draw.pick(wordings.LABEL_COMPARISONS[table, column][operator]), condition(table, column, operator)
+
+
+KINDS = {
+    "equal": equal, "unequal": unequal, "compare": compare, "between": between, "like": like, "null": null,
+    "either": either,
+}  # fmt: skip

@@ -125,29 +125,3 @@ RATES = {
     "repeats": REPEATS,
 }
 """Every ambiguity by name: its readings with their rates."""
-
-
-def described(meaning: object) -> str:
-    """Return a meaning in words of SQL."""
-    if isinstance(meaning, bool):
-        return "DISTINCT" if meaning else "all"
-    if isinstance(meaning, int):
-        return f"± {meaning} years"
-    if isinstance(meaning, tuple) and len(meaning) == 4:
-        aggregate, table, column, greatest = meaning
-        term = f"{aggregate}({column or '*'}) of {table}" if aggregate else f"{column}"
-        return f"{term}, {'greatest' if greatest else 'least'} first"
-    if isinstance(meaning, tuple) and len(meaning) == 3 and meaning[1] in ("<", ">"):
-        return " ".join(map(str, meaning))
-    return ", ".join(meaning) if isinstance(meaning, tuple) else str(meaning)
-
-
-def table() -> str:
-    """Return a Markdown table of every ambiguity, its words and its readings with their rates."""
-    lines = ["| ambiguity | words | readings |", "|---|---|---|"]
-    for name, found in RATES.items():
-        words = WORDED[name].words if name in WORDED else ()
-        said = ", ".join(words).replace("{}", "1990") or "(no words)"
-        means = "; ".join(f"{rate:.0%} {described(meaning)}" for rate, meaning in found)
-        lines.append(f"| {name} | {said} | {means} |")
-    return "\n".join(lines)

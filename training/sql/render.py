@@ -2,38 +2,21 @@
 
 import itertools
 import random
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from training.sql.query import Column, Condition, Query, Term
 from training.sql.schema import key
 
-
-@dataclass(frozen=True)
-class Forms:
-    """Which equivalent form is written; False is the form that golds have."""
-
-    unequal_sign: bool = False
-    two_comparisons: bool = False
-    joins_reversed: bool = False
-    exists: bool = False
-    or_for_list: bool = False
-
-
-FORM_RATES = {
-    "unequal_sign": 0.25,
-    "two_comparisons": 0.25,
-    "joins_reversed": 0.25,
-    "exists": 0.25,
-    "or_for_list": 0.25,
-}
-"""Form: the share of training examples that have it where it can be written."""
-
-USUAL = Forms()
+FORMS = ("unequal sign", "two comparisons", "joins reversed", "exists", "or for list")
+"""The equivalent forms; golds have none of them."""
+FORM_RATE = 0.25
+"""The share of training examples that have a form where it can be written."""
+Forms = Collection[str]
 
 
 def draw_forms(rng: random.Random) -> Forms:
     """Draw the forms of one training example."""
-    return Forms(**{name: rng.random() < rate for name, rate in FORM_RATES.items()})
+    return [form for form in FORMS if rng.random() < FORM_RATE]
 
 
 def column_text(column: Column, qualified: bool) -> str:
@@ -58,7 +41,7 @@ def condition_text(condition: Condition, qualified: bool, forms: Forms, alone: b
     """Return a condition; one that stands alone may become two comparisons joined by OR."""
     left, operator, value = term_text(condition.term, qualified), condition.operator, condition.value
     if isinstance(value, Query):
-        if operator in ("IN", "NOT IN") and forms.exists:
+        if operator in ("IN", "NOT IN") and "exists" in forms:
             return exists_text(condition, forms)
         return f"{left} {operator} ({sql(value, forms)})"
     if value is None:
@@ -66,13 +49,13 @@ def condition_text(condition: Condition, qualified: bool, forms: Forms, alone: b
     if isinstance(value, tuple):
         if operator == "BETWEEN":
             low, high = map(value_text, value)
-            if forms.two_comparisons and alone:
+            if "two comparisons" in forms and alone:
                 return f"{left} >= {low} AND {left} <= {high}"
             return f"{left} BETWEEN {low} AND {high}"
-        if forms.or_for_list and alone:
+        if "or for list" in forms and alone:
             return " OR ".join(f"{left} = {value_text(one)}" for one in value)
         return f"{left} {operator} ({', '.join(map(value_text, value))})"
-    sign = "<>" if operator == "!=" and forms.unequal_sign else operator
+    sign = "<>" if operator == "!=" and "unequal sign" in forms else operator
     return f"{left} {sign} {value_text(value)}"
 
 
@@ -89,12 +72,12 @@ def exists_text(condition: Condition, forms: Forms) -> str:
 
 def tables_text(tables: tuple[str, ...], forms: Forms) -> str:
     """Return the tables with their joins."""
-    order = tables[::-1] if forms.joins_reversed else tables
+    order = tables[::-1] if "joins reversed" in forms else tables
     joins = [f" JOIN {table} USING ({key(before, table)})" for before, table in itertools.pairwise(order)]
     return order[0] + "".join(joins)
 
 
-def sql(query: Query, forms: Forms = USUAL) -> str:
+def sql(query: Query, forms: Forms = ()) -> str:
     """Return the SQL text of a query."""
     many = len(query.tables) > 1
     select = ", ".join(term_text(term, many) for term in query.select)
@@ -113,12 +96,3 @@ def sql(query: Query, forms: Forms = USUAL) -> str:
     if query.other:
         parts.append(f"{query.combine} {sql(query.other, forms)}")
     return " ".join(parts)
-
-
-def all_forms(query: Query) -> set[str]:
-    """Return a query in every equivalent form."""
-    names = list(FORM_RATES)
-    return {
-        sql(query, Forms(**{name: bool(bits >> place & 1) for place, name in enumerate(names)}))
-        for bits in range(2 ** len(names))
-    }

@@ -76,14 +76,16 @@ def fill(connection: sqlite3.Connection, seed: int) -> None:
     connection.commit()
 
 
-def write(path: Path, seed: int) -> None:
-    """Write the database of a seed as one small file; an older file is replaced."""
-    path.unlink(missing_ok=True)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA page_size = 1024")
-    fill(connection, seed)
-    connection.execute("VACUUM")
-    connection.close()
+def write_all(folder: Path) -> None:
+    """Write the library and its siblings, each as one small file; older files are replaced."""
+    for name, seed in SEEDS.items():
+        path = folder / f"{name}.sqlite"
+        path.unlink(missing_ok=True)
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA page_size = 1024")
+        fill(connection, seed)
+        connection.execute("VACUUM")
+        connection.close()
 
 
 def in_memory(seed: int) -> sqlite3.Connection:

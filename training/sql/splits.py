@@ -63,9 +63,9 @@ class Seen:
     """Of the SQL itself, which may have another reading or be written in another form."""
 
 
-def seen_in_training(shards: int = SHARDS) -> Seen:
+def seen_in_training() -> Seen:
     """Draw the training examples and return their forms; this takes minutes."""
-    drawn = [(anonymous(sql(one.gold)), anonymous(text)) for shard in range(shards) for one, text in training(shard)]
+    drawn = [(anonymous(sql(one.gold)), anonymous(text)) for shard in range(SHARDS) for one, text in training(shard)]
     return Seen(frozenset(gold for gold, _ in drawn), frozenset(text for _, text in drawn))
 
 

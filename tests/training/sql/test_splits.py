@@ -1,16 +1,17 @@
 """The splits: by SQL, disjoint, with values, forms or clauses that training does not have."""
 
+import gzip
 import json
 from collections import Counter
 from itertools import islice
 
 import pytest
 
-from tests.training.sql.committed import FOLDER, questions
+from tests.training.sql.committed import questions
 from training.sql import splits
 from training.sql.__main__ import main
 from training.sql.examples import anonymous
-from training.sql.files import coverage, read, record
+from training.sql.files import record
 from training.sql.heldout import HELD_OUT
 from training.sql.query import clauses
 from training.sql.render import sql
@@ -104,17 +105,13 @@ def test_the_committed_questions_are_what_the_script_draws(split, asked):
     ]
 
 
-def test_the_training_file_and_the_coverage(tmp_path, monkeypatch, capsys):
+def test_the_training_file(tmp_path, monkeypatch):
     drawn = list(splits.training(0, 30))
     monkeypatch.setattr("training.sql.files.training", lambda shard: iter(drawn))
-    assert main(["training", "--output", str(tmp_path), "--shards", "1"]) == 0
-    lines = list(read(tmp_path / "train.jsonl.gz"))
-    assert lines[3] == record("training-0-00003", *drawn[3], "training")
-    assert main(["coverage", "--data", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "| all | 30 |"
-    committed = coverage(FOLDER).splitlines()
-    assert committed[0] == "| skeleton | validation | iid | compound | length |"
-    assert committed[-1] == "| all | 330 | 330 | 170 | 170 |"
+    assert main(["training", "--output", str(tmp_path)]) == 0
+    lines = gzip.decompress((tmp_path / "train.jsonl.gz").read_bytes()).splitlines()
+    assert len(lines) == splits.SHARDS * 30
+    assert json.loads(lines[33]) == record("training-1-00003", *drawn[3], "training")
 
 
 def test_questions_are_written_with_their_hardness(tmp_path, monkeypatch):
@@ -125,9 +122,3 @@ def test_questions_are_written_with_their_hardness(tmp_path, monkeypatch):
     found = [json.loads(line) for line in (tmp_path / "test.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [line["id"] for line in found] == ["iid-001", "compound-001", "length-001"]
     assert all(line["hardness"] in ("easy", "medium", "hard", "extra") for line in found)
-
-
-def test_a_wrong_number_of_shards_is_refused(tmp_path, capsys):
-    with pytest.raises(SystemExit):
-        main(["training", "--output", str(tmp_path), "--shards", "none"])
-    assert "'none' is not a whole number above 0" in capsys.readouterr().err
