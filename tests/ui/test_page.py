@@ -11,13 +11,6 @@ def test_public_endpoints(page):
     assert public == {"decode", "evaluate", "explain_node", "export", "list_traces"}
 
 
-def test_one_decode_at_a_time(page):
-    """Everything that uses the models waits in one line."""
-    in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
-    assert len(in_line) == 5
-    assert {function.concurrency_limit for function in in_line} == {1}
-
-
 def test_the_page_asks_no_one(page, engine):
     """Fonts, scripts and telemetry from elsewhere are what a page without network must not have."""
     options = launch_options(engine)

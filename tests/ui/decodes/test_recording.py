@@ -77,12 +77,6 @@ def test_news_add_up_to_the_whole():
     assert {"strings", "styles"} & set(unpacked(news)) == set()
 
 
-def test_every_message_is_new():
-    """Equal values do not reach the browser twice; the number makes them differ."""
-    recording = Recording(toy_trace())
-    assert messages.whole_scene(recording) != messages.whole_scene(recording)
-
-
 def test_hostile_text_is_packed_whole():
     """Nothing of a token is readable as markup on its way, and nothing of it is lost."""
     message = messages.text(Recording(replace(toy_trace(), prompt=Prompt("</script>", []))))
