@@ -2,8 +2,8 @@
 
 import json
 
-from ui import launch_options
 from ui.parts import files
+from ui.serving import launch_options
 
 
 def test_public_endpoints(page):

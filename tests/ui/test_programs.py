@@ -13,9 +13,11 @@ from gradio_client.exceptions import AppError
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import served
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page, programs
+from ui import programs
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.host.options import Host
+from ui.page import build_page
 
 PATIENCE_SECONDS = 60
 

@@ -12,8 +12,9 @@ import torch
 
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import served
-from ui import Engine, build_page
+from ui.engine import Engine
 from ui.host.limits import Limits
+from ui.page import build_page
 
 PATIENCE_SECONDS = 60
 SLOW_SECONDS = 0.25

@@ -10,12 +10,12 @@ import dsbd
 from dsbd.errors import DsbdError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from ui import Engine
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import pair_key, pair_name, query_of, read_query
 from ui.decodes import history
 from ui.decodes.python_lines import python_lines
 from ui.decodes.recording import Recording
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE, PairShelf
 from ui.play import shown
