@@ -142,37 +142,37 @@ def _sweep_figure(setting: str, sweep: Sweep) -> go.Figure:
     return figure.update_layout(yaxis_title="milliseconds per token")
 
 
-def limits_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def _limits_figure(bench: BenchSummary) -> go.Figure:
     """Draw how much of what is possible each contender reaches: 1 is the limit.
 
     Contenders that do not report their forwards are left out.
     """
-    rows = [row for row in bench_summary(summary).contenders if row.limits]
+    rows = [row for row in bench.contenders if row.limits]
     series: dict[str, Values] = {
         share: [getattr(row.limits, share) for row in rows] for share in ("hardware", "algorithm", "total")
     }
-    return _bars("Share of the limit reached", "share", rows, series, theme)
+    return _bars("Share of the limit reached", "share", rows, series)
 
 
-def memory_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def _memory_figure(bench: BenchSummary) -> go.Figure:
     """Draw the largest size of keys and values in megabytes, beside what other designs would need."""
-    rows = [row for row in bench_summary(summary).contenders if row.memory.kv_peak_bytes is not None]
+    rows = [row for row in bench.contenders if row.memory.kv_peak_bytes is not None]
     others = [row.memory.computed for row in rows]
     series = {
         "measured": [_mega(row.memory.kv_peak_bytes) for row in rows],
         "one sequence (computed)": [_mega(other.one_sequence_bytes if other else None) for other in others],
         "a cache per beam (computed)": [_mega(other.cache_per_beam_bytes if other else None) for other in others],
     }
-    return _bars("Keys and values", "MB", rows, series, theme)
+    return _bars("Keys and values", "MB", rows, series)
 
 
 def _mega(size: int | None) -> float | None:
     return None if size is None else size / 1e6
 
 
-def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def _energy_figure(bench: BenchSummary) -> go.Figure:
     """Draw joules per token of each device: all of them, and those above the idle device's."""
-    rows = bench_summary(summary).contenders
+    rows = bench.contenders
     series: dict[str, Values] = {}
     for device in sorted({device for row in rows for device in (row.energy or {})}):
         used = [(row.energy or {}).get(device) for row in rows]
@@ -180,15 +180,13 @@ def energy_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
         if states:
             series[f"{device} ({states[0]})"] = [one.joules_per_token if one else None for one in used]
             series[f"{device}, above idle"] = [one.above_idle_joules_per_token if one else None for one in used]
-    return _bars("Energy", "joules per token", rows if series else [], series, theme)
+    return _bars("Energy", "joules per token", rows if series else [], series)
 
 
-def _bars(
-    title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values], theme: Theme
-) -> go.Figure:
+def _bars(title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values]) -> go.Figure:
     """Draw groups of bars; a bar that was not measured says so."""
     if not rows:
-        return empty_figure(f"{title}: {NOT_MEASURED}", theme)
+        return empty_figure(f"{title}: {NOT_MEASURED}", "light")
     figure = go.Figure()
     for place, (name, values) in enumerate(series.items()):
         color, shape = STYLES[place % len(STYLES)]
@@ -203,18 +201,18 @@ def _bars(
             cliponaxis=False,
             marker={"color": color, "pattern": {"shape": shape, "fillmode": "overlay", "size": 6}},
         )
-    dress(figure, title, theme)
+    dress(figure, title, "light")
     figure.update_xaxes(title=unit)
     figure.update_yaxes(automargin=True, autorange="reversed", showgrid=False)
     return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(rows) * len(series))
 
 
-def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def _forwards_figure(bench: BenchSummary) -> go.Figure:
     """Draw the milliseconds of a forward by its number of tokens, and the floor: the time to read the weights."""
-    forwards = bench_summary(summary).forwards
+    forwards = bench.forwards
     models = forwards.by_role if forwards else {}
     if not models:
-        return empty_figure("Forwards", theme)
+        return empty_figure("Forwards", "light")
     figure = go.Figure()
     for (role, model), (color, _) in zip(models.items(), STYLES, strict=False):
         sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
@@ -233,7 +231,7 @@ def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
             name=f"{role}: floor of the weights",
             line={"color": color, "dash": "dash"},
         )
-    dress(figure, "A forward by its tokens", theme)
+    dress(figure, "A forward by its tokens", "light")
     figure.update_xaxes(type="log", title="tokens", tickvals=figure.data[0].x)
     return figure.update_layout(yaxis_title="milliseconds")
 
@@ -241,10 +239,10 @@ def forwards_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
 CHARTS = {
     "speed": speed_figure,
     "quality": quality_figure,
-    "limits": limits_figure,
-    "forwards": forwards_figure,
-    "memory": memory_figure,
-    "energy": energy_figure,
+    "limits": _limits_figure,
+    "forwards": _forwards_figure,
+    "memory": _memory_figure,
+    "energy": _energy_figure,
 }
 
 
