@@ -69,6 +69,7 @@ def bench_page(summary: Summary, *, plotly: Plotly = "inline") -> str:
 
 def _notes(bench: BenchSummary, absent: list[str]) -> list[str]:
     notes = [f"{bench.prompts} prompts × {bench.rounds} runs of each, interleaved after a warm-up."]
+    notes += bench.control.notes() if bench.control is not None else []
     if not bench.complete:
         notes.append("Not complete: some runs are missing.")
     if absent:

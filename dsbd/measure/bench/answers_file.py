@@ -15,7 +15,7 @@ from dsbd.files import write_file
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.plain import from_plain, to_plain
-from dsbd.measure.bench.records import Acceptance, Forwards, ResolvedAuto, Run
+from dsbd.measure.bench.records import Acceptance, Control, Forwards, ResolvedAuto, Run
 
 FORMAT = "dsbd-answers/1"
 REMEDY = "name another --output"
@@ -38,6 +38,8 @@ class AnswersFile:
         """What was asked, and on what machine; empty before :meth:`begin`."""
         self.forwards: Forwards | None = None
         """Costs of the models' forwards on this machine."""
+        self.controls: list[Control] = []
+        """Of every session that came to its end."""
         self.acceptance: dict[str, Acceptance] = {}
         """How probable it is that draft layers pass, by contender."""
         self.auto: dict[str, ResolvedAuto] = {}
@@ -91,6 +93,11 @@ class AnswersFile:
         self.forwards = forwards
         self._write({"record": "forwards", **to_plain(forwards)})
 
+    def add_control(self, control: Control) -> None:
+        """Keep a session's control."""
+        self.controls.append(control)
+        self._write({"record": "control", **to_plain(control)})
+
     def add_acceptance(self, contender: str, acceptance: Acceptance) -> None:
         """Keep a contender's acceptance."""
         self.acceptance[contender] = acceptance
@@ -135,6 +142,8 @@ class AnswersFile:
             self._runs[run.key] = run
         elif kind == "forwards":
             self.forwards = from_plain(Forwards, record)
+        elif kind == "control":
+            self.controls.append(from_plain(Control, record))
         elif kind == "acceptance":
             self.acceptance[record["contender"]] = from_plain(Acceptance, record)
         else:

@@ -10,6 +10,7 @@ length_penalty)``, which returns ids and seconds.
 
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,8 +22,7 @@ import torch
 
 from dsbd.bounded import BoundedProcess
 from dsbd.errors import PairError, first_line
-from dsbd.measure.bench import ctranslate2_engine
-from dsbd.measure.bench.contenders import CTRANSLATE2
+from dsbd.measure.bench.contenders import FOREIGN
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
@@ -85,18 +85,20 @@ _engines: WeakKeyDictionary[LanguageModel, dict[str, ForeignEngine]] = WeakKeyDi
 
 
 def engine_of(pair: Pair, method: str) -> ForeignEngine:
-    """Return the engine of a method of :data:`~dsbd.measure.bench.contenders.CTRANSLATE2`, made at the first call.
+    """Return the engine of a method of :data:`~dsbd.measure.bench.contenders.FOREIGN`, made at the first call.
 
     Raises:
         PairError: the engine is not installed, or cannot run this target here.
     """
     remedy = f"or leave {method} out of the methods"
-    if find_spec("ctranslate2") is None:
-        raise PairError(f"{method} needs CTranslate2, which is not installed; install dsbd[ctranslate2], {remedy}")
+    package, number_format = FOREIGN[method]
+    if find_spec(package) is None:
+        raise PairError(f"{method} needs {package}, which is not installed; install dsbd[{package}], {remedy}")
     engines = _engines.setdefault(pair.target, {})
     if method not in engines:
         try:
-            engines[method] = ForeignEngine(ctranslate2_engine, pair, _saved(pair), CTRANSLATE2[method])
+            module = import_module(f"dsbd.measure.bench.{package}_engine")
+            engines[method] = ForeignEngine(module, pair, _saved(pair), number_format)
         except PairError as error:
             raise PairError(f"{method} on {pair.target.id}: {error}, {remedy}") from None
     return engines[method]

@@ -10,7 +10,7 @@ import torch
 
 from dsbd.api import DecodingResult, decode
 from dsbd.clock import PHASES, synchronise
-from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender
+from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import Run
@@ -140,7 +140,7 @@ def timed(
     if method not in OPPONENTS:
         options: dict[str, Any] = {"observers": observers, "chat": chat, "stop": stop, "until": until}
         return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, settings, **options)))
-    if method in CTRANSLATE2:
+    if method in FOREIGN:
         return _searched(pair, prompt_ids, method, settings, meters)
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, contender)

@@ -15,6 +15,7 @@ from dsbd.measure.bench.paired import RULE, by_cluster, quality_verdict, speed_r
 from dsbd.measure.bench.records import (
     BenchSummary,
     ContenderSummary,
+    Control,
     EnergyPerToken,
     Forwards,
     Memory,
@@ -24,9 +25,12 @@ from dsbd.measure.bench.records import (
 )
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
+from dsbd.settings import DecodingSettings
 
 COUNTS = ("prompt_tokens", "layers", "new_tokens", "target_calls", "draft_calls", "iterations",
           "layers_per_iteration", "acceptance_rate", "mean_width")  # fmt: skip
+CONTROL_PROMPTS = 3
+"""The control decodes this many prompts of the contest."""
 QUALITY = ("perplexity", "best_log_weight", "best_log_weight_per_token")
 
 
@@ -64,8 +68,30 @@ def summarise(contest: Contest, answers: AnswersFile, baselines: Sequence[str] =
         baselines=tuple(base),
         quality_rule=RULE,
         forwards=answers.forwards,
+        control=_control(contest, answers),
         contenders=tuple(rows),
         ratios=ratios,
+    )
+
+
+def control_of(contest: Contest) -> Contender:
+    """Return our beam sampling as the contest has it; if it has none, with four beams and as many new tokens."""
+    own = [one for one in contest.contenders if one.method == BASELINE]
+    tokens = contest.contenders[0].settings.max_new_tokens
+    return own[0] if own else Contender(BASELINE, BASELINE, DecodingSettings(method=BASELINE, max_new_tokens=tokens))
+
+
+def _control(contest: Contest, answers: AnswersFile) -> Control | None:
+    """Return the medians over the sessions, beside the contest's own decodes of the control's prompts."""
+    if not answers.controls:
+        return None
+    turns = [contest.turn(prompt, control_of(contest)) for prompt in contest.prompts[:CONTROL_PROMPTS]]
+    same = [run.milliseconds_per_token for run in map(answers.find, turns) if run is not None]
+    return Control(
+        before=statistics.median(one.before for one in answers.controls),
+        after=statistics.median(one.after for one in answers.controls),
+        row=statistics.fmean(same) if same else None,
+        openmp_runtimes=max(one.openmp_runtimes for one in answers.controls),
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 import dsbd
 from dsbd.errors import PairError
 from dsbd.measure.bench import foreign
+from dsbd.measure.bench.contenders import Foreign
 from dsbd.measure.bench.driver import conditions_of, require_runnable
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.summary import summarise
@@ -26,7 +27,7 @@ installed = pytest.mark.skipif(find_spec("ctranslate2") is None, reason="CTransl
 def test_without_the_package_it_is_refused_before_anything_runs(monkeypatch):
     """Catches an ImportError in the middle of a bench."""
     monkeypatch.setattr(foreign, "find_spec", lambda name: None)
-    with pytest.raises(PairError, match=r"needs CTranslate2, .* or leave ct2_beam_search out of the methods"):
+    with pytest.raises(PairError, match=r"needs ctranslate2, .* or leave ct2_beam_search out of the methods"):
         require_runnable(toy_pair(), contest_of(("ct2_beam_search",)))
 
 
@@ -36,7 +37,7 @@ def test_what_it_cannot_run_is_refused_by_name(monkeypatch):
     """Catches a traceback of its converter, a number format that it does not know, and a version unnamed."""
     with pytest.raises(PairError, match=r"ct2_beam_search on toy/target: .*cannot convert .*float64"):
         engine_of(toy_pair(), "ct2_beam_search")
-    monkeypatch.setitem(foreign.CTRANSLATE2, INT8, "int3")
+    monkeypatch.setitem(foreign.FOREIGN, INT8, Foreign("ctranslate2", "int3"))
     with pytest.raises(PairError, match=r"does not compute int3 on this cpu \(.*float32"):
         engine_of(toy_pair(), INT8)
     found = conditions_of(toy_pair(), contest_of(("ct2_beam_search", "beam_sampling")).contenders)
@@ -65,7 +66,7 @@ def test_its_text_is_that_of_our_beam_search():
         assert 0 < run.prefill_seconds <= run.seconds
         assert answers.find(contest.turn(prompt, rounded)).layers == 5
     printed = bench_tables(summarise(contest, answers, ()))
-    assert f"{INT8}: CTranslate2 in int8; its law is beam search, not beam sampling." in printed
+    assert f"{INT8}: ctranslate2 in int8; its law is beam search, not beam sampling." in printed
     assert len(openmp_runtimes()) <= 1
     assert len(engine._call(openmp_runtimes)) <= 1
 

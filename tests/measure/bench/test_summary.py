@@ -7,7 +7,7 @@ import pytest
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import run_contest
-from dsbd.measure.bench.records import Forwards, Memory, OtherCaches
+from dsbd.measure.bench.records import Control, Forwards, Memory, OtherCaches
 from dsbd.measure.bench.summary import contender_summary, memory_of, quality_figures, speed_figures, summarise
 from dsbd.measure.energy import Energy
 from tests.measure.bench.contests import contest_of, measured_answers
@@ -70,6 +70,19 @@ def test_quality_is_of_prompts():
     assert (found["perplexity"], found["perplexity_half_width"]) == (3.0, pytest.approx(12.7062))
     assert (found["best_log_weight"], found["best_log_weight_per_token_half_width"]) == (-2.0, pytest.approx(12.7062))
     assert quality_figures(flat([[made_up_run(9)] * 20]))["perplexity_half_width"] is None
+
+
+def test_the_control_is_compared_with_the_same_decodes():
+    """Catches a control whose row is that of other prompts or rounds, or of another contender."""
+    contest, answers = replace(contest_of(rounds=2), prompts=plain_prompts("pqrs")), AnswersFile()
+    assert summarise(contest, answers).control is None
+    for prompt in range(1, 5):
+        answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=float(prompt)))
+        answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=99.0, round=1))
+        answers.add(made_up_run(10, contender="dsbd defaults", question=str(prompt), seconds=99.0))
+    answers.add_control(Control(before=1.0, after=4.0))
+    answers.add_control(Control(before=3.0, after=4.0, openmp_runtimes=2))
+    assert summarise(contest, answers).control == Control(before=2.0, after=4.0, row=200.0, openmp_runtimes=2)
 
 
 def test_energy_is_of_the_runs_that_were_measured():
