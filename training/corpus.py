@@ -174,10 +174,6 @@ class DocumentStream:
             self._pass_to_next_document()
         return np.concatenate(parts).astype(np.int64)
 
-    def rows(self, count: int, length: int) -> np.ndarray:
-        """Return the next rows, (count, length) int64."""
-        return np.stack([self.take(length) for _ in range(count)])
-
     def _pass_to_next_document(self) -> None:
         start = int(self._starts[np.searchsorted(self._starts, self._cursor)])
         if start == len(self._ids):

@@ -15,7 +15,7 @@ from transformers import LlamaForCausalLM
 from training.answers import answer_weights
 from training.llama import model_config, new_model
 from training.losses import distillation_chunk, log_probs_chunk
-from training.trainer import CHUNK_POSITIONS, Forward, Trainer
+from training.trainer import Forward, Trainer, in_chunks
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
@@ -117,23 +117,18 @@ def variation_share(progress: float) -> float:
 
 
 class DraftTrainer(Trainer):
-    """Distils on `PoolBatches`; checks the overlap on pools named in `held_out`.
-
-    `answer`: as in `answer_weights`.
-    """
+    """Distils on `PoolBatches`. `head`: the target's. `answer`: as in `answer_weights`."""
 
     def __init__(
         self,
         *arguments: Any,
         head: torch.Tensor,
-        held_out: dict[str, Pool],
         answer: int | None = None,
         compiled: bool = False,
         **named: Any,
     ) -> None:
         super().__init__(*arguments, compiled=compiled, **named)
-        self._answer = answer
-        self.held_out, self._target_head = held_out, head
+        self._answer, self._target_head = answer, head
         self._loss, self._target_law = distillation_chunk, log_probs_chunk
         if compiled:
             self._loss = torch.compile(distillation_chunk, dynamic=False)
@@ -141,51 +136,14 @@ class DraftTrainer(Trainer):
 
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch
-        hidden = self.forward(ids)
-        share = variation_share(progress)
+        hidden, head = self.forward(ids), self.model.model.embed_tokens.weight.detach()
+        share = torch.tensor(variation_share(progress))  # a changing float would recompile at every step
         weights = answer_weights(ids, self._answer)
-        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, weights, share)
-        self._propagate(hidden, slopes, head_slope)
-        return (1 - share) * divergence + share * (1 - overlap)
-
-    def _chunks(
-        self, hidden: torch.Tensor, target_hidden: torch.Tensor, weights: torch.Tensor, share: float
-    ) -> tuple[float, float, list[torch.Tensor], torch.Tensor]:
-        """Return (weighted KL in nats, weighted overlap, gradients of hidden by chunk, of the head)."""
-        head = self.model.model.embed_tokens.weight.detach()
-        divergence, overlap, slopes, head_slope = 0.0, 0.0, [], torch.zeros(head.shape)
-        for mine, theirs, shares in zip(
-            hidden.flatten(0, 1).split(CHUNK_POSITIONS),
-            target_hidden.flatten(0, 1).split(CHUNK_POSITIONS),
-            weights.flatten().split(CHUNK_POSITIONS),
-            strict=True,
-        ):
-            law = self._target_law(theirs, self._target_head)
-            # A tensor, not a float: a changing float would recompile at every step.
-            part = self._loss(law, mine, head, torch.tensor(share), shares)
-            divergence += part[0].item()
-            overlap += part[1].item()
-            slopes.append(part[2])
-            head_slope += part[3]
-        return divergence, overlap, slopes, head_slope
-
-    def measure(self, pool: Pool) -> tuple[float, float]:
-        """Return mean (KL in nats, overlap) over a pool."""
-        rows = self.schedule.shape(0.0)[0]
-        found = []
-        for start in range(0, len(pool.ids) // rows * rows, rows):
-            chosen = slice(start, start + rows)
-            with torch.no_grad():
-                hidden = self.forward(pool.ids[chosen])
-            weights = answer_weights(pool.ids[chosen], self._answer)
-            found.append(self._chunks(hidden, pool.hidden[chosen], weights, 0.0)[:2])
-        divergence, overlap = np.mean(found, axis=0)
-        return float(divergence), float(overlap)
-
-    def check(self) -> str:
-        """Return KL and overlap on every held-out pool."""
-        figures = {name: self.measure(pool) for name, pool in self.held_out.items()}
-        return "; ".join(
-            f"held-out {name}: KL {divergence:.4f} nats, overlap {overlap:.4f}"
-            for name, (divergence, overlap) in figures.items()
+        chunks = zip(in_chunks(hidden.detach()), in_chunks(target_hidden), in_chunks(weights), strict=True)
+        return self._descend(
+            hidden,
+            (
+                self._loss(self._target_law(theirs, self._target_head), mine, head, share, shares)
+                for mine, theirs, shares in chunks
+            ),
         )

@@ -29,8 +29,8 @@ def distillation_chunk(
     head: torch.Tensor,
     variation_share: float | torch.Tensor,
     weights: torch.Tensor,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return (weighted KL, weighted overlap, gradients of the loss of `hidden` and of `head`).
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return (weighted loss, its gradients of `hidden` and of `head`).
 
     The loss is `(1 - variation_share) * KL(target || draft) + variation_share * (1 - overlap)`,
     where overlap = sum min(target, draft) is the expected acceptance of one draft token.
@@ -41,13 +41,14 @@ def distillation_chunk(
     logits = (hidden @ head.T).float()
     draft_log_probs = logits - logits.logsumexp(-1, keepdim=True)
     target_probs, draft_probs = target_log_probs.exp(), draft_log_probs.exp()
-    divergence = ((target_probs * (target_log_probs - draft_log_probs)).sum(-1) * weights).sum()
-    overlap = (torch.minimum(target_probs, draft_probs).sum(-1) * weights).sum()
+    divergence = (target_probs * (target_log_probs - draft_log_probs)).sum(-1)
+    distance = 1 - torch.minimum(target_probs, draft_probs).sum(-1)
+    loss = (((1 - variation_share) * divergence + variation_share * distance) * weights).sum()
     too_small = draft_probs * (draft_probs < target_probs)
     variation_slope = draft_probs * too_small.sum(-1, keepdim=True) - too_small
     slope = (1 - variation_share) * (draft_probs - target_probs) + variation_share * variation_slope
     slope = (slope * weights[:, None]).to(hidden.dtype)
-    return divergence, overlap, slope @ head, slope.T @ hidden
+    return loss, slope @ head, slope.T @ hidden
 
 
 def log_probs_chunk(hidden: torch.Tensor, head: torch.Tensor) -> torch.Tensor:

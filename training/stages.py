@@ -11,7 +11,7 @@ from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBas
 
 from dsbd.files import write_file
 from training import evaluate as measures
-from training.corpus import DocumentStream, EncodedDocuments, MixedBatches, load_encoded
+from training.corpus import EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
     Pool,
@@ -28,8 +28,8 @@ from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
 from training.trainer import load_checkpoint, save_checkpoint, train
 
-HELD_OUT_POOL_WINDOWS = 32
-HELD_OUT_DRAFT_TOKENS = 40_000
+HELD_OUT_WINDOWS = 32
+"""So many windows of the target's own texts are not trained on: the card's overlap was measured on them."""
 
 
 def check(options: argparse.Namespace) -> None:
@@ -119,7 +119,6 @@ def target(options: argparse.Namespace) -> None:
         training_batches(options, parts),
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
-        held_out=DocumentStream(parts[recipe.checked][1], options.seed, whole_documents=recipe.whole_documents),
         answer=answer_token(options),
         compiled=True,
     )
@@ -133,14 +132,9 @@ def draft(options: argparse.Namespace) -> None:
     length, rows = schedule.short_length, schedule.shape(0.0)[0]
     chunks = training_batches(options, parts).batch(int(options.pool_tokens) // length, length - 1)
     ids = torch.from_numpy(chunks)
-    checked = parts[recipe.checked]
-    unseen = DocumentStream(checked[1], options.seed, whole_documents=recipe.whole_documents)
-    held_ids = unseen.rows(min(HELD_OUT_DRAFT_TOKENS, len(checked[1].ids)) // length, length)
-    held_out = {recipe.checked: build_pool(teacher, torch.from_numpy(held_ids), rows)}
-    if recipe.own_samples:
-        sampled = windows(_samples(options, teacher, checked[0]), length)
-        ids = torch.cat([ids, sampled[HELD_OUT_POOL_WINDOWS:]])
-        held_out["target's own samples"] = build_pool(teacher, sampled[:HELD_OUT_POOL_WINDOWS], rows)
+    if recipe.sampled is not None:
+        written = windows(_samples(options, teacher, parts[recipe.sampled][0]), length)
+        ids = torch.cat([ids, written[HELD_OUT_WINDOWS:]])
     pool = _pool(options, teacher, ids, rows)
     trainer = DraftTrainer(
         new_draft(teacher, recipe.draft_intermediate_size, options.seed),
@@ -148,7 +142,6 @@ def draft(options: argparse.Namespace) -> None:
         Budget(options.tokens, options.seconds),
         schedule,
         head=pool.head,
-        held_out=held_out,
         answer=answer_token(options),
         compiled=True,
     )

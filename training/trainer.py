@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from training.schedule import Budget, Schedule
 
 CHUNK_POSITIONS = 1024
 SMOOTHING = 0.95
-CHECK_EVERY_SAVES = 2
 
 
 def save_checkpoint(path: Path, state: object) -> None:
@@ -29,6 +28,11 @@ def save_checkpoint(path: Path, state: object) -> None:
 def load_checkpoint(path: Path) -> dict:
     """Return what `save_checkpoint` wrote."""
     return torch.load(path, map_location="cpu", weights_only=False)
+
+
+def in_chunks(states: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """Cut what each position of (rows, length) has into chunks of (at most `CHUNK_POSITIONS`)."""
+    return states.flatten(0, 1).split(CHUNK_POSITIONS)
 
 
 class Forward:
@@ -89,16 +93,21 @@ class Trainer(ABC):
     def _backward(self, batch: Any, progress: float) -> float:
         """Leave the gradients of the mean loss in the parameters; return the mean loss."""
 
-    @abstractmethod
-    def check(self) -> str:
-        """Return one line of held-out figures."""
+    def _descend(self, hidden: torch.Tensor, parts: Iterable[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]) -> float:
+        """Send the gradients of a loss to the parameters, and return the loss.
 
-    def _propagate(self, hidden: torch.Tensor, slopes: list[torch.Tensor], head_slope: torch.Tensor) -> None:
-        """Send the loss's gradients, of hidden states and of the tied head, to the parameters."""
-        hidden.backward(torch.cat(slopes).view_as(hidden))
+        `parts`: of each chunk of `hidden` the loss, its gradients of the hidden states, and of the tied head.
+        """
         embeddings = self.model.model.embed_tokens.weight
+        loss, slopes, head_slope = 0.0, [], torch.zeros(embeddings.shape)
+        for summed, slope, part_head in parts:
+            loss += summed.item()
+            slopes.append(slope)
+            head_slope += part_head
+        hidden.backward(torch.cat(slopes).view_as(hidden))
         assert embeddings.grad is not None
         embeddings.grad = (embeddings.grad.float() + head_slope).to(embeddings.dtype)
+        return loss
 
     def save(self, path: Path) -> None:
         """Write everything that `resume` needs."""
@@ -132,7 +141,7 @@ def train(
     """Advance until the budget is spent, saving and reporting on the way."""
     if trainer.resume(checkpoint):
         report(f"resumed at step {trainer.step}")
-    saved_at, smooth, saves = time.monotonic(), None, 0
+    saved_at, smooth = time.monotonic(), None
     while trainer.progress < 1:
         loss = trainer.advance()
         smooth = loss if smooth is None else SMOOTHING * smooth + (1 - SMOOTHING) * loss
@@ -144,6 +153,4 @@ def train(
             )
         if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
             trainer.save(checkpoint)
-            if saves % CHECK_EVERY_SAVES == 0 or trainer.progress >= 1:
-                report(trainer.check())
-            saved_at, saves = time.monotonic(), saves + 1
+            saved_at = time.monotonic()
