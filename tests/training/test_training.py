@@ -5,7 +5,7 @@ import torch
 
 from training.answers import QUESTION_WEIGHT, answer_weights
 from training.corpus import MixedBatches
-from training.draft import DraftTrainer, PoolBatches, build_pool, windows
+from training.draft import DraftTrainer, PoolBatches, build_pool, new_draft, windows
 from training.llama import hidden_states, position_tables
 from training.losses import cross_entropy_chunk, distillation_chunk
 from training.optimizer import orthogonalize
@@ -55,6 +55,14 @@ def test_distillation_is_the_naive_formula(share):
     torch.testing.assert_close(found[0].double(), naive.detach(), **close)
     torch.testing.assert_close(found[1], hidden.grad, **close)
     torch.testing.assert_close(found[2], head.grad, **close)
+
+
+def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
+    draft = new_draft(tiny_model, intermediate_size=48, seed=0)
+    assert draft.config.num_hidden_layers == 1
+    assert torch.equal(draft.model.embed_tokens.weight, tiny_model.model.embed_tokens.weight)
+    theirs, mine = (m.model.layers[0].self_attn.q_proj.weight for m in (tiny_model, draft))
+    assert torch.equal(theirs, mine)
 
 
 def test_orthogonalize_brings_singular_values_near_one():
