@@ -124,14 +124,10 @@ def test_vocabularies_that_are_padded_differently(toy_folders):
     assert pair.target.vocabulary_size == pair.draft.vocabulary_size == 260
 
 
-def tokenizer_of(count: int):
-    """Return the toy pair's tokenizer with more tokens."""
-    tokenizer = toy_tokenizer()
-    tokenizer.add_tokens([f"<{number}>" for number in range(count)])
-    return tokenizer
-
-
-MODEL, BYTES, MORE = toy_model(1, 1), toy_tokenizer(), tokenizer_of(4)
+MODEL, BYTES, MORE = toy_model(1, 1), toy_tokenizer(), toy_tokenizer()
+MORE.add_tokens([f"<{number}>" for number in range(4)])
+SMALL = toy_model(1, 1)
+SMALL.resize_token_embeddings(200)
 
 
 @pytest.mark.parametrize(
@@ -143,11 +139,29 @@ MODEL, BYTES, MORE = toy_model(1, 1), toy_tokenizer(), tokenizer_of(4)
         ((MODEL,), "there is no tokenizer"),
         ((MODEL, None, BYTES, "fast"), "engine is 'fast'; choose one of auto"),
         ((MODEL, None, MORE), r"target model .* has 260 ids, and the tokenizer has ids up to 260; give the tokenizer"),
-        ((MODEL, MODEL, BYTES, None, MORE), "vocabularies differ"),
+        (
+            (MODEL, SMALL, BYTES),
+            r"draft model .* has 200 ids, and .* up to 256; give a draft .* same family",
+        ),
+        (
+            (MODEL, MODEL, BYTES, None, MORE),
+            r"vocabularies differ: .* 257 entries, .* 261, 257 agree; .* same family",
+        ),
         ((MODEL, None, BYTES, None, BYTES), "draft_tokenizer is given without a draft model"),
         ((MODEL, MODEL, BYTES, None, "tok"), r"draft_tokenizer is the name 'tok'.*from_pretrained"),
     ],
-    ids=["name", "no head", "tokenizer's name", "none", "engine", "ids", "vocabulary", "no draft", "draft's name"],
+    ids=[
+        "name",
+        "no head",
+        "tokenizer's name",
+        "none",
+        "engine",
+        "ids",
+        "fewer ids",
+        "vocabulary",
+        "no draft",
+        "draft's name",
+    ],
 )
 def test_what_is_no_pair_of_loaded_models_is_refused(given, said):
     """Catches an AttributeError deep in the decoder."""
