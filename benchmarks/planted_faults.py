@@ -36,6 +36,8 @@ ALSO = {
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
     "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
+    "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
+    "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
 """Tests of a file beside those of the same name, if there are any."""

@@ -12,10 +12,9 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.answers import answer_weights
 from training.llama import model_config, new_model
-from training.losses import distillation_chunk, log_probs_chunk
-from training.trainer import CHUNK_POSITIONS, Forward, Trainer
+from training.losses import answer_weights, distillation_chunk, log_probs_chunk
+from training.trainer import Trainer, in_chunks, states_of
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
@@ -66,17 +65,14 @@ def build_pool(
     target: LlamaForCausalLM,
     ids: torch.Tensor,
     rows: int,
-    *,
-    compiled: bool = False,
     report: Callable[[str], None] = lambda text: None,
 ) -> Pool:
     """Run the target over windows (windows, length), `rows` at a time; drop a last short batch."""
-    forward = Forward(target, compiled=compiled)
     ids = ids[: max(len(ids) // rows, 1) * rows]
     size = target.config.hidden_size
     hidden = torch.empty(*ids.shape, size, dtype=target.dtype)
     for start in range(0, len(ids), rows):
-        hidden[start : start + rows] = forward(ids[start : start + rows])
+        hidden[start : start + rows] = states_of(target, ids[start : start + rows])
         if start // rows % 100 == 0:
             report(f"target states of {start} of {len(ids)} windows")
     return Pool(ids, hidden, target.model.embed_tokens.weight.detach())
@@ -87,25 +83,18 @@ class PoolBatches:
 
     def __init__(self, pool: Pool, seed: int) -> None:
         self.pool, self._seed = pool, seed
-        self.restore({"epoch": 0, "cursor": 0})
+        self._begin_epoch(0)
 
-    @property
-    def state(self) -> dict[str, int]:
-        """Return the place of the next batch: {"epoch", "cursor"}."""
-        return {"epoch": self._epoch, "cursor": self._cursor}
-
-    def restore(self, state: dict[str, int]) -> None:
-        """Go to a place that `state` returned."""
-        self._epoch, self._cursor = state["epoch"], state["cursor"]
-        random = np.random.default_rng([self._seed, self._epoch])
-        self._order = random.permutation(len(self.pool.ids))
+    def _begin_epoch(self, epoch: int) -> None:
+        self._epoch, self._cursor = epoch, 0
+        self._order = np.random.default_rng([self._seed, epoch]).permutation(len(self.pool.ids))
 
     def batch(self, rows: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids (rows, length) and the target's hidden states (rows, length, size)."""
         assert length == self.pool.ids.shape[1]
         assert rows <= len(self.pool.ids)
         if self._cursor + rows > len(self._order):
-            self.restore({"epoch": self._epoch + 1, "cursor": 0})
+            self._begin_epoch(self._epoch + 1)
         chosen = self._order[self._cursor : self._cursor + rows]
         self._cursor += rows
         return self.pool.ids[chosen], self.pool.hidden[chosen]
@@ -117,75 +106,22 @@ def variation_share(progress: float) -> float:
 
 
 class DraftTrainer(Trainer):
-    """Distils on `PoolBatches`; checks the overlap on pools named in `held_out`.
+    """Distils on `PoolBatches`. `head`: the target's. `answer`: as in `answer_weights`."""
 
-    `answer`: as in `answer_weights`.
-    """
-
-    def __init__(
-        self,
-        *arguments: Any,
-        head: torch.Tensor,
-        held_out: dict[str, Pool],
-        answer: int | None = None,
-        compiled: bool = False,
-        **named: Any,
-    ) -> None:
-        super().__init__(*arguments, compiled=compiled, **named)
-        self._answer = answer
-        self.held_out, self._target_head = held_out, head
-        self._loss, self._target_law = distillation_chunk, log_probs_chunk
-        if compiled:
-            self._loss = torch.compile(distillation_chunk, dynamic=False)
-            self._target_law = torch.compile(log_probs_chunk, dynamic=False)
+    def __init__(self, *arguments: Any, head: torch.Tensor, answer: int | None = None) -> None:
+        super().__init__(*arguments)
+        self._answer, self._target_head = answer, head
 
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch
-        hidden = self.forward(ids)
+        hidden, head = states_of(self.model, ids), self.model.model.embed_tokens.weight.detach()
         share = variation_share(progress)
         weights = answer_weights(ids, self._answer)
-        divergence, overlap, slopes, head_slope = self._chunks(hidden.detach(), target_hidden, weights, share)
-        self._propagate(hidden, slopes, head_slope)
-        return (1 - share) * divergence + share * (1 - overlap)
-
-    def _chunks(
-        self, hidden: torch.Tensor, target_hidden: torch.Tensor, weights: torch.Tensor, share: float
-    ) -> tuple[float, float, list[torch.Tensor], torch.Tensor]:
-        """Return (weighted KL in nats, weighted overlap, gradients of hidden by chunk, of the head)."""
-        head = self.model.model.embed_tokens.weight.detach()
-        divergence, overlap, slopes, head_slope = 0.0, 0.0, [], torch.zeros(head.shape)
-        for mine, theirs, shares in zip(
-            hidden.flatten(0, 1).split(CHUNK_POSITIONS),
-            target_hidden.flatten(0, 1).split(CHUNK_POSITIONS),
-            weights.flatten().split(CHUNK_POSITIONS),
-            strict=True,
-        ):
-            law = self._target_law(theirs, self._target_head)
-            # A tensor, not a float: a changing float would recompile at every step.
-            part = self._loss(law, mine, head, torch.tensor(share), shares)
-            divergence += part[0].item()
-            overlap += part[1].item()
-            slopes.append(part[2])
-            head_slope += part[3]
-        return divergence, overlap, slopes, head_slope
-
-    def measure(self, pool: Pool) -> tuple[float, float]:
-        """Return mean (KL in nats, overlap) over a pool."""
-        rows = self.schedule.shape(0.0)[0]
-        found = []
-        for start in range(0, len(pool.ids) // rows * rows, rows):
-            chosen = slice(start, start + rows)
-            with torch.no_grad():
-                hidden = self.forward(pool.ids[chosen])
-            weights = answer_weights(pool.ids[chosen], self._answer)
-            found.append(self._chunks(hidden, pool.hidden[chosen], weights, 0.0)[:2])
-        divergence, overlap = np.mean(found, axis=0)
-        return float(divergence), float(overlap)
-
-    def check(self) -> str:
-        """Return KL and overlap on every held-out pool."""
-        figures = {name: self.measure(pool) for name, pool in self.held_out.items()}
-        return "; ".join(
-            f"held-out {name}: KL {divergence:.4f} nats, overlap {overlap:.4f}"
-            for name, (divergence, overlap) in figures.items()
+        chunks = zip(in_chunks(hidden.detach()), in_chunks(target_hidden), in_chunks(weights), strict=True)
+        return self._descend(
+            hidden,
+            (
+                distillation_chunk(log_probs_chunk(theirs, self._target_head), mine, head, share, shares)
+                for mine, theirs, shares in chunks
+            ),
         )

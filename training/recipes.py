@@ -17,8 +17,6 @@ class Recipe:
     """The corpus: where each part lies and how it is cut into documents."""
     mix: dict[str, float]
     """Share of the training rows by part."""
-    checked: str
-    """The part whose held-out documents are checked during training."""
     vocabulary_size: int
     tokenizer_texts: Callable[[Path], list[str]]
     """The texts in a data folder from which the tokenizer learns."""
@@ -29,8 +27,8 @@ class Recipe:
     answer: str | None = None
     """The word behind which a document's answer begins; the rest of the document counts little in the loss. None: all
     tokens count alike."""
-    own_samples: bool = True
-    """Whether the draft also learns on texts that the target writes."""
+    sampled: str | None = None
+    """The part with whose openings the target writes texts that the draft also learns on."""
     row_tokens: int = 256
     """Length of the target's training rows."""
     draft_row_tokens: int = 512
@@ -61,24 +59,22 @@ RECIPES = {
     "stories": Recipe(
         parts=STORY_PARTS,
         mix={"stories": 0.88, "tales": 0.04, "books": 0.08},
-        checked="stories",
         vocabulary_size=4096,
         tokenizer_texts=_story_texts,
         target_layers=16,
         sizes={"hidden_size": 256, "intermediate_size": 688, "num_attention_heads": 4, "num_key_value_heads": 2},
         draft_intermediate_size=896,
+        sampled="stories",
     ),
     "sql": Recipe(
         parts={"questions": SQL_PART},
         mix={"questions": 1.0},
-        checked="questions",
         vocabulary_size=2048,
         tokenizer_texts=_sql_texts,
         target_layers=20,
         sizes={"hidden_size": 192, "intermediate_size": 512, "num_attention_heads": 3, "num_key_value_heads": 1},
         draft_intermediate_size=768,
         answer="SQL",
-        own_samples=False,
         row_tokens=128,
         draft_row_tokens=128,
         batch_tokens=4096,

@@ -27,7 +27,7 @@ from dsbd.models.outline import Source, config_of, loading_errors, source_of, to
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
 from dsbd.models.threads import limit_threads
-from dsbd.models.weights import has_only_pickles, is_packed, weights_of
+from dsbd.models.weights import has_only_pickles, is_packed, stored_bytes
 from dsbd.steps import value_of
 
 BUNDLED = "bundled"
@@ -170,8 +170,7 @@ def _require_memory(source: Source, config: Any, device: torch.device, dtype: to
     """Check, before any weight is read, that the model fits the free memory. Raises: PairError."""
     free = free_bytes(device)
     if is_packed(source.folder):  # quantised weights stay as they are stored
-        stored = weights_of(source.folder)
-        needed = 0 if stored is None else stored.stored_bytes
+        needed = stored_bytes(source.folder)
     else:
         outline = without_weights(source.name, config, dtype)
         needed = sum(tensor.nbytes for tensor in (*outline.parameters(), *outline.buffers()))

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from dsbd.errors import TraceError
 from dsbd.settings import ResolvedSettings
-from dsbd.tracing.limits import ReadLimits
-from dsbd.tracing.reading import too_large
+from dsbd.tracing.reading import ReadLimits, too_large
 from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, Result, Trial
 
 

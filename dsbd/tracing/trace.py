@@ -20,8 +20,7 @@ from dsbd.files import write_file
 from dsbd.results import brief
 from dsbd.settings import ResolvedSettings
 from dsbd.tracing.consistency import check_consistency, check_names, check_sizes
-from dsbd.tracing.limits import FILE_LIMITS, ReadLimits
-from dsbd.tracing.reading import parse, read_file
+from dsbd.tracing.reading import FILE_LIMITS, ReadLimits, parse, read_file
 from dsbd.tracing.records import STRICT, Iteration, Listed, Models, Node, Prompt, Result
 
 FORMAT: Literal["dsbd-trace/1"] = "dsbd-trace/1"

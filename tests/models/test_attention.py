@@ -1,5 +1,7 @@
 """Attention of grouped queries against the stock path."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
@@ -8,26 +10,16 @@ from dsbd.models.attention import NAME, pack_groups, packed_attention
 from tests.models.tiny import VOCABULARY, tiny_model
 
 
-class Layer(torch.nn.Module):
-    """An attention layer with the attributes that the stock path reads."""
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.num_key_value_groups = groups
-        self.is_causal = True
-
-
-def inputs(heads: int, groups: int, count: int, slots: int) -> list[torch.Tensor]:
+def states(heads: int, groups: int, count: int, slots: int) -> list[torch.Tensor]:
+    """Make random queries, keys and values."""
     generator = torch.Generator().manual_seed(heads + 10 * groups + 100 * count + slots)
     shapes = [(2, heads, count, 8), (2, groups, slots, 8), (2, groups, slots, 8)]
     return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
 
 
-def mask_of(count: int, slots: int, kind: torch.dtype) -> torch.Tensor:
-    """Make a random mask [2, 1, count, slots] that lets each query see at least its own slot."""
-    seen = torch.rand(2, 1, count, slots, generator=torch.Generator().manual_seed(5)) < 0.5
-    seen[..., -1] = True
-    return seen if kind == torch.bool else torch.zeros(seen.shape, dtype=kind).masked_fill(~seen, torch.finfo(kind).min)
+def layer(heads: int, groups: int) -> SimpleNamespace:
+    """Return what the stock path reads of an attention layer."""
+    return SimpleNamespace(num_key_value_groups=heads // groups, is_causal=True)
 
 
 @pytest.mark.parametrize("kind", [torch.float64, torch.bool])
@@ -35,24 +27,23 @@ def mask_of(count: int, slots: int, kind: torch.dtype) -> torch.Tensor:
 @pytest.mark.parametrize(("count", "slots"), [(1, 1), (3, 9), (5, 5)])
 def test_groups_as_rows_of_one_query_are_the_same_sums(heads, groups, count, slots, kind) -> None:
     """Catches heads that read another group's keys, or a mask that is repeated in another order than the queries."""
-    query, key, value = inputs(heads, groups, count, slots)
-    layer, mask = Layer(heads // groups), mask_of(count, slots, kind)
-    stock, _ = sdpa_attention_forward(layer, query, key, value, mask, scaling=0.3)
-    ours, weights = packed_attention(layer, query, key, value, mask, scaling=0.3)
+    seen = torch.rand(2, 1, count, slots, generator=torch.Generator().manual_seed(5)) < 0.5
+    seen[..., -1] = True
+    mask = seen if kind == torch.bool else torch.zeros(seen.shape, dtype=kind).masked_fill(~seen, -1e300)
+    given = (layer(heads, groups), *states(heads, groups, count, slots), mask)
+    ours, weights = packed_attention(*given, scaling=0.3)
     assert weights is None
     assert ours.shape == (2, count, heads, 8)
-    assert float((ours - stock).abs().max()) < 1e-12
+    assert float((ours - sdpa_attention_forward(*given, scaling=0.3)[0]).abs().max()) < 1e-12
 
 
 def test_without_a_mask_the_stock_path_is_causal() -> None:
     """Catches a prompt whose tokens see what comes after them."""
-    query, key, value = inputs(4, 2, 5, 5)
-    stock, _ = sdpa_attention_forward(Layer(2), query, key, value, None)
-    ours, _ = packed_attention(Layer(2), query, key, value, None)
-    assert torch.equal(ours, stock)
-    later = value.clone()
-    later[:, :, 1:] += 1.0
-    assert torch.equal(packed_attention(Layer(2), query, key, later, None)[0][:, 0], ours[:, 0])
+    query, key, value = states(4, 2, 5, 5)
+    ours, _ = packed_attention(layer(4, 2), query, key, value, None)
+    assert torch.equal(ours, sdpa_attention_forward(layer(4, 2), query, key, value, None)[0])
+    value[:, :, 1:] += 1.0
+    assert torch.equal(packed_attention(layer(4, 2), query, key, value, None)[0][:, 0], ours[:, 0])
 
 
 @pytest.mark.parametrize(

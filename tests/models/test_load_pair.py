@@ -2,15 +2,11 @@
 
 import pytest
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from transformers import PreTrainedTokenizerFast
 
 import dsbd
 from dsbd.errors import PairError
-from dsbd.models.load_options import computes_bfloat16, require_device_map, resolve_dtype, resolve_engine
+from dsbd.models.load_options import computes_bfloat16, resolve_dtype, resolve_engine
 from dsbd.models.loading import load_pair
-from tests.toy_pair import VOCABULARY, toy_model
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -53,11 +49,6 @@ def test_what_cannot_be_loaded_is_refused_before_anything_is_read(named, said, m
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-@pytest.mark.parametrize("name", ["auto", "balanced", "balanced_low_0", "sequential", "cpu", "cuda:1"])
-def test_a_device_map_is_a_way_or_a_device(name):
-    require_device_map(name)
-
-
 @pytest.mark.parametrize("amx", [False, True, None])
 @pytest.mark.parametrize("avx512", [False, True, None])
 def test_auto_is_bfloat16_where_the_processor_multiplies_it(amx, avx512, monkeypatch):
@@ -98,17 +89,6 @@ def test_weights_too_large_for_memory(toy_folders, monkeypatch):
     monkeypatch.setattr("dsbd.models.loading.free_bytes", lambda device: 1000)
     with pytest.raises(PairError, match=r"needs 0\.\d MB of memory .* float32, and 0\.0 MB are free on cpu"):
         load_pair(toy_folders["target"], dtype="float32")
-
-
-def test_different_vocabularies(toy_folders, tmp_path):
-    """Catches a pair whose ids mean different tokens."""
-    words = ["<s>", "</s>", *(f"w{place}" for place in range(VOCABULARY - 3))]
-    for name, order in (("one", words), ("other", words[:3] + words[:2:-1])):
-        toy_model(1, 1).float().save_pretrained(tmp_path / name)
-        backend = Tokenizer(WordLevel({word: place for place, word in enumerate(order)}, unk_token="</s>"))
-        PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="</s>").save_pretrained(tmp_path / name)
-    with pytest.raises(PairError, match=r"differ: one has 259 entries, .*, 3 agree; .* of the same family"):
-        load_pair(tmp_path / "one", tmp_path / "other", device="cpu", dtype="float32")
 
 
 def test_a_loaded_pair_decodes(toy_folders):

@@ -104,8 +104,9 @@ class Alone:
 
 
 def test_every_forward_is_shared_and_every_iteration_compared():
-    """Catches a row that keeps its logits, and beams that are compared at the end only: too late for a forward."""
-    ranks = Alone()
+    """Catches a row that keeps its logits, beams that are compared at the end only: too late for a forward, and two
+    seeds, or two multiplicities of a beam, that count as the same."""
+    ranks, other = Alone(), Alone()
     result = dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, SETTINGS)
     prompts = 2  # their forwards return no logits that are used
     assert ranks.shared == result.stats.target_calls + result.stats.draft_calls - prompts
@@ -115,22 +116,13 @@ def test_every_forward_is_shared_and_every_iteration_compared():
     assert ranks.compared["the result"] == result.token_ids
     _, beams = ranks.compared["the beams of iteration 1"]
     assert all(ids and count >= 1 for ids, count in beams)
-
-
-def test_what_is_compared_tells_runs_apart():
-    """Catches two seeds, or two multiplicities of a beam, that count as the same."""
-    seen = []
-    for seed in (3, 4):
-        ranks = Alone()
-        dsbd.decode(replace(toy_pair(), ranks=ranks), PROMPT, replace(SETTINGS, seed=seed))
-        seen.append(ranks.compared["prompt or settings"])
-    (first, _), (second, _) = seen
-    assert first == second == toy_pair().encode(PROMPT)
+    dsbd.decode(replace(toy_pair(), ranks=other), PROMPT, replace(SETTINGS, seed=4))
+    seen = [each.compared["prompt or settings"] for each in (ranks, other)]
+    assert seen[0][0] == seen[1][0] == toy_pair().encode(PROMPT)
     assert seen[0] != seen[1]
-    ranks, node = Alone(), Node(None, 5, 0)
     told = []
     for count in (1, 2):
-        beams = [SimpleNamespace(node=node, multiplicity=count)]
+        beams = [SimpleNamespace(node=Node(None, 5, 0), multiplicity=count)]
         InStep(ranks).on_iteration(SimpleNamespace(index=0, layers=[], output_beams=beams))
         told.append(ranks.compared["the beams of iteration 1"])
     assert told[0] != told[1]

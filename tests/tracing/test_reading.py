@@ -12,7 +12,7 @@ import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
-from dsbd.tracing.limits import FILE_LIMITS, MIB, PAGE_LIMITS
+from dsbd.tracing.reading import FILE_LIMITS, MIB, PAGE_LIMITS
 from dsbd.tracing.trace import Trace
 from tests.command_line import refused
 from tests.toy_pair import toy_pair

@@ -1,6 +1,7 @@
 """The committed pairs: small files, one tokenizer each, plain transformers; what they were trained for comes out."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ PARAMETERS = {
     "sql": {"target": (8_265_408, 20), "draft": (934_464, 1)},
 }
 ENTRIES = {"stories": 4096, "sql": 2048}
+ODD_TEXTS = [
+    "", " ", "  two  spaces , a comma ' s \t\r\n\n end ", "don ' t . Isn 't it ?", "é e\u0301 ﬁ Å", "\u2028\ufeff\x00",
+    "🐉👩‍👩‍👧 𝒯 漢字 עברית", "".join(map(chr, range(256))), random.Random(0).randbytes(900).decode("utf-8", "replace"),
+]  # fmt: skip
 STORY = (
     "One day, Tom went to the park with his mom. He saw a big dog. The dog was sad. "
     "Tom gave the dog a ball. They played all day and Tom was very happy."
@@ -52,14 +57,16 @@ def test_the_sizes_are_those_of_the_card(name, folder, models):
         assert model.dtype == torch.bfloat16
 
 
-def test_both_members_share_one_tokenizer(name, folder):
+def test_both_members_share_one_tokenizer_that_gives_back_any_text(name, folder):
     assert (folder / "target/tokenizer.json").read_bytes() == (folder / "draft/tokenizer.json").read_bytes()
     tokenizer = AutoTokenizer.from_pretrained(folder / "target", trust_remote_code=False)
-    text = "Lily 's café\n\n🐉 \x00 \udc00".encode("utf-8", "replace").decode()
-    ids = tokenizer(text)["input_ids"]
     assert len(tokenizer) == ENTRIES[name]
-    assert ids[0] == tokenizer.bos_token_id == tokenizer.eos_token_id == 0
-    assert tokenizer.decode(ids, skip_special_tokens=True) == text
+    assert tokenizer.bos_token_id == tokenizer.eos_token_id == 0
+    for text in ODD_TEXTS:
+        ids = tokenizer(text)["input_ids"]
+        assert ids == [0, *tokenizer(text, add_special_tokens=False)["input_ids"]]
+        assert 0 not in ids[1:]
+        assert tokenizer.decode(ids, skip_special_tokens=True) == text
 
 
 @torch.inference_mode()

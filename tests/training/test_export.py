@@ -10,7 +10,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from training.__main__ import main
 from training.corpus import encode_documents
-from training.draft import new_draft
 from training.evaluate import document_windows, mean_overlap, text_loss
 from training.export import export_member
 from training.llama import model_config, new_model
@@ -70,14 +69,6 @@ def test_only_answers_are_scored_where_a_marker_begins_them(tiny_model, tiny_tok
     assert 0 < part["nats_per_byte"] < whole["nats_per_byte"]
     assert mean_overlap(tiny_model, tiny_model, documents, marker) == pytest.approx(1.0, abs=1e-5)
     assert 0 < mean_overlap(tiny_model, make_tiny_model(layers=1, seed=5), documents) < 0.99
-
-
-def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
-    draft = new_draft(tiny_model, intermediate_size=48, seed=0)
-    assert draft.config.num_hidden_layers == 1
-    assert torch.equal(draft.model.embed_tokens.weight, tiny_model.model.embed_tokens.weight)
-    theirs, mine = (m.model.layers[0].self_attn.q_proj.weight for m in (tiny_model, draft))
-    assert torch.equal(theirs, mine)
 
 
 def test_samples_begin_with_openings_and_end_before_eos(tiny_model, tiny_documents):

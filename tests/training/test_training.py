@@ -1,28 +1,17 @@
-"""The fast forward is the model's own, gradients are autograd's, and resuming changes nothing."""
+"""Gradients are autograd's, and training lowers the loss."""
 
 import pytest
 import torch
 
-from training.answers import QUESTION_WEIGHT, answer_weights
-from training.corpus import DocumentStream, MixedBatches
-from training.draft import DraftTrainer, PoolBatches, build_pool, windows
-from training.llama import hidden_states, position_tables
-from training.losses import cross_entropy_chunk, distillation_chunk
+from training.corpus import MixedBatches
+from training.draft import DraftTrainer, PoolBatches, build_pool, new_draft, windows
+from training.losses import QUESTION_WEIGHT, answer_weights, cross_entropy_chunk, distillation_chunk
 from training.optimizer import orthogonalize
-from training.schedule import Budget, Schedule
-from training.target import TargetTrainer
-from training.trainer import train
+from training.trainer import Budget, Schedule, TargetTrainer, train
 
-from .conftest import make_tiny_model, random_ids
+from .conftest import make_tiny_model
 
 SCHEDULE = Schedule(warmup_steps=2, short_length=32, long_length=64, batch_tokens=128)
-
-
-@pytest.mark.parametrize("length", [1, 7, 300])
-def test_the_fast_forward_is_the_models_own(tiny_model, length):
-    ids = random_ids(2, length)
-    fast = hidden_states(tiny_model, ids, position_tables(tiny_model, length))
-    torch.testing.assert_close(fast, tiny_model.model(ids).last_hidden_state)
 
 
 def test_cross_entropy_is_the_naive_formula():
@@ -48,13 +37,21 @@ def test_distillation_is_the_naive_formula(share):
     weights = torch.rand(9, dtype=torch.float64)
     divergence = (torch.nn.functional.kl_div(draft, target, log_target=True, reduction="none").sum(-1) * weights).sum()
     distance = ((draft.exp() - target.exp()).abs().sum(-1) / 2 * weights).sum()
-    ((1 - share) * divergence + share * distance).backward()
+    naive = (1 - share) * divergence + share * distance
+    naive.backward()
     found = distillation_chunk(target.float(), hidden.detach(), head.detach(), share, weights.float())
     close = {"rtol": 1e-4, "atol": 1e-6}
-    torch.testing.assert_close(found[0].double(), divergence.detach(), **close)
-    torch.testing.assert_close(found[1].double(), weights.sum() - distance.detach(), **close)
-    torch.testing.assert_close(found[2], hidden.grad, **close)
-    torch.testing.assert_close(found[3], head.grad, **close)
+    torch.testing.assert_close(found[0].double(), naive.detach(), **close)
+    torch.testing.assert_close(found[1], hidden.grad, **close)
+    torch.testing.assert_close(found[2], head.grad, **close)
+
+
+def test_a_draft_begins_with_the_targets_embeddings_and_attention(tiny_model):
+    draft = new_draft(tiny_model, intermediate_size=48, seed=0)
+    assert draft.config.num_hidden_layers == 1
+    assert torch.equal(draft.model.embed_tokens.weight, tiny_model.model.embed_tokens.weight)
+    theirs, mine = (m.model.layers[0].self_attn.q_proj.weight for m in (tiny_model, draft))
+    assert torch.equal(theirs, mine)
 
 
 def test_orthogonalize_brings_singular_values_near_one():
@@ -71,7 +68,6 @@ def target_trainer(documents, budget_steps: int) -> TargetTrainer:
         MixedBatches({"stories": documents}, {"stories": 1.0}, seed=0),
         Budget(budget_steps * 128),
         SCHEDULE,
-        held_out=DocumentStream(documents, seed=0),
     )
 
 
@@ -85,7 +81,6 @@ def draft_trainer(documents, budget_steps: int) -> DraftTrainer:
         Budget(budget_steps * 128),
         Schedule(warmup_steps=2, short_length=32, long_share=0.0, batch_tokens=128),
         head=pool.head,
-        held_out={"stories": pool},
     )
 
 
@@ -100,43 +95,13 @@ def test_answers_count_more_than_questions():
 
 
 @pytest.mark.parametrize("make", [target_trainer, draft_trainer])
-def test_a_resumed_run_is_the_uninterrupted_run(make, tiny_documents, tmp_path):
-    whole = make(tiny_documents, 4)
-    for _ in range(4):
-        whole.advance()
-    first = make(tiny_documents, 4)
-    for _ in range(2):
-        first.advance()
-    first.save(tmp_path / "run.pt")
-    second = make(tiny_documents, 4)
-    assert second.resume(tmp_path / "run.pt")
-    assert second.step == 2
-    for _ in range(2):
-        second.advance()
-    assert (second.step, second.tokens) == (whole.step, whole.tokens)
-    for name, weight in whole.model.state_dict().items():
-        assert torch.equal(weight, second.model.state_dict()[name]), name
-
-
-def test_training_the_target_lowers_its_loss_and_stops_at_the_budget(tiny_documents, tmp_path):
-    lines: list[str] = []
-    trainer = target_trainer(tiny_documents, 30)
-    before = float(trainer.check().split()[-2])
-    train(trainer, tmp_path / "run.pt", report=lines.append)
+def test_training_lowers_the_loss_and_stops_at_the_budget(make, tiny_documents):
+    trainer = make(tiny_documents, 30)
+    losses = [trainer.advance() for _ in range(29)]
+    assert losses[11] < losses[0] - 0.5  # so far the draft learns by the divergence alone
+    assert losses[-1] < losses[0] - 1
+    train(trainer, report=lambda line: None)
     assert trainer.step == 30
-    assert (tmp_path / "run.pt").exists()
-    assert float(trainer.check().split()[-2]) < before - 1
-    assert lines[-1] == trainer.check()
-
-
-def test_distillation_raises_the_overlap(tiny_documents, tmp_path):
-    trainer = draft_trainer(tiny_documents, 30)
-    pool = trainer.held_out["stories"]
-    before = trainer.measure(pool)
-    train(trainer, tmp_path / "run.pt", report=lambda line: None)
-    after = trainer.measure(pool)
-    assert after[0] < before[0] - 1
-    assert after[1] > 1.5 * before[1]
 
 
 def test_the_schedule_warms_up_holds_and_ends_at_zero():

@@ -19,7 +19,7 @@ from dsbd.models.files import is_small
 from dsbd.models.hub import on_hub, unreachable
 from dsbd.models.memory import in_gigabytes
 from dsbd.models.outline import source_of
-from dsbd.models.weights import has_only_pickles, weights_of
+from dsbd.models.weights import has_only_pickles, parameters_of
 
 SAFE = "model*.safetensors"
 PICKLED = "pytorch_model*.bin"
@@ -136,8 +136,7 @@ def _on_this_machine(name: str, pickled: bool) -> Wanted:
     folder = source_of(name, fetch=False).folder
     if has_only_pickles(folder) and not pickled:
         raise _only_pickles(name)
-    weights = weights_of(folder)
-    return Wanted(name, [], None, None if weights is None else weights.parameters)
+    return Wanted(name, [], None, parameters_of(folder))
 
 
 def _only_pickles(name: str) -> PairError:

@@ -7,7 +7,7 @@ from dsbd.bounded import BoundedProcess
 from dsbd.errors import DsbdError, TaskError, TraceError
 from dsbd.tasks.own import read_questions
 from dsbd.tasks.records import Question
-from dsbd.tracing.limits import PAGE_LIMITS
+from dsbd.tracing.reading import PAGE_LIMITS
 from dsbd.tracing.trace import Trace
 
 from ..host.limits import Limits
