@@ -19,8 +19,10 @@ from training.draft import (
 from training.export import export_member
 from training.llama import model_config, new_model
 from training.samples import sample_documents
+from training.schedule import Budget, Schedule
+from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
-from training.trainer import Budget, Schedule, TargetTrainer, train
+from training.trainer import train
 
 HELD_OUT_WINDOWS = 32
 """So many windows of the target's own texts are not trained on: the card's overlap was measured on them."""
@@ -114,6 +116,7 @@ def target(options: argparse.Namespace) -> None:
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
         answer=answer_token(options),
+        compiled=True,
     )
     train(trainer, say)
     torch.save(trainer.model.state_dict(), result_path(options.work, "target"))
@@ -130,7 +133,7 @@ def draft(options: argparse.Namespace) -> None:
         openings, tokens = parts[recipe.sampled][0], int(options.sample_tokens)
         written = sample_documents(teacher, openings, tokens=tokens, seed=options.seed, report=say)
         ids = torch.cat([ids, windows(written, length)[HELD_OUT_WINDOWS:]])
-    pool = build_pool(teacher, ids, rows, say)
+    pool = build_pool(teacher, ids, rows, compiled=True, report=say)
     trainer = DraftTrainer(
         new_draft(teacher, recipe.draft_intermediate_size, options.seed),
         PoolBatches(pool, options.seed),
@@ -138,6 +141,7 @@ def draft(options: argparse.Namespace) -> None:
         schedule,
         head=pool.head,
         answer=answer_token(options),
+        compiled=True,
     )
     train(trainer, say)
     torch.save(trainer.model.state_dict(), result_path(options.work, "draft"))

@@ -1,17 +1,28 @@
-"""Gradients are autograd's, and training lowers the loss."""
+"""The fast forward is the model's own, and gradients are autograd's."""
 
 import pytest
 import torch
 
+from training.answers import QUESTION_WEIGHT, answer_weights
 from training.corpus import MixedBatches
 from training.draft import DraftTrainer, PoolBatches, build_pool, new_draft, windows
-from training.losses import QUESTION_WEIGHT, answer_weights, cross_entropy_chunk, distillation_chunk
+from training.llama import hidden_states, position_tables
+from training.losses import cross_entropy_chunk, distillation_chunk
 from training.optimizer import orthogonalize
-from training.trainer import Budget, Schedule, TargetTrainer, train
+from training.schedule import Budget, Schedule
+from training.target import TargetTrainer
+from training.trainer import train
 
-from .conftest import make_tiny_model
+from .conftest import make_tiny_model, random_ids
 
 SCHEDULE = Schedule(warmup_steps=2, short_length=32, long_length=64, batch_tokens=128)
+
+
+@pytest.mark.parametrize("length", [1, 7, 300])
+def test_the_fast_forward_is_the_models_own(tiny_model, length):
+    ids = random_ids(2, length)
+    fast = hidden_states(tiny_model, ids, position_tables(tiny_model, length))
+    torch.testing.assert_close(fast, tiny_model.model(ids).last_hidden_state)
 
 
 def test_cross_entropy_is_the_naive_formula():
