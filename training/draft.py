@@ -87,18 +87,25 @@ class PoolBatches:
 
     def __init__(self, pool: Pool, seed: int) -> None:
         self.pool, self._seed = pool, seed
-        self._begin_epoch(0)
+        self.restore({"epoch": 0, "cursor": 0})
 
-    def _begin_epoch(self, epoch: int) -> None:
-        self._epoch, self._cursor = epoch, 0
-        self._order = np.random.default_rng([self._seed, epoch]).permutation(len(self.pool.ids))
+    @property
+    def state(self) -> dict[str, int]:
+        """Return the place of the next batch: {"epoch", "cursor"}."""
+        return {"epoch": self._epoch, "cursor": self._cursor}
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Go to a place that `state` returned."""
+        self._epoch, self._cursor = state["epoch"], state["cursor"]
+        random = np.random.default_rng([self._seed, self._epoch])
+        self._order = random.permutation(len(self.pool.ids))
 
     def batch(self, rows: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids (rows, length) and the target's hidden states (rows, length, size)."""
         assert length == self.pool.ids.shape[1]
         assert rows <= len(self.pool.ids)
         if self._cursor + rows > len(self._order):
-            self._begin_epoch(self._epoch + 1)
+            self.restore({"epoch": self._epoch + 1, "cursor": 0})
         chosen = self._order[self._cursor : self._cursor + rows]
         self._cursor += rows
         return self.pool.ids[chosen], self.pool.hidden[chosen]

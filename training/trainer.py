@@ -1,8 +1,9 @@
-"""The loop that both trainings share: step, count, report."""
+"""The loop that both trainings share: step, count, save, resume, report."""
 
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,6 +15,19 @@ from training.schedule import Budget, Schedule
 
 CHUNK_POSITIONS = 1024
 SMOOTHING = 0.95
+
+
+def save_checkpoint(path: Path, state: object) -> None:
+    """Write `state` beside `path`, then rename it into place: a checkpoint is never incomplete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(".partial")
+    torch.save(state, partial)
+    partial.replace(path)
+
+
+def load_checkpoint(path: Path) -> dict:
+    """Return what `save_checkpoint` wrote."""
+    return torch.load(path, map_location="cpu", weights_only=False)
 
 
 def in_chunks(states: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -40,7 +54,7 @@ class Forward:
 class Trainer(ABC):
     """A model, its optimizer and its data, advanced one step at a time.
 
-    `batches` has `batch(rows, length)`.
+    `batches` has `batch(rows, length)`; its `state`, which `restore` takes, decides all later batches.
     """
 
     def __init__(
@@ -95,10 +109,39 @@ class Trainer(ABC):
         embeddings.grad = (embeddings.grad.float() + head_slope).to(embeddings.dtype)
         return loss
 
+    def save(self, path: Path) -> None:
+        """Write everything that `resume` needs."""
+        state = {
+            "model": self.model.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "batches": self._batches.state,
+            "counts": (self.step, self.tokens, self.seconds),
+        }
+        save_checkpoint(path, state)
 
-def train(trainer: Trainer, report: Callable[[str], None] = print) -> None:
-    """Advance until the budget is spent, reporting on the way."""
-    smooth = None
+    def resume(self, path: Path) -> bool:
+        """Continue from `path`; return whether there was a checkpoint."""
+        if not path.exists():
+            return False
+        saved = load_checkpoint(path)
+        self.model.load_state_dict(saved["model"])
+        self._optimizer.load_state_dict(saved["optimizer"])
+        self._batches.restore(saved["batches"])
+        self.step, self.tokens, self.seconds = saved["counts"]
+        return True
+
+
+def train(
+    trainer: Trainer,
+    checkpoint: Path,
+    *,
+    save_every_seconds: float = 180.0,
+    report: Callable[[str], None] = print,
+) -> None:
+    """Advance until the budget is spent, saving and reporting on the way."""
+    if trainer.resume(checkpoint):
+        report(f"resumed at step {trainer.step}")
+    saved_at, smooth = time.monotonic(), None
     while trainer.progress < 1:
         loss = trainer.advance()
         smooth = loss if smooth is None else SMOOTHING * smooth + (1 - SMOOTHING) * loss
@@ -108,3 +151,6 @@ def train(trainer: Trainer, report: Callable[[str], None] = print) -> None:
                 f"progress {trainer.progress:.3f} loss {smooth:.4f} "
                 f"{trainer.tokens / trainer.seconds:.0f} tokens/s"
             )
+        if time.monotonic() - saved_at > save_every_seconds or trainer.progress >= 1:
+            trainer.save(checkpoint)
+            saved_at = time.monotonic()

@@ -1,4 +1,4 @@
-"""The fast forward is the model's own, and gradients are autograd's."""
+"""The fast forward is the model's own, gradients are autograd's, and resuming changes nothing."""
 
 import pytest
 import torch
@@ -106,13 +106,33 @@ def test_answers_count_more_than_questions():
 
 
 @pytest.mark.parametrize("make", [target_trainer, draft_trainer])
-def test_training_lowers_the_loss_and_stops_at_the_budget(make, tiny_documents):
+def test_a_resumed_run_is_the_uninterrupted_run(make, tiny_documents, tmp_path):
+    whole = make(tiny_documents, 4)
+    for _ in range(4):
+        whole.advance()
+    first = make(tiny_documents, 4)
+    for _ in range(2):
+        first.advance()
+    first.save(tmp_path / "run.pt")
+    second = make(tiny_documents, 4)
+    assert second.resume(tmp_path / "run.pt")
+    assert second.step == 2
+    for _ in range(2):
+        second.advance()
+    assert (second.step, second.tokens) == (whole.step, whole.tokens)
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, second.model.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("make", [target_trainer, draft_trainer])
+def test_training_lowers_the_loss_and_stops_at_the_budget(make, tiny_documents, tmp_path):
     trainer = make(tiny_documents, 30)
     losses = [trainer.advance() for _ in range(29)]
     assert losses[11] < losses[0] - 0.5  # so far the draft learns by the divergence alone
     assert losses[-1] < losses[0] - 1
-    train(trainer, report=lambda line: None)
+    train(trainer, tmp_path / "run.pt", report=lambda line: None)
     assert trainer.step == 30
+    assert (tmp_path / "run.pt").exists()
 
 
 def test_the_schedule_warms_up_holds_and_ends_at_zero():
