@@ -106,15 +106,12 @@ def test_few_tokens_more_than_asked_for_are_returned() -> None:
     assert all(50 <= row.tokens.size < 100 for row in likeliest_tokens(log_probs, 50))
 
 
-def test_a_row_of_nan_is_refused() -> None:
-    """Catches a row without tokens, and its layer without pairs, where the model failed."""
+def test_nan_is_refused() -> None:
+    """Catches a row without tokens where the model failed, and a check that wants every row to be NaN; minus infinity
+    is a number here."""
     log_probs = token_log_probs(torch.tensor([[0.0, 1.0, 2.0], [0.0, torch.nan, 1.0]])).numpy()
     with pytest.raises(ModelError, match="the target model returns logits that are not numbers"):
         likeliest_tokens(log_probs, 1)
-
-
-def test_one_nan_among_numbers_is_refused() -> None:
-    """Catches a check that wants every row to be NaN; minus infinity is a number here."""
     require_numbers(np.array([[-1.0, -np.inf], [-2.0, -3.0]]), "target")
     with pytest.raises(ModelError, match="the draft model returns logits that are not numbers"):
         require_numbers(np.array([[-1.0, -np.inf], [np.nan, -3.0]]), "draft")

@@ -69,11 +69,3 @@ def test_more_nodes_take_no_more_operations(operations):
     """Catches a loop over nodes where one operation on all of them would do."""
     few, many = (operations(draft_width=width, min_width=2, max_width=2) for width in (4, 24))
     assert many <= SLACK * few
-
-
-@pytest.mark.parametrize(("plan", "more"), [((1.0,), 0), ((1.0, 50.0, 90.0), 8)], ids=["nothing drafted", "paused"])
-def test_an_iteration_without_drafts_costs_what_beam_sampling_does(operations, plan, more):
-    """Catches work for drafts where ``auto`` drafts nothing, and in iterations that pause drafting."""
-    law = {"min_width": 4, "max_width": 4, "draft_width": 1 if len(plan) == 1 else 6}
-    planned = operations(draft_depth=len(plan) - 1, depth_costs=plan, continuation=0.5, **law)
-    assert planned <= operations(method="beam_sampling") + more

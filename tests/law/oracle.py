@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
+from scipy import stats
+
 Path = tuple[int, ...]
 Multiset = tuple[tuple[Path, int], ...]
 
@@ -224,6 +226,18 @@ def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], wid
     likely = sum(math.prod([mass] * count) >= widths.threshold - 1e-13 for count in range(1, widths.max_width + 1))
     width = min(max(likely, widths.min_width), widths.max_width)
     return width if warp.replacement else min(width, len(law))
+
+
+def p_value(found: list, law: dict) -> float:
+    """Of a chi-square test of what was found against its law; outcomes expected fewer than five times share one bin."""
+    counts = Counter(found)
+    assert not counts.keys() - law.keys(), "an outcome that the law does not have"
+    bins = [(counts[key], mass * len(found)) for key, mass in law.items() if mass * len(found) >= 5]
+    assert len(bins) >= 8, "too few outcomes to tell laws apart"
+    rest = math.fsum(mass for mass in law.values() if mass * len(found) < 5) * len(found)
+    if rest > 0:
+        bins.append((len(found) - sum(count for count, _ in bins), rest))
+    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
 
 
 def total_variation(left: dict, right: dict) -> float:

@@ -63,17 +63,6 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("name", RUNS)
-def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
-    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
-    tables, changes, layers = RUNS[name]
-    case = Case(tables, settings(replacement=replacement, **changes))
-    law = run_law(case, layers)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(case, layers)) <= EXACT
-
-
 @pytest.mark.parametrize(
     ("replacement", "inputs"), [(True, TWO_INPUTS), (False, TWO_SINGLE_INPUTS)], ids=["independent", "distinct"]
 )
@@ -103,15 +92,23 @@ def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
     return Case(tables, resolve(asked))
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("name", TREES)
-def test_a_tree_drawn_per_parent_is_sampling(name: str, replacement: bool) -> None:
-    """Catches any error of acceptance, residual or recovery in a forest drawn per parent."""
-    tables, branching, changes = TREES[name]
-    case, layers = tree(tables, branching, replacement=replacement, **changes), len(branching) + 1
-    law = run_law(case, layers)
+def follows(case: Case, layers: int, merge: bool = True) -> None:
+    """Whole runs have the law of beam sampling of a fixed width."""
+    law = run_law(case, layers, merge)
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(law, plain_law(case, layers)) <= EXACT
+
+
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("name", [*RUNS, *TREES])
+def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
+    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
+    if name in RUNS:
+        tables, changes, layers = RUNS[name]
+        follows(Case(tables, settings(replacement=replacement, **changes)), layers)
+    else:
+        tables, branching, changes = TREES[name]
+        follows(tree(tables, branching, replacement=replacement, **changes), len(branching) + 1)
 
 
 @pytest.mark.parametrize("branching", [(2, 2), (1, 3), (3, 1)], ids=str)
@@ -159,9 +156,7 @@ def test_block_verification_is_sampling_and_never_accepts_fewer(name: str) -> No
     """Catches a chance or a residual that changes the law, and a block that accepts fewer tokens than one by one."""
     tables, depth, changes = CHAINS[name]
     block, token = (chain(tables, depth, verification, **changes) for verification in ("block", "token"))
-    law = run_law(block, depth + 1, merge=False)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(block, depth + 1)) <= EXACT
+    follows(block, depth + 1, merge=False)
     assert expected_layers(block) >= expected_layers(token) - EXACT
 
 

@@ -12,7 +12,6 @@ from dsbd.law.choices import Uniforms
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam, verify_joint
 from dsbd.law.laws import TopTokens
-from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
 from tests.law.oracle import Tables
 
@@ -106,23 +105,6 @@ def test_every_block_of_small_tables_is_decided_as_the_oracle_does(depth):
         seen += agrees(Tables(seed, 3 + seed % 2, EOS if seed % 3 else None, likeness=0.2), depth)
     assert {"accepted", "fresh", "bonus", "passed", "short", "finished"} <= set(seen)
     assert bool(seen["carried"]) == (depth > 1)
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
-def test_above_one_nothing_is_accepted_and_below_nothing_is_refused(temperature):
-    """Catches a last token that is not the one of plain sampling with the same uniform."""
-    tables = Tables(3, 4)
-    for block in blocks(tables, 2):
-        shape = {"temperature": temperature, "replacement": temperature > 0}
-        _, told, next_tokens, root = run(tables, block, chosen(joint_threshold=1.5, **shape))
-        plain = verify(
-            Forest([Beam(root, 0.0)], []), next_tokens, chosen(lossless=True, **shape), (), Uniforms([UNIFORM])
-        )
-        assert len(told) == len(plain) == 1
-        assert told[0][0] == plain[0].beams[0].node.token
-        _, told, *_ = run(tables, block, chosen(joint_threshold=0.0, **shape))
-        assert tuple(token for token, _ in told[:2]) == block
-        assert told[2][1] == "bonus"
 
 
 class Impossible(Tables):
