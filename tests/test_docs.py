@@ -72,17 +72,12 @@ def test_pictures_stay_light():
     assert [name for name, size in sizes.items() if size > PICTURE_BYTES[name]] == []
 
 
-def test_the_animation_is_the_recorded_forest():
-    """Catches an animation that was not made again after the drawing changed."""
-    last = visualize.forest_svg(ROOT / "assets/traces/1-dynamic-width.json.gz", 0).splitlines()
-    drawn = (DOCS / "images" / "verification.svg").read_text(encoding="utf-8")
-    assert [line for line in last[4:-2] if line not in drawn] == []
-
-
-def test_the_picture_of_the_whole_decode_is_the_recorded_one():
+def test_the_pictures_are_those_of_the_recorded_decode():
     """Catches a picture that was not made again after the drawing changed."""
-    drawn = (DOCS / "images" / "decode.svg").read_text(encoding="utf-8")
-    assert drawn == visualize.decode_svg(ROOT / "assets/traces/1-dynamic-width.json.gz")
+    trace = ROOT / "assets/traces/1-dynamic-width.json.gz"
+    drawn = (DOCS / "images" / "verification.svg").read_text(encoding="utf-8")
+    assert [line for line in visualize.forest_svg(trace, 0).splitlines()[4:-2] if line not in drawn] == []
+    assert (DOCS / "images" / "decode.svg").read_text(encoding="utf-8") == visualize.decode_svg(trace)
 
 
 def test_the_table_of_methods_is_what_they_read():
@@ -105,7 +100,6 @@ def test_the_table_of_commands_is_what_there_is():
     ("page", "passes"),
     [
         ('<script src="own.js"></script><a href="https://example.org">a link fetches nothing</a>', True),
-        ('<script src="https://example.org/a.js"></script>', False),
         ('<link rel="stylesheet" href="//example.org/a.css">', False),
         ('<img src="missing.png">', False),
     ],
