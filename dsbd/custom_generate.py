@@ -13,12 +13,12 @@ from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
-from dsbd.generation_options import refuse_unknown
 from dsbd.generation_request import (
     Stops,
     eos_ids,
     processors_of,
     prompts_of,
+    refuse_unknown,
     returned_of,
     room_for,
     settings_of,

@@ -14,6 +14,26 @@ from transformers import (
 from dsbd import generation_request as request
 from dsbd.errors import SettingsError
 
+MASK = torch.ones(1, 2)
+
+
+@pytest.mark.parametrize("name", sorted(vars(GenerationConfig()).keys() - request.HONOURED - request.HARMLESS))
+def test_a_field_is_refused_unless_it_asks_for_nothing(name):
+    """Catches a field that is dropped in silence, and a value of nothing that is refused."""
+    config, nothing = GenerationConfig(), request.NOTHING.get(name)
+    for value in (None, nothing):
+        setattr(config, name, value)
+        request.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None, "images": {}})
+    setattr(config, name, 3)
+    with pytest.raises(SettingsError, match=f"{name} is 3; dsbd.generate cannot honour it"):
+        request.refuse_unknown(config, {})
+
+
+def test_an_unknown_input_is_refused():
+    for given in (MASK, {"image": MASK}):
+        with pytest.raises(SettingsError, match="inputs_embeds is given"):
+            request.refuse_unknown(GenerationConfig(), {"inputs_embeds": given})
+
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
     return request.settings_of(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)

@@ -13,9 +13,9 @@ from dsbd.machine import conditions
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.session import Tally
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.stopping import Check, never_stop
-from dsbd.tally import Tally
 
 _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
 _conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
