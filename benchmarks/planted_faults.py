@@ -32,7 +32,7 @@ ALSO = {
         "tests/law/test_enumeration.py",
         "tests/law/test_drawn_widths.py",
     ],
-    "dsbd/law/block.py": ["tests/law/test_enumeration.py"],
+    "dsbd/law/block.py": ["tests/law/test_examples.py", "tests/law/test_enumeration.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
     "dsbd/session.py": ["tests/test_tally.py"],
