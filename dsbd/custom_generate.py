@@ -115,7 +115,11 @@ def generate(
             processors = processors_of(logits_processor, given[:padding], number=len(beams) * samples // returned)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
             start = RunStart(pair, "", prompt, resolve(settings), Node(None, -1, 0), processors)
-            best = _decode(start, _Text(given, stops, streamer))[: returned // samples]
+            text = _Text(given, stops, streamer)
+            *_, last = iterations(start, enough=text.enough)
+            assert last.result is not None, "the last snapshot carries the result"
+            text.take(last.result.token_ids)
+            best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(
                     f"num_return_sequences is {returned}, and the law leaves {len(best)} texts of a prompt; ask for "
@@ -170,17 +174,6 @@ class _Text:
         """Take what is settled; return True if the decode may end there."""
         self.take(snapshot.settled_ids)
         return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
-
-
-def _decode(start: RunStart, text: _Text) -> list[DecodedBeam]:
-    """Decode one prompt to the end of the text; return its beams, best first."""
-    result = None
-    for snapshot in iterations(start, enough=text.enough):
-        result = snapshot.result
-    assert result is not None, "the last snapshot carries the result"
-    best, *others = result.beams
-    text.take(best.token_ids)
-    return [replace(best, token_ids=text.ids), *others]
 
 
 def _output(
