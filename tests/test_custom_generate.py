@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 import torch
-from transformers import StoppingCriteria, set_seed
+from transformers import set_seed
 from transformers.generation import BaseStreamer
 
 import dsbd
@@ -141,19 +141,12 @@ def test_a_constraint_sees_the_number_that_generate_gives():
         assert seen(**asked) == seen(ours=False, **asked)
 
 
-class EndsWith(StoppingCriteria):
-    def __init__(self, token):
-        self.token = token
-
-    def __call__(self, input_ids, scores, **_):
-        return input_ids[:, -1] == self.token
-
-
 def test_a_criterion_ends_one_sequence_at_its_first_place():
     """Catches tokens after the place, which a pass of several tokens makes."""
     alone = {"do_sample": False, "ids": IDS[1:, 1:], "mask": None}
     whole = generated(**alone)[0, 2:].tolist()
-    cut = generated(stopping_criteria=[EndsWith(whole[3])], **alone)[0, 2:].tolist()
+    there = [lambda ids, scores, **_: ids[:, -1] == whole[3]]
+    cut = generated(stopping_criteria=there, **alone)[0, 2:].tolist()
     assert cut == whole[: whole.index(whole[3]) + 1]
     assert generated(do_sample=False, max_time=1e-9).shape[1] < 3 + 8
 

@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FRONT = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+FOLDERS = ("dsbd", "visualize", "ui", "tests", "training", "benchmarks")
+CITATION = re.compile(r"docs/algorithm\.md((?:(?:, | and )\*[^*]+\*)+)")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.S | re.M)
 PICTURE_BYTES = {
@@ -57,6 +59,19 @@ def test_links_of_a_site_page_stay_in_the_site(page):
 def test_links_of_a_front_page_lead_to_a_file(page):
     """Catches a page or a picture that moved."""
     assert [address for address in links(page) if not (ROOT / address.split("#")[0]).exists()] == []
+
+
+def test_every_cited_heading_is_there():
+    """Catches a docstring that sends the reader to a heading that was renamed or never written."""
+    headings = re.findall(r"^#+ (.+)$", (DOCS / "algorithm.md").read_text(encoding="utf-8"), re.M)
+    cited = []
+    for file in (file for folder in FOLDERS for file in (ROOT / folder).rglob("*")):
+        if file.suffix in (".py", ".js", ".json", ".md") and "node_modules" not in file.parts:
+            text = re.sub(r"(\n\s*(\* )?|\\n)\s*", " ", file.read_text(encoding="utf-8"))  # without line breaks
+            found = [heading for citation in CITATION.findall(text) for heading in re.findall(r"\*([^*]+)\*", citation)]
+            cited += [(file.relative_to(ROOT).as_posix(), heading) for heading in found]
+    assert len({file for file, _ in cited}) > 10, "the pattern finds the citations"
+    assert [entry for entry in cited if entry[1] not in headings] == []
 
 
 def test_every_page_is_in_the_menu():

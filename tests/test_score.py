@@ -86,22 +86,6 @@ def test_drafts_without_replacement_keep_the_order_in_which_they_were_drawn():
     assert (layer.law.ranked, layer.law.probs.tolist()) == (True, [1.0, 0.0, 0.0])
 
 
-def test_nothing_stands_below_a_slot_that_is_no_node():
-    """Catches children of a duplicate, which would be other nodes than the children of its first slot."""
-    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted([(2, 0), (0, 2)], [0.6, 0.4], [0, 1, 0])])
-    first, second = result.forest.layers
-    assert [node.token for node in second.drafts] == [2]
-    assert (second.law.parents[second.law.parent_places[-1]], second.law.tokens[-1]) == (first.drafts[0], 2)
-
-
-def test_the_law_of_a_layer_extends_the_drafts_above_it_and_no_cover_node():
-    """Catches cover nodes among the parents of a sampled layer: they have no children."""
-    _, result = scored([drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])], cover_width=1)
-    first, second = result.forest.layers
-    assert list(first.law.parents) == [beam.node for beam in BEAMS]
-    assert list(second.law.parents) == first.drafts[:2]
-
-
 def test_a_draft_needs_probability_and_a_cover_node_only_possibility():
     """Catches drafts that Q cannot draw, cover nodes that are left out because the warp cut them off, and likely nodes
     that are put to trial."""
@@ -115,7 +99,8 @@ def test_a_draft_needs_probability_and_a_cover_node_only_possibility():
 
 
 def test_drafts_are_fed_before_cover_nodes_and_parents_are_counted_behind_the_beams():
-    """Catches slots whose parents are counted in another order than the slots are fed."""
+    """Catches slots whose parents are counted in another order than the slots are fed, and cover nodes among the
+    parents of a sampled layer."""
     row, _ = scored([drafted(*FIRST, [0, 2, 1]), drafted(*SECOND, [0, 1, 2])])
     assert (row.opened, row.room) == ([beam.node for beam in BEAMS], 2 * WIDTH)
     assert (row.tokens, row.parents, row.sizes) == ([1, 4, 1, 2, 0, 3], [0, 1, 1, 2, 4, 2], [WIDTH, WIDTH])
@@ -123,7 +108,9 @@ def test_drafts_are_fed_before_cover_nodes_and_parents_are_counted_behind_the_be
     assert row.tokens == [1, 4, 1, 2, 0, 2, 1, 3]
     assert row.parents == [0, 1, 0, 2, 4, 2, 1, 2]
     assert row.sizes == [WIDTH, WIDTH, 1, 1]
-    assert result.slots[-2:] == [layer.covers[0] for layer in result.forest.layers]
+    first, second = result.forest.layers
+    assert result.slots[-2:] == [*first.covers, *second.covers]
+    assert list(second.law.parents) == first.drafts[:2]
 
 
 @pytest.mark.parametrize(

@@ -9,16 +9,6 @@ from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, READS, resolve
 from dsbd.settings import METHODS, DecodingSettings, branching_of
 
-
-def test_defaults_are_the_public_ones():
-    """Catches a changed default, which is a changed API."""
-    assert DecodingSettings() == DecodingSettings(
-        method="dsbd", max_new_tokens=64, draft_depth=4, draft_width=6, min_width=1, max_width=None,
-        width_threshold=0.7, replacement=True, input_beams=None, landing=True, cover_width=0, num_beams=4,
-        temperature=1.0, top_k=50, top_p=1.0, length_penalty=1.0, seed=0, joint_threshold=0.5, block=2,
-    )  # fmt: skip
-
-
 BAD = {
     "method": ["magic"],
     "max_new_tokens": [0, 1.5, True],
