@@ -9,7 +9,7 @@ import dsbd
 from dsbd import decoder
 from dsbd.law.beams import Node
 from dsbd.session import Session
-from tests.toy_pair import VOCABULARY, toy_pair, toy_pair_on
+from tests.toy_pair import VOCABULARY, Iterations, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 CASES = [
@@ -38,14 +38,6 @@ def sessions(monkeypatch) -> list[Session]:
 
     monkeypatch.setattr(decoder, "Session", Noted)
     return made
-
-
-class Iterations(dsbd.Observer):
-    def __init__(self) -> None:
-        self.seen = []
-
-    def on_iteration(self, iteration) -> None:
-        self.seen.append(iteration)
 
 
 @pytest.mark.parametrize("changes", CASES, ids=str)

@@ -12,7 +12,7 @@ from dsbd.models.engines import graph
 from dsbd.models.rows import forest
 from dsbd.models.rows.new import GraphRow, new_row
 from dsbd.settings import AUTO
-from tests.toy_pair import toy_pair, toy_pair_on
+from tests.toy_pair import Iterations, toy_pair, toy_pair_on
 
 PROMPT = "Once upon"
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4, seed=3)
@@ -29,15 +29,6 @@ class StopAt:
         return self.number is not None and self.asked >= self.number
 
 
-class Watch(dsbd.Observer):
-    """Counts the iterations."""
-
-    iterations = 0
-
-    def on_iteration(self, iteration) -> None:
-        self.iterations += 1
-
-
 def test_a_decode_that_is_not_stopped_is_the_same_decode():
     """Catches a question that changes what is decoded, or that is asked after the forward it is about."""
     asked = StopAt(None)
@@ -52,12 +43,12 @@ def test_a_stop_ends_the_decode_before_the_next_forward():
     forwards = expected.stats.target_calls + expected.stats.draft_calls
     per_iteration = 1 + SETTINGS.draft_depth
     for number in range(1, forwards + 1):
-        stop, watch = StopAt(number), Watch()
+        stop, watch = StopAt(number), Iterations()
         with pytest.raises(dsbd.StoppedError, match="stopped before its end"):
             dsbd.decode(pair, PROMPT, SETTINGS, observers=[watch], stop=stop)
         assert stop.asked == number
         if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
-            assert watch.iterations == max(number - 3, 0) // per_iteration
+            assert len(watch.seen) == max(number - 3, 0) // per_iteration
     again = dsbd.decode(pair, PROMPT, SETTINGS)
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
@@ -77,10 +68,10 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     """Catches a long prompt that nobody can stop, and one whose parts are counted as forwards."""
     monkeypatch.setattr(forest, "PREFILL_TOKENS", 4)
     prompt = "Once upon a time"  # 16 tokens, of which 15 are stored: four parts
-    stop, watch = StopAt(4), Watch()
+    stop, watch = StopAt(4), Iterations()
     with pytest.raises(dsbd.StoppedError):
         dsbd.decode(toy_pair(), prompt, SETTINGS, observers=[watch], stop=stop)
-    assert (stop.asked, watch.iterations) == (4, 0)
+    assert (stop.asked, watch.seen) == (4, [])
     parts = dsbd.decode(toy_pair(), prompt, SETTINGS)
     monkeypatch.undo()
     whole = dsbd.decode(toy_pair(), prompt, SETTINGS)

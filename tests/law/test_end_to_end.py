@@ -21,10 +21,10 @@ from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.observer import IterationEnd, Observer
+from dsbd.observer import IterationEnd
 from tests.law.drafted import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, Widths, joint, multiset, p_value, width_of
-from tests.toy_pair import Digits
+from tests.toy_pair import Digits, Iterations
 
 WidthLaw = Callable[[Process, Multiset], dict[int, float]]
 
@@ -65,21 +65,15 @@ class ModelTables:
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
 
-class Ends(Observer):
-    """What a decode ends with, duplicates counted, which its result does not tell."""
-
-    def __init__(self) -> None:
-        self.finished: Counter = Counter()
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        for layer in iteration.layers:
-            for beam in layer.beams:
-                if beam.node.token == EOS:
-                    self.finished[path_of(beam.node)] += beam.multiplicity
-        self.alive = Counter({path_of(beam.node): beam.multiplicity for beam in iteration.output_beams})
-
-    def outcome(self) -> tuple[Multiset, Multiset]:
-        return tuple(sorted(self.finished.items())), tuple(sorted(self.alive.items()))
+def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
+    """What a decode ends with, finished and alive, duplicates counted, which its result does not tell."""
+    beams = [beam for iteration in seen for layer in iteration.layers for beam in layer.beams]
+    finished = Counter()
+    for beam in beams:
+        if beam.node.token == EOS:
+            finished[path_of(beam.node)] += beam.multiplicity
+    alive = [(path_of(beam.node), beam.multiplicity) for beam in seen[-1].output_beams]
+    return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
 def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw) -> float:
@@ -92,10 +86,10 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw)
         law = process.after_widths((((), 1),), settings.max_new_tokens, partial(width, process))
     found = []
     for seed in range(RUNS):
-        ends = Ends()
-        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[ends])
-        found.append(ends.outcome())
-        paths = {path for part in ends.outcome() for path, _ in part}
+        watcher = Iterations()
+        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[watcher])
+        found.append(ends_of(watcher.seen))
+        paths = {path for part in found[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
         assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
     return p_value(found, law)
@@ -175,14 +169,6 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Residual, "probability", lambda self, index: 1.0)
     far = make_pair(pair.target, _model(3, 0.15), Digits(0, EOS), engine="traced")
     assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2) < FALSE_ALARM
-
-
-class Iterations(Observer):
-    def __init__(self) -> None:
-        self.seen: list[IterationEnd] = []
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        self.seen.append(iteration)
 
 
 @pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
