@@ -147,10 +147,7 @@ def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
 class _Text:
     """The new ids that every possible result begins with, up to the first place where a criterion holds.
 
-    Args:
-        given: ids [n] of the prompt as ``generate`` was given them.
-        stops: asked about every new token once.
-        streamer: gets every new token once; None: no streamer.
+    ``given`` are the ids [n] of the prompt. Criteria are asked about every new token once, and a streamer gets it once.
     """
 
     def __init__(self, given: torch.Tensor, stops: Stops, streamer: Any) -> None:

@@ -31,14 +31,7 @@ class Tally:
         self.counts += count_verdicts(trials, [draw for layer in layers for draw in layer.draws])
 
     def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
-        """Return the statistics of the decode.
-
-        Args:
-            new_tokens: of the returned hypothesis.
-            clock: the seconds of the phases.
-            target: the target's row.
-            draft: the row of the drafter; None if nothing was drafted.
-        """
+        """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
         seconds = clock.total_seconds
         return Stats(
             new_tokens=new_tokens,
@@ -63,14 +56,7 @@ class Tally:
 
 
 class Session:
-    """One decode in progress.
-
-    Args:
-        start: pair, prompt ids and resolved settings.
-        target_row: the target's memory of this decode.
-        drafter: what drafts, with the row of its model; None if nothing is drafted.
-        clock: measures the phases.
-    """
+    """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
         self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock

@@ -21,20 +21,12 @@ SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=3, draft_width=4
 class StopAt:
     """Says stop when asked for the ``number``-th time, and from then on."""
 
-    def __init__(self, number: int | None) -> None:
+    def __init__(self, number: int) -> None:
         self.number, self.asked = number, 0
 
     def __call__(self) -> bool:
         self.asked += 1
-        return self.number is not None and self.asked >= self.number
-
-
-def test_a_decode_that_is_not_stopped_is_the_same_decode():
-    """Catches a question that changes what is decoded, or that is asked after the forward it is about."""
-    asked = StopAt(None)
-    result = dsbd.decode(toy_pair(), PROMPT, SETTINGS, stop=asked)
-    assert result.beams == dsbd.decode(toy_pair(), PROMPT, SETTINGS).beams
-    assert asked.asked == result.stats.target_calls + result.stats.draft_calls
+        return self.asked >= self.number
 
 
 def test_a_stop_ends_the_decode_before_the_next_forward():
@@ -49,7 +41,9 @@ def test_a_stop_ends_the_decode_before_the_next_forward():
         assert stop.asked == number
         if number <= 2 + 2 * per_iteration:  # the iterations near the end are shallower
             assert len(watch.seen) == max(number - 3, 0) // per_iteration
-    again = dsbd.decode(pair, PROMPT, SETTINGS)
+    never = StopAt(forwards + 1)
+    again = dsbd.decode(pair, PROMPT, SETTINGS, stop=never)
+    assert never.asked == forwards
     assert (again.beams, again.stats.kv_peak_slots) == (expected.beams, expected.stats.kv_peak_slots)
 
 
@@ -72,11 +66,8 @@ def test_a_long_prompt_is_stopped_between_its_parts(monkeypatch):
     with pytest.raises(dsbd.StoppedError):
         dsbd.decode(toy_pair(), prompt, SETTINGS, observers=[watch], stop=stop)
     assert (stop.asked, watch.seen) == (4, [])
-    parts = dsbd.decode(toy_pair(), prompt, SETTINGS)
-    monkeypatch.undo()
-    whole = dsbd.decode(toy_pair(), prompt, SETTINGS)
-    assert [beam.token_ids for beam in parts.beams] == [beam.token_ids for beam in whole.beams]
-    assert parts.stats.target_calls == whole.stats.target_calls
+    parts = dsbd.decode(toy_pair(), prompt, SETTINGS).stats
+    assert parts.target_calls == parts.iterations + 1
 
 
 def test_measurements_of_auto_can_be_stopped():

@@ -80,18 +80,14 @@ def with_values(**values):
 
 DAMAGES = {
     "cut": lambda text: text[:-30],
-    "empty": lambda text: "",
     "no text": lambda text: b"\xff\xfe",
     "deep": lambda text: "[" * 5000,
     "infinite": lambda text: text.replace('"layers_per_second":', '"layers_per_second":1e999,"x":'),
     "more": changed(more=1),
     "control": changed(sentence="\x1b[2J"),
-    "no settings": changed(settings={}),
     "bad settings": changed(settings={"temperature": "hot"}),
-    "no conditions": changed(conditions={}),
     "other conditions": changed(conditions=HERE | {"machine": {"threads": 99}}),
     "wide": with_values(draft_width=256),
-    "deep draft": with_values(draft_depth=32, depth_costs=[1.0] * 33),
     "deep for its width": with_values(cover_width=24, draft_depth=10, depth_costs=[1.0] * 11),
     "costs": with_values(depth_costs=[1.0]),
     "auto": with_values(forest="auto"),
