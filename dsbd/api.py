@@ -12,7 +12,6 @@ from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
-from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
@@ -162,7 +161,7 @@ def stream(
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
     resolved = _resolved(pair, prompt_ids, asked, check)
-    start = RunStart(pair, prompt, prompt_ids, resolved, Node(None, -1, 0), tuple(processors))
+    start = RunStart(pair, prompt, prompt_ids, resolved, tuple(processors))
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
 

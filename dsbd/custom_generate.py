@@ -24,7 +24,6 @@ from dsbd.generation_request import (
     settings_of,
     stops_of,
 )
-from dsbd.law.beams import Node
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.models.pair_cache import kept_pair
@@ -114,7 +113,7 @@ def generate(
         for _ in range(samples):
             processors = processors_of(logits_processor, given[:padding], number=len(beams) * samples // returned)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
-            start = RunStart(pair, "", prompt, resolve(settings), Node(None, -1, 0), processors)
+            start = RunStart(pair, "", prompt, resolve(settings), processors)
             text = _Text(given, stops, streamer)
             *_, last = iterations(start, enough=text.enough)
             assert last.result is not None, "the last snapshot carries the result"
