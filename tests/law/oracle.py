@@ -7,7 +7,6 @@ step; beams are drawn one after the other. Nothing here imports the package.
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -144,28 +143,15 @@ class Process:
 
     def _after(self, alive: Multiset, layers: int, width: int) -> dict[tuple[Multiset, Multiset], float]:
         """(finished, alive) after ``layers`` more layers of ``width`` draws."""
-        return self._step(alive, layers, {width: 1.0}, lambda left: self.after(left, layers - 1, width))
-
-    def after_widths(
-        self, alive: Multiset, layers: int, widths: Callable[[Multiset], dict[int, float]]
-    ) -> dict[tuple[Multiset, Multiset], float]:
-        """The same where each layer's width has a law, given the beams above."""
-        following = lru_cache(None)(lambda left: self.after_widths(left, layers - 1, widths))
-        return self._step(alive, layers, widths(alive) if alive else {}, following)
-
-    def _step(
-        self, alive: Multiset, layers: int, widths: dict[int, float], following: Callable
-    ) -> dict[tuple[Multiset, Multiset], float]:
         if layers == 0 or not alive:
             return {((), alive): 1.0}
         outcome: dict[tuple[Multiset, Multiset], float] = {}
-        for width, chance in widths.items():
-            for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
-                beams = multiset(drawn)
-                ended = tuple(entry for entry in beams if self.ends(entry[0]))
-                for (finished, left), rest in following(self.living(beams)).items():
-                    key = (tuple(sorted(ended + finished)), left)
-                    outcome[key] = outcome.get(key, 0.0) + chance * probability * rest
+        for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
+            beams = multiset(drawn)
+            ended = tuple(entry for entry in beams if self.ends(entry[0]))
+            for (finished, left), rest in self.after(self.living(beams), layers - 1, width).items():
+                key = (tuple(sorted(ended + finished)), left)
+                outcome[key] = outcome.get(key, 0.0) + probability * rest
         return outcome
 
 

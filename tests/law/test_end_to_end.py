@@ -6,7 +6,6 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -23,10 +22,8 @@ from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd
 from tests.law.drafted import path_of
-from tests.law.oracle import Multiset, Process, Warp, Weighted, Widths, joint, multiset, p_value, width_of
+from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
 from tests.toy_pair import Digits, Iterations
-
-WidthLaw = Callable[[Process, Multiset], dict[int, float]]
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -76,14 +73,11 @@ def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
     return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw) -> float:
-    """Of the decodes' ends against the oracle; ``width`` of every layer, or its law given the beams above."""
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int) -> float:
+    """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
-    if isinstance(width, int):
-        law = process.after((((), 1),), settings.max_new_tokens, width)
-    else:
-        law = process.after_widths((((), 1),), settings.max_new_tokens, partial(width, process))
+    law = process.after((((), 1),), settings.max_new_tokens, width)
     found = []
     for seed in range(RUNS):
         watcher = Iterations()
@@ -124,34 +118,6 @@ def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
     assert _p_value(pair, dsbd.DecodingSettings(**values), values["max_width"]) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.slow
-def test_width_rule_sampling(replacement: bool, pair: Pair) -> None:
-    """Catches a rule that takes another Q than the draft model's joint law over the alive beams, or another m."""
-    chosen = dsbd.DecodingSettings(
-        method="width_rule_sampling", draft_width=3, max_width=3, width_threshold=0.5, top_k=4, max_new_tokens=3,
-        replacement=replacement,
-    )  # fmt: skip
-    seen = Counter()
-
-    def width(process: Process, alive: Multiset) -> dict[int, float]:
-        beams = [Weighted(path, process.log_weight(path), count) for path, count in alive]
-        draft_law = joint(beams, process.tables.next_token["draft"], process.warp)
-        found = width_of(process.target_law(alive), draft_law, Widths(3, 1, 3, 0.5), process.warp)
-        seen[found] += 1
-        return {found: 1.0}
-
-    assert _p_value(pair, chosen, width) > FALSE_ALARM
-    assert len(seen) > 1
-
-
-@pytest.mark.slow
-def test_random_width(pair: Pair) -> None:
-    """Catches a width that is drawn otherwise than ``width_weights`` say, or that a draw of the layer knows."""
-    chosen = dsbd.DecodingSettings(method="random_width", width_weights=(2, 1, 1), top_k=4, max_new_tokens=3)
-    assert _p_value(pair, chosen, lambda process, alive: {1: 0.5, 2: 0.25, 3: 0.25}) > FALSE_ALARM
-
-
 def test_decodes_meet_every_verdict(pair: Pair) -> None:
     """Catches a pair so alike, or so unlike, that the tests here leave paths of the decoder untried."""
     chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
@@ -179,6 +145,7 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
+        {"method": "width_rule_sampling", "draft_width": 3, "max_width": 3, "width_threshold": 0.5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5, "replacement": False},
     ],
