@@ -36,6 +36,17 @@ class DraftLaw:
         """Number of pairs that could be drawn."""
         return int(self.probs.size)
 
+    def probability(self, node: Node) -> float:
+        """Return Q at a node; 0 if the law could not have drawn it.
+
+        >>> from dsbd.law import toy
+        >>> toy.draft_law().probability(toy.BA), toy.draft_law().probability(toy.B.child(1))
+        (0.25, 0.0)
+        """
+        parent = [place for place, one in enumerate(self.parents) if one is node.parent]
+        here = np.isin(self.parent_places, parent) & (self.tokens == node.token)
+        return float(self.probs[here].sum())
+
     def restrict(self, law: Law, places: dict[Node, int]) -> tuple[Floats, float]:
         """Restrict Q to the alive beams, without renormalising it.
 

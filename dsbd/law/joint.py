@@ -17,7 +17,7 @@ import numpy as np
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Choices
-from dsbd.law.forest import Forest, ForestLayer
+from dsbd.law.forest import Forest
 from dsbd.law.laws import Floats, Law, joint_law
 from dsbd.law.verdicts import DrawKind, Outcome, Verdict
 from dsbd.law.verified import DrawnBeam, JointSums, TriedDraft, VerifiedLayer
@@ -121,9 +121,7 @@ class _JointVerifier:
         verdict: Verdict = "rejected"
         if place < count:
             verdict = "accepted" if passes(sums) else "carried"
-        drafted = self.forest.layers[place]
-        assert isinstance(drafted, ForestLayer), "drawn from joint laws"
-        prob = drafted.draft_probs[drafted.drafts.index(node)]
+        prob = self.forest.layers[place].laws[0].probability(node)
         return TriedDraft(node, 0, verdict, prob, acceptance=acceptance(sums), joint=sums)
 
     def _accepted(self, alive: Beam, place: int, trial: TriedDraft) -> VerifiedLayer:
