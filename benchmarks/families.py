@@ -18,7 +18,6 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
 from dsbd.decoder import iterations
-from dsbd.law.beams import Node
 from dsbd.methods import resolve
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
@@ -161,7 +160,7 @@ def decoded(name: str) -> Decoded:
         )  # fmt: skip
         best = torch.stack(told.logits)[:, 0].topk(2).values
         pair = make_pair(LanguageModel(target, name), LanguageModel(draft, name), _Ids())
-        start = RunStart(pair, "", PROMPT, resolve(SETTINGS), Node(None, -1, 0))
+        start = RunStart(pair, "", PROMPT, resolve(SETTINGS))
         *_, last = iterations(start)
         ids = last.result.token_ids
         return Decoded(ids, told.sequences[0, len(PROMPT) :].tolist(), float((best[:, 0] - best[:, 1]).min()), pair)

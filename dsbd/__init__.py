@@ -26,31 +26,23 @@ if TYPE_CHECKING:
     from dsbd.tracing.audit import verify_trace
     from dsbd.tracing.trace import Trace
 
-_HOME = {
-    "DecodedBeam": "dsbd.results",
-    "DecodingResult": "dsbd.api",
-    "DecodingSettings": "dsbd.settings",
-    "DsbdError": "dsbd.errors",
-    "METHODS": "dsbd.settings",
-    "ModelError": "dsbd.errors",
-    "Observer": "dsbd.observer",
-    "Pair": "dsbd.models.pair",
-    "PairError": "dsbd.errors",
-    "PromptError": "dsbd.errors",
-    "SettingsError": "dsbd.errors",
-    "Stats": "dsbd.results",
-    "StoppedError": "dsbd.errors",
-    "Trace": "dsbd.tracing.trace",
-    "TraceError": "dsbd.errors",
-    "Update": "dsbd.api",
-    "decode": "dsbd.api",
-    "evaluate": "dsbd.evaluation.api",
-    "generate": "dsbd.custom_generate",
-    "load_pair": "dsbd.models.loading",
-    "make_pair": "dsbd.models.making",
-    "stream": "dsbd.api",
-    "verify_trace": "dsbd.tracing.audit",
-}
+_NAMES = {
+    "dsbd.api": ("DecodingResult", "Update", "decode", "stream"),
+    "dsbd.custom_generate": ("generate",),
+    "dsbd.errors": (
+        "DsbdError", "ModelError", "PairError", "PromptError", "SettingsError", "StoppedError", "TraceError"
+    ),
+    "dsbd.evaluation.api": ("evaluate",),
+    "dsbd.models.loading": ("load_pair",),
+    "dsbd.models.making": ("make_pair",),
+    "dsbd.models.pair": ("Pair",),
+    "dsbd.observer": ("Observer",),
+    "dsbd.results": ("DecodedBeam", "Stats"),
+    "dsbd.settings": ("METHODS", "DecodingSettings"),
+    "dsbd.tracing.audit": ("verify_trace",),
+    "dsbd.tracing.trace": ("Trace",),
+}  # fmt: skip
+_HOME = {name: home for home, names in _NAMES.items() for name in names}
 
 __all__ = sorted(_HOME)
 

@@ -1,15 +1,17 @@
-"""The public functions: decode a prompt, whole or step by step. Arguments are checked here."""
+"""The public functions: decode a prompt, whole or step by step.
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+Arguments are checked here; an error names the value and what is allowed.
+"""
+
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from dsbd.arguments import check_helpers, check_processors, enough_of, settings_of
 from dsbd.auto.measuring import measure_forests
 from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
-from dsbd.law.beams import Node
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
@@ -17,7 +19,7 @@ from dsbd.models.rows.processed import Processor
 from dsbd.observer import InStep, Observer, RunStart
 from dsbd.results import PlainResult, brief
 from dsbd.settings import METHODS, DecodingSettings, ResolvedSettings
-from dsbd.snapshot import Enough, Snapshot
+from dsbd.snapshot import Enough, Snapshot, Until, never_enough
 from dsbd.steps import value_of
 from dsbd.stopping import Check, check_of
 from dsbd.tracing.recorder import Recorder
@@ -152,14 +154,14 @@ def stream(
         ModelError: a model returns logits that are not numbers, or memory runs out.
         StoppedError: ``stop`` returned True.
     """
-    asked = settings_of(pair, settings)
-    check_helpers(observers, stop)
-    enough = enough_of(until, record)
-    check_processors(processors, asked, record)
+    asked = _settings_of(pair, settings)
+    _check_helpers(observers, stop)
+    enough = _enough_of(until, record)
+    _check_processors(processors, asked, record)
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
     resolved = _resolved(pair, prompt_ids, asked, check)
-    start = RunStart(pair, prompt, prompt_ids, resolved, Node(None, -1, 0), tuple(processors))
+    start = RunStart(pair, prompt, prompt_ids, resolved, tuple(processors))
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
 
@@ -178,8 +180,8 @@ def planning(
     Raises:
         PromptError, PairError, ModelError, StoppedError: as :func:`stream` does.
     """
-    asked = settings_of(pair, settings)
-    check_helpers((), stop)
+    asked = _settings_of(pair, settings)
+    _check_helpers((), stop)
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     if not has_auto(asked):
         return None
@@ -238,3 +240,50 @@ def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check:
         with memory_errors(TRYING):
             asked = replace(asked, **value_of(measure_forests(pair, prompt_ids, asked, check)).values)
     return resolve(asked)
+
+
+def _settings_of(pair: Any, settings: Any) -> DecodingSettings:
+    """Return the settings asked for, the defaults for None."""
+    if not isinstance(pair, Pair):
+        raise PairError(f"pair is {_named(pair)}; give what dsbd.load_pair or dsbd.make_pair returns")
+    if settings is None:
+        return DecodingSettings()
+    if not isinstance(settings, DecodingSettings):
+        remedy = "DecodingSettings.from_dict(...)" if isinstance(settings, dict) else "DecodingSettings(...)"
+        raise SettingsError(f"settings is {_named(settings)}; give dsbd.{remedy} or None")
+    return settings
+
+
+def _enough_of(until: Any, record: bool) -> Enough:
+    is_list = isinstance(until, Collection) and not isinstance(until, str)
+    if not is_list or not all(isinstance(text, str) and text for text in until):
+        raise SettingsError(f"until is {_named(until)}; give a list of texts that are not empty")
+    if until and record:
+        raise SettingsError("until ends a decode early, and a trace is of a whole decode; leave out until or record")
+    return Until(list(until)) if until else never_enough
+
+
+def _check_helpers(observers: Any, stop: Any) -> None:
+    if not isinstance(observers, Collection) or not all(isinstance(one, Observer) for one in observers):
+        raise SettingsError(f"observers is {_named(observers)}; give a list of dsbd.Observer")
+    if stop is not None and not callable(stop):
+        raise SettingsError(f"stop is {_named(stop)}; give a function without arguments, or None")
+
+
+def _check_processors(processors: Any, asked: DecodingSettings, record: bool) -> None:
+    if not isinstance(processors, Collection) or not all(callable(processor) for processor in processors):
+        raise SettingsError(f"processors is {_named(processors)}; give a list of functions of ids and logits")
+    reasons = {
+        "a trace does not hold what they did; leave out record": record,
+        "auto measures without them; give numbers": has_auto(asked),
+        "mjgd searches blocks without them; choose another method": asked.method == "mjgd",
+    }
+    for reason, applies in reasons.items():
+        if processors and applies:
+            raise SettingsError(f"processors are given, and {reason}")
+
+
+def _named(value: Any) -> str:
+    """Return a small value whole, any other by its type."""
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"a value of type {type(value).__name__}"

@@ -121,16 +121,8 @@ def bound(memory_bytes: int) -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def answer_to(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes:
-    """Return what a function returns and what it raises, as a pickle of both; one of them is None."""
-    try:
-        return pickle.dumps((function(*arguments), None), pickle.HIGHEST_PROTOCOL)
-    except Exception as error:
-        return pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
-
-
 def main(memory_bytes: int | None, calls: BinaryIO, answers: BinaryIO) -> None:
-    """Answer calls until there are no more."""
+    """Answer calls until there are no more: with what a function returns and what it raises; one of them is None."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
     if memory_bytes is not None:
         bound(memory_bytes)
@@ -139,7 +131,11 @@ def main(memory_bytes: int | None, calls: BinaryIO, answers: BinaryIO) -> None:
             function, arguments = pickle.load(calls)
         except EOFError:
             return
-        answers.write(answer_to(function, arguments))
+        try:
+            answer = pickle.dumps((function(*arguments), None), pickle.HIGHEST_PROTOCOL)
+        except Exception as error:
+            answer = pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
+        answers.write(answer)
         answers.flush()
 
 

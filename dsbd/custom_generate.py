@@ -13,18 +13,17 @@ from transformers.generation import GenerateBeamDecoderOnlyOutput
 
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
-from dsbd.generation_options import refuse_unknown
 from dsbd.generation_request import (
     Stops,
     eos_ids,
     processors_of,
     prompts_of,
+    refuse_unknown,
     returned_of,
     room_for,
     settings_of,
     stops_of,
 )
-from dsbd.law.beams import Node
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.models.pair_cache import kept_pair
@@ -114,8 +113,12 @@ def generate(
         for _ in range(samples):
             processors = processors_of(logits_processor, given[:padding], number=len(beams) * samples // returned)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
-            start = RunStart(pair, "", prompt, resolve(settings), Node(None, -1, 0), processors)
-            best = _decode(start, _Text(given, stops, streamer))[: returned // samples]
+            start = RunStart(pair, "", prompt, resolve(settings), processors)
+            text = _Text(given, stops, streamer)
+            *_, last = iterations(start, enough=text.enough)
+            assert last.result is not None, "the last snapshot carries the result"
+            text.take(last.result.token_ids)
+            best = [replace(last.result.beams[0], token_ids=text.ids), *last.result.beams[1:]][: returned // samples]
             if len(best) * samples < returned:
                 raise SettingsError(
                     f"num_return_sequences is {returned}, and the law leaves {len(best)} texts of a prompt; ask for "
@@ -143,10 +146,7 @@ def _require_every_token(pair: Pair, vocabulary_size: int | None) -> None:
 class _Text:
     """The new ids that every possible result begins with, up to the first place where a criterion holds.
 
-    Args:
-        given: ids [n] of the prompt as ``generate`` was given them.
-        stops: asked about every new token once.
-        streamer: gets every new token once; None: no streamer.
+    ``given`` are the ids [n] of the prompt. Criteria are asked about every new token once, and a streamer gets it once.
     """
 
     def __init__(self, given: torch.Tensor, stops: Stops, streamer: Any) -> None:
@@ -170,17 +170,6 @@ class _Text:
         """Take what is settled; return True if the decode may end there."""
         self.take(snapshot.settled_ids)
         return self._ended or (self._stops.deadline is not None and time.time() > self._stops.deadline)
-
-
-def _decode(start: RunStart, text: _Text) -> list[DecodedBeam]:
-    """Decode one prompt to the end of the text; return its beams, best first."""
-    result = None
-    for snapshot in iterations(start, enough=text.enough):
-        result = snapshot.result
-    assert result is not None, "the last snapshot carries the result"
-    best, *others = result.beams
-    text.take(best.token_ids)
-    return [replace(best, token_ids=text.ids), *others]
 
 
 def _output(

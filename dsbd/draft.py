@@ -18,6 +18,7 @@ import torch
 from dsbd.law.beams import Beam
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.models.rows.row import Row
+from dsbd.next_tokens import token_log_probs
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
 
@@ -213,7 +214,7 @@ def joint_draft_law(
         log_weights: [beams] float64, nats.
         log_multiplicities: [beams] float64; added after the division by the temperature.
     """
-    log_probs, sharpness = _log_probs(logits), _sharpness(settings)
+    log_probs, sharpness = token_log_probs(logits), _sharpness(settings)
     if settings.temperature > 0 and settings.replacement:
         offsets = torch.add(log_multiplicities, log_weights, alpha=sharpness)
     else:
@@ -239,7 +240,7 @@ def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings:
 
     *Source:* SpecInfer (arXiv 2305.09781), section 3; docs/algorithm.md, *SpecInfer's tree*.
     """
-    log_probs = _log_probs(logits)
+    log_probs = token_log_probs(logits)
     nothing = log_weights.isneginf()[:, None]
     scores = (log_probs * _sharpness(settings)).masked_fill(nothing, -torch.inf)
     if _cuts(settings):
@@ -250,11 +251,6 @@ def parent_draft_laws(logits: torch.Tensor, log_weights: torch.Tensor, settings:
     starts = torch.arange(logits.shape[0], device=logits.device)[:, None] * logits.shape[1]
     kept = log_probs.gather(1, tokens).double()
     return DeviceLaw(tokens + starts, scores, _probabilities(scores, settings), kept)
-
-
-def _log_probs(logits: torch.Tensor) -> torch.Tensor:
-    wide = logits if logits.dtype == torch.float64 else logits.float()
-    return wide.log_softmax(dim=1)
 
 
 def _sharpness(settings: ResolvedSettings) -> float:

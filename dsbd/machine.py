@@ -3,7 +3,7 @@
 import hashlib
 import os
 import platform
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +58,8 @@ def machine(device: torch.device) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
-    found = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "unknown"
-    return found
+    own = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
+    return own | {name: version(name) for name in PACKAGES}
 
 
 def source_digest(package: Path = PACKAGE) -> str:
@@ -103,7 +98,6 @@ def _sample(weight: torch.Tensor) -> bytes:
 
 
 def _processor() -> str:
-    """Return the name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

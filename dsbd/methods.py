@@ -71,7 +71,11 @@ def resolve(settings: DecodingSettings) -> ResolvedSettings:
             chain = _kept(settings, "draft_depth", "verification", "depth_costs")
             return _resolved(settings, **_fixed_width(1) | chain)
         case "specinfer":
-            return _resolved(settings, **_fixed_width(1) | _tree(settings))
+            assert settings.branching is not None, "checked by the settings"
+            depth = len(settings.branching)
+            distinct = not settings.replacement or settings.temperature == 0  # all draws would be the likeliest child
+            tree = {"branching": settings.branching, "draft_depth": depth, "replacement": not distinct}
+            return _resolved(settings, **_fixed_width(1) | tree)
         case "beam_sampling":
             return _resolved(settings, **_fixed_width(beams) | _kept(settings, "replacement"))
         case "beam_search":
@@ -114,16 +118,6 @@ def has_auto(settings: DecodingSettings) -> bool:
 
 def _resolved(settings: DecodingSettings, **implied: Any) -> ResolvedSettings:
     return ResolvedSettings(**vars(settings) | _UNREAD | implied)
-
-
-def _tree(settings: DecodingSettings) -> dict[str, Any]:
-    """Draw the forest per parent. At temperature 0 all draws would be the likeliest child, so they are distinct."""
-    assert settings.branching is not None, "checked by the settings"
-    return {
-        "branching": settings.branching,
-        "draft_depth": len(settings.branching),
-        "replacement": settings.replacement and settings.temperature > 0,
-    }
 
 
 def _kept(settings: DecodingSettings, *names: str) -> dict[str, Any]:

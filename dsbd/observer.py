@@ -1,7 +1,7 @@
 """Observers of a decode. They get frozen values and run outside the timed phases."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.verified import VerifiedLayer
@@ -24,9 +24,9 @@ class RunStart:
     prompt_ids: Sequence[int]
     settings: ResolvedSettings
     """The settings as resolved for the method."""
-    root: Node
     processors: Sequence[Processor] = ()
     """What changes the logits of both models."""
+    root: Node = field(default_factory=lambda: Node(None, -1, 0))
 
 
 @dataclass(frozen=True)

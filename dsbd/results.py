@@ -4,7 +4,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
 from dataclasses import astuple, dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 from dsbd.settings import ResolvedSettings
 
@@ -88,22 +88,6 @@ class Stats:
     """Bytes of keys and values in use at the fullest moment, target and draft together."""
 
 
-class Tried(Protocol):
-    """A draft that was decided."""
-
-    @property
-    def verdict(self) -> str: ...
-
-
-class Drawn(Protocol):
-    """A beam that was drawn."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def landed(self) -> bool: ...
-
-
 @dataclass(frozen=True)
 class VerdictCounts:
     """How many drafts got each verdict, and how many beams were drawn of each kind; as in :class:`Stats`."""
@@ -127,7 +111,7 @@ class VerdictCounts:
         return self.accepted / tried if tried else None
 
 
-def count_verdicts(trials: Iterable[Tried], draws: Sequence[Drawn] = ()) -> VerdictCounts:
+def count_verdicts(trials: Iterable[Any], draws: Sequence[Any] = ()) -> VerdictCounts:
     """Count verdicts and draws, of a decode or of its trace. A draft that is carried is accepted.
 
     >>> from types import SimpleNamespace as One

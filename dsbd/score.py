@@ -129,20 +129,15 @@ class _Host:
     """Copies several tensors [n] to the host at once; returns them one after the other as float64 arrays."""
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
-        tensors = list(tensors)
-        groups: dict[torch.dtype, list[torch.Tensor]] = {}
-        for tensor in tensors:
-            groups.setdefault(tensor.dtype, []).append(tensor)
-        flat = torch.cat([torch.cat(group).double() for group in groups.values()]).cpu().numpy()
-        place, end = dict[torch.dtype, int](), 0
-        for dtype, group in groups.items():
-            place[dtype], end = end, end + sum(part.numel() for part in group)
-        pieces = []
-        for tensor in tensors:
-            start, size = place[tensor.dtype], tensor.numel()
-            pieces.append(flat[start : start + size])
-            place[tensor.dtype] += size
-        self._next = iter(pieces)
+        groups: dict[torch.dtype, list[tuple[int, torch.Tensor]]] = {}
+        for place, tensor in enumerate(tensors):
+            groups.setdefault(tensor.dtype, []).append((place, tensor))
+        parts = [torch.cat([tensor for _, tensor in group]).double() for group in groups.values()]
+        ordered = [one for group in groups.values() for one in group]
+        ends = np.cumsum([tensor.numel() for _, tensor in ordered])
+        pieces = np.split(torch.cat(parts).cpu().numpy(), ends)
+        places = [place for place, _ in ordered]
+        self._next = iter([pieces[at] for at in np.argsort(places)])
 
     def floats(self) -> np.ndarray:
         return next(self._next)

@@ -10,21 +10,53 @@ from dsbd.law.beams import Beam, Hypothesis, Node, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
 from dsbd.models.rows.row import Row
 from dsbd.observer import IterationEnd, RunStart
-from dsbd.results import PlainResult
+from dsbd.results import PlainResult, Stats, VerdictCounts, count_verdicts
 from dsbd.score import Scored
 from dsbd.snapshot import Snapshot, decoded
-from dsbd.tally import Tally
+
+
+class Tally:
+    """The counts of one decode so far."""
+
+    def __init__(self) -> None:
+        self.iterations = self.layers = self.beams = 0
+        self.counts = VerdictCounts()
+
+    def add(self, layers: Sequence[VerifiedLayer]) -> None:
+        """Count an iteration."""
+        self.iterations += 1
+        self.layers += len(layers)
+        self.beams += sum(beam.multiplicity for layer in layers for beam in layer.beams)
+        trials = [trial for layer in layers for trial in layer.trials]
+        self.counts += count_verdicts(trials, [draw for layer in layers for draw in layer.draws])
+
+    def stats(self, new_tokens: int, clock: PhaseClock, target: Row, draft: Row | None) -> Stats:
+        """Return the statistics of the decode, whose returned hypothesis has ``new_tokens``."""
+        seconds = clock.total_seconds
+        return Stats(
+            new_tokens=new_tokens,
+            layers=self.layers,
+            iterations=self.iterations,
+            target_calls=target.forwards,
+            draft_calls=0 if draft is None else draft.forwards,
+            seconds=clock.seconds,
+            prefill_seconds=seconds["prefill"],
+            draft_seconds=seconds["draft"],
+            score_seconds=seconds["score"],
+            verify_seconds=seconds["verify"],
+            commit_seconds=seconds["commit"],
+            tokens_per_second=self.layers / (clock.seconds - seconds["prefill"]),
+            layers_per_iteration=self.layers / self.iterations,
+            acceptance_rate=self.counts.acceptance_rate,
+            **vars(self.counts),
+            mean_width=self.beams / self.layers,
+            kv_peak_slots=target.peak_slots,
+            kv_peak_bytes=target.peak_bytes + (0 if draft is None else draft.peak_bytes),
+        )
 
 
 class Session:
-    """One decode in progress.
-
-    Args:
-        start: pair, prompt ids and resolved settings.
-        target_row: the target's memory of this decode.
-        drafter: what drafts, with the row of its model; None if nothing is drafted.
-        clock: measures the phases.
-    """
+    """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
         self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock

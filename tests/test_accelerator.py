@@ -60,28 +60,17 @@ def on_meta(pair: Pair, engine: str) -> Pair:
     return Pair(*models, pair.tokenizer, pair.eos)
 
 
-def recorded_copies(settings, monkeypatch) -> tuple[list[torch.Tensor], dsbd.DecodingResult]:
-    """Decode on the CPU as an accelerator does; return what was copied, one tensor an iteration."""
-    copies = []
-
-    def copied(tensor):
-        copies.append(tensor)
-        return tensor
-
-    with monkeypatch.context() as patched:
-        patched.setattr(scoring, "is_at_hand", lambda logits: False)
-        patched.setattr(torch.Tensor, "cpu", copied)
-        return copies, dsbd.decode(toy_pair(), "One day", settings)
-
-
 @pytest.mark.parametrize(("engine", "mode"), MODES, ids=str)
 def test_an_iteration_copies_to_the_host_exactly_once(engine, mode, monkeypatch):
     """Catches a number read in the draft stage, a second copy, and tensors of two devices in one operation; with
     ``graph`` in the padding of a bucket, too."""
     settings = dsbd.DecodingSettings(max_new_tokens=5, draft_depth=2, seed=3, **mode)
-    copies, on_cpu = recorded_copies(settings, monkeypatch)
-    assert len(copies) == on_cpu.stats.iterations > 1
-    left = list(copies)
+    left = []
+    with monkeypatch.context() as patched:
+        patched.setattr(scoring, "is_at_hand", lambda logits: False)
+        patched.setattr(torch.Tensor, "cpu", lambda tensor: left.append(tensor) or tensor)
+        on_cpu = dsbd.decode(toy_pair(), "One day", settings)
+    assert len(left) == on_cpu.stats.iterations > 1
 
     def handed(tensor):
         recorded = left.pop(0)
@@ -91,18 +80,8 @@ def test_an_iteration_copies_to_the_host_exactly_once(engine, mode, monkeypatch)
 
     let_meta_draw(monkeypatch)
     monkeypatch.setattr(torch.Tensor, "cpu", handed)
-    replays = []
-
-    def repeated(forward):
-        """Stands for a CUDA graph: what is recorded is run again."""
-
-        def replay():
-            replays.append(forward)
-            return forward()
-
-        return replay
-
-    monkeypatch.setattr(graph, "cuda_graph", repeated)
+    replays = []  # for a CUDA graph: what is recorded is run again
+    monkeypatch.setattr(graph, "cuda_graph", lambda forward: lambda: replays.append(forward) or forward())
     result = dsbd.decode(on_meta(toy_pair(), engine), "One day", settings)
     assert bool(replays) == (engine == "graph")
     assert left == []

@@ -5,7 +5,6 @@ import math
 import pytest
 import torch
 from hypothesis import given, settings
-from scipy import stats
 
 from dsbd.draft import DeviceLaw, Drafter, exponential_race, joint_draft_law, likeliest_left, parent_draft_laws
 from dsbd.law.beams import Beam, Node
@@ -13,7 +12,7 @@ from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import joint_law
 from dsbd.settings import ResolvedSettings
 from tests.law.layers import layers, near_cut, rows_of, settings_of
-from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset
+from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -77,7 +76,7 @@ def test_each_parent_draws_from_its_own_law() -> None:
             places = range(len(law))
             pairs = {(a, b): law[a] * law[b] / (1 if replacement else 1 - law[a])
                      for a in places for b in places if law[a] * law[b] > 0 and (replacement or a != b)}  # fmt: skip
-            assert _chi_square([tuple(rows[row]) for rows in drawn], pairs) > FALSE_ALARM
+            assert p_value([tuple(rows[row]) for rows in drawn], pairs) > FALSE_ALARM
 
 
 def test_a_frontier_with_nothing_left_gives_no_law() -> None:
@@ -106,19 +105,6 @@ def test_pairs_below_the_least_probability_are_not_drafted() -> None:
 
 PROBS = torch.tensor([0.45, 0.25, 0.15, 0.1, 0.05, 0.0], dtype=torch.float64)
 LAW = DeviceLaw(torch.arange(6), PROBS.log(), PROBS, PROBS.log())
-
-
-def _chi_square(found: list, law: dict) -> float:
-    """p-value; outcomes expected fewer than five times are pooled."""
-    expected = {key: mass * len(found) for key, mass in law.items()}
-    rare = [key for key, count in expected.items() if count < 5]
-    observed = dict.fromkeys(expected, 0)
-    for key in found:
-        observed[key] += 1
-    bins = [(observed[key], expected[key]) for key in expected if key not in rare]
-    if rare:
-        bins.append((sum(observed[key] for key in rare), sum(expected[key] for key in rare)))
-    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
 
 
 def test_race_marks_what_could_not_be_drawn() -> None:

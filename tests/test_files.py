@@ -1,7 +1,7 @@
-"""Every writer leaves the earlier file as it was where the disk is full, and follows no link."""
+"""A file is written whole or not at all, and only by ``write_file``."""
 
-import json
 import os
+import re
 import resource
 import signal
 from contextlib import contextmanager
@@ -9,24 +9,17 @@ from pathlib import Path
 
 import pytest
 
-import visualize
 from dsbd.files import write_file
-from dsbd.measure.bench import answers_file
-from dsbd.tracing.trace import Trace
-from visualize.pages.trace_page import copy_plotly
 
-TRACE = next(path for path in sorted((Path(__file__).parents[1] / "assets" / "traces").glob("*.json.gz")))
-WRITERS = {
-    "write_file": lambda path: write_file(path, "x" * 10_000),
-    "trace": lambda path: Trace.load(TRACE).save(path),
-    "html": lambda path: visualize.export_html(TRACE, path, plotly="inline"),
-    "plotly": lambda path: copy_plotly(path.parent),
-    "svg": lambda path: visualize.export_svg(TRACE, path),
-    "decode svg": lambda path: visualize.export_decode_svg(TRACE, path),
-    "csv": lambda path: visualize.export_csv(TRACE, path),
-    "results": lambda path: answers_file.write_text(path, "x" * 10_000),
-}
-EARLIER = json.dumps("earlier" * 700) + "\ncut"
+ROOT = Path(__file__).resolve().parents[1]
+WRITING = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*\"[wx]b?\"|json\.dump\(")
+
+
+def test_every_other_file_writes_through_write_file():
+    """Catches a writer that empties a file before it knows that the new content has room, or follows a link."""
+    files = [path for package in ("dsbd", "visualize") for path in (ROOT / package).rglob("*.py")]
+    found = [path.relative_to(ROOT).as_posix() for path in files if WRITING.search(path.read_text(encoding="utf-8"))]
+    assert found == ["dsbd/files.py"]
 
 
 @contextmanager
@@ -42,62 +35,50 @@ def full_disk(most=1000):
         signal.signal(signal.SIGXFSZ, ignored)
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_full_disk_leaves_the_earlier_file(name, tmp_path):
-    """Catches a writer that empties a file before it knows that the new content has room."""
-    path = tmp_path / ("plotly.min.js" if name == "plotly" else "out.json.gz")
-    path.write_text(EARLIER)
-    with full_disk(), pytest.raises(Exception, match=r"too large|cannot write"):
-        WRITERS[name](path)
-    assert path.read_text() == EARLIER
-    assert list(tmp_path.iterdir()) == [path]
-    WRITERS[name](path)
-    assert path.read_bytes() != EARLIER.encode()
+def test_a_full_disk_leaves_the_earlier_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("earlier")
+    with full_disk(), pytest.raises(OSError, match="too large"):
+        write_file(path, "x" * 10_000)
+    assert path.read_text() == "earlier"
+    write_file(path, "new")
+    assert path.read_text() == "new"
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize("name", WRITERS)
-def test_a_link_in_its_place_is_replaced(name, tmp_path):
+def test_a_link_in_its_place_is_replaced(tmp_path):
     """Catches a file elsewhere that is overwritten because someone put a link where the output goes."""
     (tmp_path / "real").mkdir()
     (tmp_path / "folder").symlink_to(tmp_path / "real")
-    theirs, path = tmp_path / "theirs", tmp_path / "folder" / ("plotly.min.js" if name == "plotly" else "out")
+    theirs, path = tmp_path / "theirs", tmp_path / "folder" / "out"
     theirs.write_text("theirs")
     path.symlink_to(theirs)
-    WRITERS[name](path)
-    assert theirs.read_text() == "theirs"
-    assert path.is_file()
-    assert not path.is_symlink()
+    write_file(path, "new")
+    assert (theirs.read_text(), path.read_text(), path.is_symlink()) == ("theirs", "new", False)
 
 
 def test_an_earlier_file_keeps_its_permissions(tmp_path):
     """Catches a private file that others can read once it is written again."""
-    path = tmp_path / "out"
+    path, fresh, plain = (tmp_path / name for name in ("out", "fresh", "plain"))
     path.touch(mode=0o600)
+    plain.touch()
     write_file(path, "new")
-    assert path.stat().st_mode & 0o777 == 0o600
-    fresh = tmp_path / "fresh"
     write_file(fresh, "new")
-    (tmp_path / "plain").touch()
-    assert fresh.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert fresh.stat().st_mode == plain.stat().st_mode
 
 
-@pytest.mark.parametrize("kind", ["pipe", "folder", "no folder", "long name"])
-def test_what_is_no_file(kind, tmp_path):
-    """Catches a pipe or a device that is replaced by a file."""
+def test_what_is_no_file(tmp_path):
+    """Catches a pipe or a device that is replaced by a file, and a name that the temporary file makes too long."""
     path = tmp_path / "out"
-    if kind == "pipe":
-        os.mkfifo(path)
-        reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-        write_file(path, "new")
-        assert os.read(reading, 9) == b"new"
-        os.close(reading)
-        assert path.is_fifo()
-    elif kind == "long name":
-        write_file(tmp_path / ("x" * 255), "new")
-    else:
-        if kind == "folder":
-            path.mkdir()
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    write_file(path, "new")
+    assert os.read(reading, 9) == b"new"
+    os.close(reading)
+    assert path.is_fifo()
+    write_file(tmp_path / ("x" * 255), "new")
+    for wrong in (tmp_path, tmp_path / ("x" * 255) / "out"):
         with pytest.raises(OSError, match="directory"):
-            write_file(path if kind == "folder" else path / "out", "new")
+            write_file(wrong, "new")
     assert not list(tmp_path.glob("*.part"))

@@ -14,6 +14,26 @@ from transformers import (
 from dsbd import generation_request as request
 from dsbd.errors import SettingsError
 
+MASK = torch.ones(1, 2)
+
+
+@pytest.mark.parametrize("name", sorted(vars(GenerationConfig()).keys() - request.HONOURED - request.HARMLESS))
+def test_a_field_is_refused_unless_it_asks_for_nothing(name):
+    """Catches a field that is dropped in silence, and a value of nothing that is refused."""
+    config, nothing = GenerationConfig(), request.NOTHING.get(name)
+    for value in (None, nothing):
+        setattr(config, name, value)
+        request.refuse_unknown(config, {"attention_mask": MASK, "use_cache": True, "other": None, "images": {}})
+    setattr(config, name, 3)
+    with pytest.raises(SettingsError, match=f"{name} is 3; dsbd.generate cannot honour it"):
+        request.refuse_unknown(config, {})
+
+
+def test_an_unknown_input_is_refused():
+    for given in (MASK, {"image": MASK}):
+        with pytest.raises(SettingsError, match="inputs_embeds is given"):
+            request.refuse_unknown(GenerationConfig(), {"inputs_embeds": given})
+
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
     return request.settings_of(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
@@ -51,9 +71,6 @@ def test_what_is_left_out_asks_for_nothing():
     assert (found.temperature, found.top_k, found.top_p, found.length_penalty) == (1.0, 0, 1.0, 1.0)
     assert (found.num_beams, found.draft_depth, found.draft_width) == (1, 4, 7)
     assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0
-
-
-def test_eos_is_one_id_several_or_none():
     found = [request.eos_ids(GenerationConfig(eos_token_id=named)) for named in (None, 0, [3, 5])]
     assert found == [frozenset(), {0}, {3, 5}]
 
@@ -83,17 +100,12 @@ def test_each_prompt_is_read_once_without_its_padding():
     "mask", [[1, 0, 1, 1], [0, 1, 0, 1], [1, 1, 1, 0], [0, 0, 0, 0], [1, 1, 2, 1], [1, 1, 1]], ids=str
 )
 def test_a_mask_that_hides_more_than_padding_in_front_is_refused(mask):
-    """Catches ids that move in the prompt, and those that are dropped behind it."""
+    """Catches ids that move in the prompt, those that are dropped behind it, and positions of the caller's own."""
     with pytest.raises(SettingsError, match="attention_mask"):
         request.prompts_of(torch.tensor([[4, 5, 6, 7]]), torch.tensor([mask]), None, 1)
-
-
-def test_positions_that_do_not_count_are_refused():
-    """Catches positions of the caller's own, which no forward here would use."""
-    ids = torch.tensor([[4, 5, 6]])
-    for positions in ([[0, 1, 3]], [[1, 2, 3]], [[0, 1]]):
+    for positions in ([[0, 1, 3, 4]], [[1, 2, 3, 4]], [[0, 1]]):
         with pytest.raises(SettingsError, match="leave position_ids out"):
-            request.prompts_of(ids, None, torch.tensor(positions), 1)
+            request.prompts_of(torch.tensor([[4, 5, 6, 7]]), None, torch.tensor(positions), 1)
 
 
 def test_a_criterion_sees_the_whole_sequence():
@@ -105,17 +117,12 @@ def test_a_criterion_sees_the_whole_sequence():
     def never(ids, scores):
         return torch.zeros(len(ids), dtype=torch.bool)
 
-    stops = request.stops_of([never, criterion, MaxLengthCriteria(3)], 1)
+    limits = [MaxTimeCriteria(9.0, initial_timestamp=100.0), MaxTimeCriteria(5.0, initial_timestamp=101.0)]
+    stops = request.stops_of([never, criterion, MaxLengthCriteria(3), *limits], 1)
+    assert stops.deadline == 106.0
     assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
     with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
         request.stops_of([criterion], 2)
-
-
-def test_the_earliest_deadline_counts():
-    """Catches seconds that are counted from another moment."""
-    limits = [MaxTimeCriteria(9.0, initial_timestamp=100.0), MaxTimeCriteria(5.0, initial_timestamp=101.0)]
-    assert request.stops_of(limits, 4) == request.Stops(106.0, ())
-    assert request.stops_of([], 4).deadline is None
 
 
 def test_processors_see_the_padding_in_front():

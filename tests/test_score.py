@@ -75,61 +75,42 @@ def test_a_slot_drawn_twice_is_one_node():
 
 
 def test_drafts_without_replacement_keep_the_order_in_which_they_were_drawn():
-    """Catches another order, in which the trials' gains would not be those of the draws."""
+    """Catches another order, in which the trials' gains would not be those of the draws, and a ranked law whose mass is
+    not on the pair that is drawn first."""
     _, result = scored([drafted(*FIRST, [2, 0, 1])], replacement=False)
     (layer,) = result.forest.layers
     assert [node.token for node in layer.drafts] == [4, 1, 1]
     assert layer.draft_probs == [0.2, 0.5, 0.3]
-
-
-def test_greedy_drafts_without_replacement_have_all_mass_on_the_best_pair():
-    """Catches a ranked law whose mass is not on the pair that is drawn first."""
     _, result = scored([drafted(FIRST[0], [1.0, 1.0, 1.0], [0, 1, 2])], replacement=False, temperature=0.0)
     (layer,) = result.forest.layers
-    assert layer.law.ranked
-    assert layer.law.probs.tolist() == [1.0, 0.0, 0.0]
-
-
-def test_nothing_stands_below_a_slot_that_is_no_node():
-    """Catches children of a duplicate, which would be other nodes than the children of its first slot."""
-    _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted([(2, 0), (0, 2)], [0.6, 0.4], [0, 1, 0])])
-    second = result.forest.layers[1]
-    assert [node.token for node in second.drafts] == [2]
-    assert [(second.law.parents[place], token) for place, token in zip(second.law.parent_places, second.law.tokens,
-            strict=True)][-1] == (result.forest.layers[0].drafts[0], 2)  # fmt: skip
-
-
-def test_the_law_of_a_layer_extends_the_drafts_above_it_and_no_cover_node():
-    """Catches cover nodes among the parents of a sampled layer: they have no children."""
-    _, result = scored([drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])], cover_width=1)
-    first, second = result.forest.layers
-    assert list(first.law.parents) == [beam.node for beam in BEAMS]
-    assert list(second.law.parents) == first.drafts[:2]
+    assert (layer.law.ranked, layer.law.probs.tolist()) == (True, [1.0, 0.0, 0.0])
 
 
 def test_a_draft_needs_probability_and_a_cover_node_only_possibility():
-    """Catches drafts that Q cannot draw, and cover nodes that are left out because the warp cut them off."""
+    """Catches drafts that Q cannot draw, cover nodes that are left out because the warp cut them off, and likely nodes
+    that are put to trial."""
     layer = drafted([(0, 1), (0, 2), (1, 3), (1, 0)], [0.6, 0.4, 0.0, 0.0], [0, 1, 2, 3])
     _, result = scored([layer], draft_depth=1, cover_width=1)
     (only,) = result.forest.layers
-    assert [node.token for node in only.drafts] == [1, 2]
-    assert [node.token for node in only.covers] == [0]
+    assert [[node.token for node in nodes] for nodes in (only.drafts, only.covers)] == [[1, 2], [0]]
+    _, result = scored([drafted(*FIRST, [0, 2, 1])], forest="likely", draft_depth=1)
+    (only,) = result.forest.layers
+    assert (only.drafts, len(only.covers)) == ([], WIDTH)
 
 
 def test_drafts_are_fed_before_cover_nodes_and_parents_are_counted_behind_the_beams():
-    """Catches slots whose parents are counted in another order than the slots are fed."""
-    layers = [drafted(*FIRST, [0, 2, 1]), drafted(*SECOND, [0, 1, 2])]
-    row, _ = scored(layers)
+    """Catches slots whose parents are counted in another order than the slots are fed, and cover nodes among the
+    parents of a sampled layer."""
+    row, _ = scored([drafted(*FIRST, [0, 2, 1]), drafted(*SECOND, [0, 1, 2])])
     assert (row.opened, row.room) == ([beam.node for beam in BEAMS], 2 * WIDTH)
-    assert row.tokens == [1, 4, 1, 2, 0, 3]
-    assert row.parents == [0, 1, 1, 2, 4, 2]
-    assert row.sizes == [WIDTH, WIDTH]
-    covered = [drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])]
-    row, result = scored(covered, cover_width=1)
+    assert (row.tokens, row.parents, row.sizes) == ([1, 4, 1, 2, 0, 3], [0, 1, 1, 2, 4, 2], [WIDTH, WIDTH])
+    row, result = scored([drafted(*FIRST, [0, 2, 0, 1]), drafted(*SECOND, [0, 1, 0, 2])], cover_width=1)
     assert row.tokens == [1, 4, 1, 2, 0, 2, 1, 3]
     assert row.parents == [0, 1, 0, 2, 4, 2, 1, 2]
     assert row.sizes == [WIDTH, WIDTH, 1, 1]
-    assert result.slots[-2:] == [layer.covers[0] for layer in result.forest.layers]
+    first, second = result.forest.layers
+    assert result.slots[-2:] == [*first.covers, *second.covers]
+    assert list(second.law.parents) == first.drafts[:2]
 
 
 @pytest.mark.parametrize(
@@ -148,11 +129,3 @@ def test_there_is_a_uniform_for_everything_that_can_be_decided(layers, changes, 
     assert len(result.uniforms) == len(set(result.uniforms)) == count
     assert all(0 <= uniform < 1 for uniform in result.uniforms)
     assert len(result.forest.layers) == layers
-
-
-def test_a_likely_forest_is_made_of_cover_nodes():
-    """Catches likely nodes that are put to trial."""
-    _, result = scored([drafted(*FIRST, [0, 2, 1])], forest="likely", draft_depth=1)
-    (layer,) = result.forest.layers
-    assert layer.drafts == []
-    assert len(layer.covers) == WIDTH

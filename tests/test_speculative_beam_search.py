@@ -71,21 +71,3 @@ def test_a_forest_of_the_same_model_always_lands():
     """Catches a layer that falls short although every best pair was drafted."""
     stats = decoded(pair_of("equal"), "352", "speculative_beam_search", num_beams=3, draft_depth=4, draft_width=8).stats
     assert stats.layers_per_iteration > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("beams", [2, 4])
-def test_the_bundled_pair_gives_the_same(beams):
-    """Catches a difference that only real text shows: long beams that share most of their tokens."""
-    pair = dsbd.load_pair(dtype="float32")
-    for prompt in ("Once upon a time", "One day a small fox"):
-        results = [
-            dsbd.decode(pair, prompt, dsbd.DecodingSettings(method=method, num_beams=beams, max_new_tokens=48))
-            for method in ("beam_search", "speculative_beam_search")
-        ]
-        plain, drafted = ([beam.token_ids for beam in result.beams] for result in results)
-        assert drafted == plain
-        assert [beam.log_weight for beam in results[1].beams] == pytest.approx(
-            [beam.log_weight for beam in results[0].beams], abs=1e-3
-        )
-        assert results[1].stats.target_calls < results[0].stats.target_calls

@@ -6,16 +6,7 @@ import pytest
 
 import dsbd
 from dsbd import results, stopping
-from tests.toy_pair import toy_pair
-
-
-class Layers(dsbd.Observer):
-    def __init__(self) -> None:
-        self.layers, self.iterations = [], 0
-
-    def on_iteration(self, iteration) -> None:
-        self.layers += iteration.layers
-        self.iterations += 1
+from tests.toy_pair import Iterations, toy_pair
 
 
 @pytest.mark.parametrize(
@@ -30,14 +21,14 @@ class Layers(dsbd.Observer):
 )
 def test_figures_follow_from_the_iterations(changes):
     """Catches layers, widths or verdicts that are counted twice, or in the wrong iteration."""
-    watch = Layers()
+    watch = Iterations()
     settings = dsbd.DecodingSettings(**{"max_new_tokens": 24, "draft_depth": 3, "draft_width": 4} | changes)
     stats = dsbd.decode(toy_pair(), "Once upon", settings, observers=[watch]).stats
-    layers = watch.layers
+    layers = [layer for iteration in watch.seen for layer in iteration.layers]
     verdicts = [trial.verdict for layer in layers for trial in layer.trials]
     draws = [draw for layer in layers for draw in layer.draws]
-    assert (stats.layers, stats.iterations) == (len(layers), watch.iterations)
-    assert stats.layers_per_iteration == len(layers) / watch.iterations
+    assert (stats.layers, stats.iterations) == (len(layers), len(watch.seen))
+    assert stats.layers_per_iteration == len(layers) / len(watch.seen)
     for verdict in ("accepted", "rejected", "orphaned", "unneeded"):
         carried = verdicts.count("carried") if verdict == "accepted" else 0
         assert getattr(stats, verdict) == verdicts.count(verdict) + carried

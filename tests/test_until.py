@@ -52,14 +52,3 @@ def test_beams_that_can_still_differ_go_on(candidates, enough):
     ]
     snapshot = SimpleNamespace(pair=SimpleNamespace(decode=str), candidates=hypotheses)
     assert Until([";"])(snapshot) is enough
-
-
-@pytest.mark.parametrize("until", ["\n", ["\n", ""], [3]])
-def test_ends_that_are_no_texts_are_refused(until):
-    with pytest.raises(dsbd.SettingsError, match="until is"):
-        dsbd.decode(toy_pair(), "Once", SETTINGS, until=until)
-
-
-def test_a_trace_is_of_a_whole_decode():
-    with pytest.raises(dsbd.SettingsError, match="leave out until or record"):
-        dsbd.decode(toy_pair(), "Once", SETTINGS, until=["\n"], record=True)

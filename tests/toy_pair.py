@@ -19,6 +19,16 @@ VOCABULARY = 260  # 256 bytes, then EOS and three spare ids
 EOS = 256
 
 
+class Iterations(dsbd.Observer):
+    """Keeps the iterations of a decode."""
+
+    def __init__(self) -> None:
+        self.seen = []
+
+    def on_iteration(self, iteration) -> None:
+        self.seen.append(iteration)
+
+
 def toy_tokenizer() -> PreTrainedTokenizerFast:
     """Make a tokenizer with one token per byte."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

@@ -7,15 +7,14 @@ from weakref import WeakKeyDictionary
 from dsbd.auto.kept import load_plan, save_plan
 from dsbd.auto.plan import MEASURED_TOKENS, MeasuredRun, Plan, PlanKey, PlanProgress, make_plan, plan_key
 from dsbd.decoder import iterations
-from dsbd.law.beams import Node
 from dsbd.law.verified import draft_layers_passed
 from dsbd.machine import conditions
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart
+from dsbd.session import Tally
 from dsbd.settings import DecodingSettings, ResolvedSettings
 from dsbd.stopping import Check, never_stop
-from dsbd.tally import Tally
 
 _notebook: WeakKeyDictionary[Pair, dict[PlanKey, Plan]] = WeakKeyDictionary()
 _conditions: WeakKeyDictionary[Pair, dict[str, Any]] = WeakKeyDictionary()
@@ -78,7 +77,7 @@ def measure_forests(
 def _try_out(pair: Pair, prompt_ids: list[int], settings: ResolvedSettings, check: Check) -> MeasuredRun:
     """Decode and return the counts."""
     watch = _Watch()
-    for _ in iterations(RunStart(pair, "", prompt_ids, settings, Node(None, -1, 0)), [watch], check):
+    for _ in iterations(RunStart(pair, "", prompt_ids, settings), [watch], check):
         pass
     return watch.measured_run()
 

@@ -74,15 +74,11 @@ def score_hypothesis(beam: Beam, length_penalty: float, finished: bool) -> Hypot
 
 
 def keep_best(beams: Sequence[Beam], count: int | None) -> list[Beam]:
-    """Keep the ``count`` beams of largest log-weight, in their given order. Ties go to the earlier beam.
+    """Keep the ``count`` beams of largest log-weight, all if None, in their given order. Ties go to the earlier beam.
 
     >>> from dsbd.law import toy
     >>> [toy.text(beam.node) for beam in keep_best(toy.BEAMS, 1)]
     ['a']
-
-    Args:
-        beams: the beams to choose from.
-        count: how many to keep; None keeps all.
 
     *Source:* one beam is the paper's variant for little memory.
     """

@@ -11,6 +11,7 @@ sense at temperature 0 too.
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -37,26 +38,6 @@ class BestBeam:
     draft_log_probs: Sequence[float]  # [n] the same under the draft model, finite
 
 
-def joint_sums(beam: BestBeam, threshold: float) -> list[JointSums]:
-    """Add up both models' log-probabilities along the beam.
-
-    >>> from dsbd.law import toy
-    >>> beam = BestBeam([toy.AA, toy.AA.child(0)], [math.log(1 / 8), math.log(1 / 2)], [math.log(1 / 2)] * 2)
-    >>> [round(acceptance(sums), 6) for sums in joint_sums(beam, 0.5)]
-    [0.25, 0.25]
-
-    Args:
-        beam: the best beam.
-        threshold: ``joint_threshold``.
-    """
-    target = draft = 0.0
-    found = []
-    for target_log_prob, draft_log_prob in zip(beam.target_log_probs, beam.draft_log_probs, strict=True):
-        target, draft = target + target_log_prob, draft + draft_log_prob
-        found.append(JointSums(target, draft, threshold))
-    return found
-
-
 def acceptance(sums: JointSums) -> float:
     """Return min(1, p / q) of a beginning of the beam, p and q being the probabilities of all its tokens together.
 
@@ -73,15 +54,6 @@ def passes(sums: JointSums) -> bool:
     (True, False, False)
     """
     return sums.target > -math.inf and acceptance(sums) >= sums.threshold
-
-
-def accepted_length(sums: Sequence[JointSums]) -> int:
-    """Return how many tokens are accepted: the *longest* beginning that passes, whatever the shorter ones do.
-
-    >>> accepted_length([JointSums(-2.0, -1.0, 0.5), JointSums(-2.0, -2.0, 0.5), JointSums(-9.0, -3.0, 0.5)])
-    2
-    """
-    return max((length for length, one in enumerate(sums, 1) if passes(one)), default=0)
 
 
 def verify_joint(
@@ -132,8 +104,9 @@ class _JointVerifier:
     choices: Choices
 
     def run(self) -> list[VerifiedLayer]:
-        sums = joint_sums(self.beam, self.settings.joint_threshold)
-        count = accepted_length(sums)
+        both = zip(accumulate(self.beam.target_log_probs), accumulate(self.beam.draft_log_probs), strict=True)
+        sums = [JointSums(*summed, self.settings.joint_threshold) for summed in both]
+        count = max((length for length, one in enumerate(sums, 1) if passes(one)), default=0)  # the longest that passes
         trials = [self._trial(place, one, count) for place, one in enumerate(sums)]
         (alive,), layers = self.forest.input_beams, list[VerifiedLayer]()
         for place in range(count):

@@ -32,20 +32,6 @@ class TopTokens(NamedTuple):
     log_probs: Floats  # [k] raw log p(token | beam), nats
 
 
-def pair_keys(beams: Ints, tokens: Ints) -> Ints:
-    """Give each pair one number. The order of these numbers is the fixed order of pairs: by beam, then by token.
-
-    >>> keys = pair_keys(np.array([0, 0, 1]), np.array([0, 2, 0]))
-    >>> bool((keys[1:] > keys[:-1]).all())
-    True
-
-    Args:
-        beams: [n] place of the beam among the alive beams.
-        tokens: [n] token ids.
-    """
-    return (beams << _TOKEN_BITS) | tokens
-
-
 @dataclass(frozen=True)
 class Law:
     """A law over pairs in their fixed order: by alive beam, then by token id.
@@ -54,7 +40,7 @@ class Law:
     is left, and ``ranks`` is the order in which pairs become the best one.
     """
 
-    keys: Ints  # [n] ascending, see pair_keys
+    keys: Ints  # [n] ascending: place of the beam among the alive beams, shifted left, and the token id
     probs: Floats  # [n] sum 1; positive unless ranked
     log_weights: Floats  # [n] raw log-weight of the beam that each pair makes, nats
     ranks: Ints | None = None  # [n] pair indices, best first
@@ -78,7 +64,7 @@ class Law:
         >>> index[has].tolist(), has.tolist()
         ([3], [True, False])
         """
-        keys = pair_keys(beams, tokens)
+        keys = (beams << _TOKEN_BITS) | tokens
         index = np.minimum(self.keys.searchsorted(keys), self.support - 1)
         return index, self.keys[index] == keys
 
@@ -149,7 +135,7 @@ def joint_law(
     *Source:* the paper's T o p_beam; docs/algorithm.md, *The joint law*.
     """
     sizes = [row.tokens.size for row in rows]
-    keys = pair_keys(np.repeat(np.arange(len(rows)), sizes), np.concatenate([row.tokens for row in rows]))
+    keys = np.repeat(np.arange(len(rows)) << _TOKEN_BITS, sizes) | np.concatenate([row.tokens for row in rows])
     weights = np.concatenate([row.log_probs for row in rows]) + np.repeat(np.asarray(log_weights), sizes)
     possible = weights > -np.inf
     if not possible.all():

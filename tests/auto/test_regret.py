@@ -74,9 +74,8 @@ class Machine:
             (depth, 0.01 * cost * (1.0 + 0.02 * chance.random() + (chance.random() < 0.15) * chance.random()))
             for depth, cost, _, _ in seen
         ]
-        layers = sum(passed + 1 for _, _, passed, _ in seen)
         passed, stopped = sum(one[2] for one in seen), sum(one[3] for one in seen)
-        return MeasuredRun(seconds, layers, passed, stopped, 4 * layers)
+        return MeasuredRun(seconds, passed + len(seen), passed, stopped, 4 * (passed + len(seen)))
 
     def plan(self):
         return value_of(make_plan(ALL, self.try_out, room=1000))

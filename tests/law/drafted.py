@@ -38,8 +38,6 @@ class Case:
     tables: Tables
     settings: ResolvedSettings
     inputs: tuple[Weighted, ...] = ROOT
-    firsts: tuple[tuple[int, ...], ...] | None = None
-    """Only these token sequences as the drafts of layer 1 (from the root); all where None."""
 
     @property
     def warp(self) -> Warp:
@@ -115,10 +113,8 @@ def _layers_below(
         yield 1.0, [(above, law, (), nodes)], process.living(multiset(nodes))
     else:
         for drawn, mass in sequences(law, chosen.draft_width if law else 0, case.warp).items():
-            if case.firsts is None or number or tuple(path[-1] for path in drawn) in case.firsts:
-                left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-                drafted = [(above, law, drawn, left[: chosen.cover_width])]
-                yield mass, drafted, process.living(multiset(drawn))
+            left = [path for path, _ in law if path not in drawn and not process.ends(path)]
+            yield mass, [(above, law, drawn, left[: chosen.cover_width])], process.living(multiset(drawn))
 
 
 class Shared:

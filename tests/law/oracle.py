@@ -7,10 +7,11 @@ step; beams are drawn one after the other. Nothing here imports the package.
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
+
+from scipy import stats
 
 Path = tuple[int, ...]
 Multiset = tuple[tuple[Path, int], ...]
@@ -142,28 +143,15 @@ class Process:
 
     def _after(self, alive: Multiset, layers: int, width: int) -> dict[tuple[Multiset, Multiset], float]:
         """(finished, alive) after ``layers`` more layers of ``width`` draws."""
-        return self._step(alive, layers, {width: 1.0}, lambda left: self.after(left, layers - 1, width))
-
-    def after_widths(
-        self, alive: Multiset, layers: int, widths: Callable[[Multiset], dict[int, float]]
-    ) -> dict[tuple[Multiset, Multiset], float]:
-        """The same where each layer's width has a law, given the beams above."""
-        following = lru_cache(None)(lambda left: self.after_widths(left, layers - 1, widths))
-        return self._step(alive, layers, widths(alive) if alive else {}, following)
-
-    def _step(
-        self, alive: Multiset, layers: int, widths: dict[int, float], following: Callable
-    ) -> dict[tuple[Multiset, Multiset], float]:
         if layers == 0 or not alive:
             return {((), alive): 1.0}
         outcome: dict[tuple[Multiset, Multiset], float] = {}
-        for width, chance in widths.items():
-            for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
-                beams = multiset(drawn)
-                ended = tuple(entry for entry in beams if self.ends(entry[0]))
-                for (finished, left), rest in following(self.living(beams)).items():
-                    key = (tuple(sorted(ended + finished)), left)
-                    outcome[key] = outcome.get(key, 0.0) + chance * probability * rest
+        for drawn, probability in sequences(self.target_law(alive), width, self.warp).items():
+            beams = multiset(drawn)
+            ended = tuple(entry for entry in beams if self.ends(entry[0]))
+            for (finished, left), rest in self.after(self.living(beams), layers - 1, width).items():
+                key = (tuple(sorted(ended + finished)), left)
+                outcome[key] = outcome.get(key, 0.0) + probability * rest
         return outcome
 
 
@@ -224,6 +212,18 @@ def likely_forest_width_of(law: list[tuple[Path, float]], nodes: list[Path], wid
     likely = sum(math.prod([mass] * count) >= widths.threshold - 1e-13 for count in range(1, widths.max_width + 1))
     width = min(max(likely, widths.min_width), widths.max_width)
     return width if warp.replacement else min(width, len(law))
+
+
+def p_value(found: list, law: dict) -> float:
+    """Of a chi-square test of what was found against its law; outcomes expected fewer than five times share one bin."""
+    counts = Counter(found)
+    assert not counts.keys() - law.keys(), "an outcome that the law does not have"
+    bins = [(counts[key], mass * len(found)) for key, mass in law.items() if mass * len(found) >= 5]
+    assert len(bins) >= 8, "too few outcomes to tell laws apart"
+    rest = math.fsum(mass for mass in law.values() if mass * len(found) < 5) * len(found)
+    if rest > 0:
+        bins.append((len(found) - sum(count for count, _ in bins), rest))
+    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
 
 
 def total_variation(left: dict, right: dict) -> float:

@@ -14,7 +14,7 @@ from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
 from tests.law.drafted import Case, forests
 from tests.law.enumeration import drawn_layer
-from tests.law.oracle import Tables, sequences, total_variation, width_of
+from tests.law.oracle import sequences, total_variation, width_of
 from tests.law.test_enumeration import ENDING, EXACT, SEEN, TWO_INPUTS, TWO_SINGLE_INPUTS, UNRELATED
 
 RULE = {"method": "width_rule_sampling", "draft_depth": 1, "draft_width": 4, "max_width": 4, "width_threshold": 0.5}
@@ -28,40 +28,17 @@ LAWS = {
 }
 
 
-def case_of(tables: Tables, replacement: bool, **values) -> Case:
-    inputs = TWO_INPUTS if replacement else TWO_SINGLE_INPUTS
-    return Case(tables, ResolvedSettings(replacement=replacement, **values), inputs)
-
-
-def target_of(case: Case) -> list:
-    process = case.process()
-    return process.target_law(tuple((beam.path, beam.multiplicity) for beam in case.inputs))
-
-
-def draft_of(case: Case) -> list:
-    (run,) = forests(case, case.process())
-    return run.draft_laws[0]
-
-
-def chosen_widths(case: Case) -> dict[int, float]:
+def chosen_widths(case: Case, target: list) -> dict[int, float]:
     """The law of the width, from the laws of the layer alone."""
     chosen = case.settings
     if chosen.width_weights is None:
-        return {width_of(target_of(case), draft_of(case), case.widths, case.warp): 1.0}
-    most = math.inf if chosen.replacement else len(target_of(case))
+        (run,) = forests(case, case.process())
+        return {width_of(target, run.draft_laws[0], case.widths, case.warp): 1.0}
+    most = math.inf if chosen.replacement else len(target)
     law: dict[int, float] = {}
     for width, weight in enumerate(chosen.width_weights, chosen.min_width):
         law[min(width, most)] = law.get(min(width, most), 0.0) + weight / math.fsum(chosen.width_weights)
     return law
-
-
-def distance_of_drawn(case: Case) -> float:
-    """Of the enumerated layer from: draw the width, and then that many pairs from P."""
-    expected: dict = {}
-    for width, chance in chosen_widths(case).items():
-        for slots, probability in sequences(target_of(case), width, case.warp).items():
-            expected[slots] = expected.get(slots, 0.0) + chance * probability
-    return total_variation(drawn_layer(case), expected)
 
 
 @pytest.mark.parametrize("replacement", [True, False])
@@ -70,7 +47,14 @@ def distance_of_drawn(case: Case) -> float:
 def test_a_layer_is_as_many_draws_from_the_target_law(name, method, replacement):
     """Catches a layer whose law is not that of beam sampling with the chosen width."""
     tables, changes = LAWS[name]
-    assert distance_of_drawn(case_of(tables, replacement, **method, **changes)) <= EXACT
+    inputs = TWO_INPUTS if replacement else TWO_SINGLE_INPUTS
+    case = Case(tables, ResolvedSettings(replacement=replacement, **method, **changes), inputs)
+    target = case.process().target_law(tuple((beam.path, beam.multiplicity) for beam in inputs))
+    expected: dict = {}
+    for width, chance in chosen_widths(case, target).items():
+        for slots, probability in sequences(target, width, case.warp).items():
+            expected[slots] = expected.get(slots, 0.0) + chance * probability
+    assert total_variation(drawn_layer(case), expected) <= EXACT
 
 
 def test_the_rule_is_that_of_the_first_layer_of_an_iteration():

@@ -6,14 +6,12 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 
 import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
@@ -22,12 +20,10 @@ from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.pair import Pair
-from dsbd.observer import IterationEnd, Observer
+from dsbd.observer import IterationEnd
 from tests.law.drafted import path_of
-from tests.law.oracle import Multiset, Process, Warp, Weighted, Widths, joint, multiset, width_of
-from tests.toy_pair import Digits
-
-WidthLaw = Callable[[Process, Multiset], dict[int, float]]
+from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
+from tests.toy_pair import Digits, Iterations
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -66,49 +62,31 @@ class ModelTables:
         self.next_token = {role: partial(table, role) for role in ("target", "draft")}
 
 
-class Ends(Observer):
-    """What a decode ends with, duplicates counted, which its result does not tell."""
-
-    def __init__(self) -> None:
-        self.finished: Counter = Counter()
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        for layer in iteration.layers:
-            for beam in layer.beams:
-                if beam.node.token == EOS:
-                    self.finished[path_of(beam.node)] += beam.multiplicity
-        self.alive = Counter({path_of(beam.node): beam.multiplicity for beam in iteration.output_beams})
-
-    def outcome(self) -> tuple[Multiset, Multiset]:
-        return tuple(sorted(self.finished.items())), tuple(sorted(self.alive.items()))
+def ends_of(seen: list[IterationEnd]) -> tuple[Multiset, Multiset]:
+    """What a decode ends with, finished and alive, duplicates counted, which its result does not tell."""
+    beams = [beam for iteration in seen for layer in iteration.layers for beam in layer.beams]
+    finished = Counter()
+    for beam in beams:
+        if beam.node.token == EOS:
+            finished[path_of(beam.node)] += beam.multiplicity
+    alive = [(path_of(beam.node), beam.multiplicity) for beam in seen[-1].output_beams]
+    return tuple(sorted(finished.items())), tuple(sorted(alive))
 
 
-def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw) -> float:
-    """Of the decodes' ends against the oracle; outcomes expected fewer than five times share one bin.
-
-    ``width`` of every layer, or its law given the beams above.
-    """
+def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int) -> float:
+    """Of the decodes' ends against the oracle, every layer having this width."""
     warp = Warp(settings.temperature, settings.top_k, settings.top_p, settings.replacement)
     process = Process(ModelTables(pair), [Weighted((), 0.0, 1)], warp)
-    if isinstance(width, int):
-        law = process.after((((), 1),), settings.max_new_tokens, width)
-    else:
-        law = process.after_widths((((), 1),), settings.max_new_tokens, partial(width, process))
-    found: Counter = Counter()
+    law = process.after((((), 1),), settings.max_new_tokens, width)
+    found = []
     for seed in range(RUNS):
-        ends = Ends()
-        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[ends])
-        found[ends.outcome()] += 1
-        paths = {path for part in ends.outcome() for path, _ in part}
+        watcher = Iterations()
+        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[watcher])
+        found.append(ends_of(watcher.seen))
+        paths = {path for part in found[-1] for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
         assert result.token_ids == list(max(paths, key=lambda path: process.log_weight(path) / len(path)))
-    assert not found.keys() - law.keys()
-    bins = [(found[end], mass * RUNS) for end, mass in law.items() if mass * RUNS >= 5]
-    rest = sum(mass for mass in law.values() if mass * RUNS < 5) * RUNS
-    if rest > 0:
-        bins.append((RUNS - sum(count for count, _ in bins), rest))
-    assert len(bins) >= 8, "too few outcomes to tell laws apart"
-    return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
+    return p_value(found, law)
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
@@ -140,34 +118,6 @@ def test_a_decode_has_the_law_of_its_method(changes: dict, pair: Pair) -> None:
     assert _p_value(pair, dsbd.DecodingSettings(**values), values["max_width"]) > FALSE_ALARM
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.slow
-def test_width_rule_sampling(replacement: bool, pair: Pair) -> None:
-    """Catches a rule that takes another Q than the draft model's joint law over the alive beams, or another m."""
-    chosen = dsbd.DecodingSettings(
-        method="width_rule_sampling", draft_width=3, max_width=3, width_threshold=0.5, top_k=4, max_new_tokens=3,
-        replacement=replacement,
-    )  # fmt: skip
-    seen = Counter()
-
-    def width(process: Process, alive: Multiset) -> dict[int, float]:
-        beams = [Weighted(path, process.log_weight(path), count) for path, count in alive]
-        draft_law = joint(beams, process.tables.next_token["draft"], process.warp)
-        found = width_of(process.target_law(alive), draft_law, Widths(3, 1, 3, 0.5), process.warp)
-        seen[found] += 1
-        return {found: 1.0}
-
-    assert _p_value(pair, chosen, width) > FALSE_ALARM
-    assert len(seen) > 1
-
-
-@pytest.mark.slow
-def test_random_width(pair: Pair) -> None:
-    """Catches a width that is drawn otherwise than ``width_weights`` say, or that a draw of the layer knows."""
-    chosen = dsbd.DecodingSettings(method="random_width", width_weights=(2, 1, 1), top_k=4, max_new_tokens=3)
-    assert _p_value(pair, chosen, lambda process, alive: {1: 0.5, 2: 0.25, 3: 0.25}) > FALSE_ALARM
-
-
 def test_decodes_meet_every_verdict(pair: Pair) -> None:
     """Catches a pair so alike, or so unlike, that the tests here leave paths of the decoder untried."""
     chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
@@ -187,14 +137,6 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
     assert _p_value(far, dsbd.DecodingSettings(**FIXED), 2) < FALSE_ALARM
 
 
-class Iterations(Observer):
-    def __init__(self) -> None:
-        self.seen: list[IterationEnd] = []
-
-    def on_iteration(self, iteration: IterationEnd) -> None:
-        self.seen.append(iteration)
-
-
 @pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
 @pytest.mark.parametrize(
     "changes",
@@ -203,6 +145,7 @@ class Iterations(Observer):
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
+        {"method": "width_rule_sampling", "draft_width": 3, "max_width": 3, "width_threshold": 0.5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5, "replacement": False},
     ],

@@ -33,7 +33,6 @@ EQUAL = Tables(5, 3, likeness=1.0)
 FAR = Tables(7, 3, likeness=0.1)
 TWO_INPUTS = (Weighted((0,), -0.7, 2), Weighted((1,), -0.9, 1))
 TWO_SINGLE_INPUTS = tuple(beam._replace(multiplicity=1) for beam in TWO_INPUTS)
-FIRSTS = ((0, 1, 2), (1, 0, 0), (2, 2, 2), (2, 1, 2))
 
 RUNS = {
     "three layers": (SEEN, {"landing": False}, 3),
@@ -63,17 +62,6 @@ RUNS = {
 }
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("name", RUNS)
-def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
-    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
-    tables, changes, layers = RUNS[name]
-    case = Case(tables, settings(replacement=replacement, **changes))
-    law = run_law(case, layers)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(case, layers)) <= EXACT
-
-
 @pytest.mark.parametrize(
     ("replacement", "inputs"), [(True, TWO_INPUTS), (False, TWO_SINGLE_INPUTS)], ids=["independent", "distinct"]
 )
@@ -94,6 +82,9 @@ TREES = {
     "<2,2>, top-p, cool": (SEEN, (2, 2), {"top_k": 0, "top_p": 0.8, "temperature": 0.7}),
     "<1,1,2>": (UNRELATED, (1, 1, 2), {"top_k": 0}),
     "<2,2>, draft is target": (EQUAL, (2, 2), {"top_k": 0}),
+    "<2,2>, greedy": (SEEN, (2, 2), {"temperature": 0.0}),
+    "<1,3>, greedy, EOS": (ENDING, (1, 3), {"temperature": 0.0}),
+    "<3,1>, greedy, draft is target": (EQUAL, (3, 1), {"temperature": 0.0}),
 }
 
 
@@ -103,28 +94,23 @@ def tree(tables: Tables, branching: tuple[int, ...], **changes) -> Case:
     return Case(tables, resolve(asked))
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-@pytest.mark.parametrize("name", TREES)
-def test_a_tree_drawn_per_parent_is_sampling(name: str, replacement: bool) -> None:
-    """Catches any error of acceptance, residual or recovery in a forest drawn per parent."""
-    tables, branching, changes = TREES[name]
-    case, layers = tree(tables, branching, replacement=replacement, **changes), len(branching) + 1
-    law = run_law(case, layers)
+def follows(case: Case, layers: int, merge: bool = True) -> None:
+    """Whole runs have the law of beam sampling of a fixed width."""
+    law = run_law(case, layers, merge)
     assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
     assert total_variation(law, plain_law(case, layers)) <= EXACT
 
 
-@pytest.mark.parametrize("branching", [(2, 2), (1, 3), (3, 1)], ids=str)
-def test_a_greedy_tree_is_the_likeliest_path(branching: tuple[int, ...]) -> None:
-    """Catches a tree at temperature 0 that leaves the target's likeliest path, or never follows it."""
-    for tables in (SEEN, ENDING, EQUAL):
-        case = tree(tables, branching, temperature=0.0)
-        assert not case.settings.replacement
-        [(_, probability)] = (law := run_law(case, 3)).items()
-        assert probability == pytest.approx(1.0, abs=EXACT)
-        assert law.keys() == plain_law(case, 3).keys()
-    accepted = {len(step.history) for run in forests(case, case.process()) for step in steps(run, case, 2)}
-    assert max(accepted) == 1  # the draft is the target: both layers are reached
+@pytest.mark.parametrize("replacement", [True, False])
+@pytest.mark.parametrize("name", [*RUNS, *TREES])
+def test_fixed_width_is_beam_sampling(name: str, replacement: bool) -> None:
+    """Catches any error of acceptance, residual, recovery, landing or multiplicity that changes the output's law."""
+    if name in RUNS:
+        tables, changes, layers = RUNS[name]
+        follows(Case(tables, settings(replacement=replacement, **changes)), layers)
+    else:
+        tables, branching, changes = TREES[name]
+        follows(tree(tables, branching, replacement=replacement, **changes), len(branching) + 1)
 
 
 CHAINS = {
@@ -159,9 +145,7 @@ def test_block_verification_is_sampling_and_never_accepts_fewer(name: str) -> No
     """Catches a chance or a residual that changes the law, and a block that accepts fewer tokens than one by one."""
     tables, depth, changes = CHAINS[name]
     block, token = (chain(tables, depth, verification, **changes) for verification in ("block", "token"))
-    law = run_law(block, depth + 1, merge=False)
-    assert math.fsum(law.values()) == pytest.approx(1.0, abs=EXACT)
-    assert total_variation(law, plain_law(block, depth + 1)) <= EXACT
+    follows(block, depth + 1, merge=False)
     assert expected_layers(block) >= expected_layers(token) - EXACT
 
 
@@ -193,23 +177,23 @@ def test_given_all_above_a_layer_is_width_draws_from_the_target(name: str, repla
         assert conditions >= 1
 
 
-def test_widths_vary_in_the_dynamic_cases() -> None:
+@pytest.mark.parametrize(
+    ("changes", "threshold", "widths"),
+    [
+        ({"draft_width": 2, "top_k": 3}, 0.0, {2}),
+        ({"draft_width": 2, "top_k": 3}, 0.4, {1, 2}),
+        ({"draft_width": 2, "top_k": 3}, 1.0, {1}),
+        ({"forest": "likely", "draft_width": 3, "top_k": 6}, 0.0, {3}),
+        ({"forest": "likely", "draft_width": 3, "top_k": 6}, 0.3, {1, 2, 3}),
+        ({"forest": "likely", "draft_width": 3, "top_k": 6}, 1.0, {1, 3}),  # 3: no node is below an alive beam
+    ],
+)
+def test_the_threshold_steers_the_widths(changes: dict, threshold: float, widths: set[int]) -> None:
     """Catches a dynamic case that exercises one width only, and a threshold that does not steer it."""
-    changes = {"min_width": 1, "max_width": 3, "draft_width": 3, "top_k": 3}
-    for threshold, expected in ((0.0, {3}), (0.4, {1, 2, 3}), (1.0, {1, 3})):
-        case = Case(SEEN, settings(**changes, width_threshold=threshold), firsts=FIRSTS)
-        distance, _, widths = worst_layer(case, 2)
-        assert distance <= EXACT
-        assert widths == expected  # 3 also where nothing of Q is alive: a bonus layer
-
-
-def test_widths_vary_in_likely_forests() -> None:
-    """Catches a landing width that its threshold does not steer."""
-    changes = {"forest": "likely", "draft_width": 3, "min_width": 1, "max_width": 3, "top_k": 6}
-    for threshold, expected in ((0.0, {3}), (0.3, {1, 2, 3}), (1.0, {1, 3})):
-        distance, _, widths = worst_layer(Case(SEEN, settings(**changes, width_threshold=threshold)), 2)
-        assert distance <= EXACT
-        assert widths == expected  # 3 also where no node is below an alive beam: a bonus layer
+    chosen = settings(**changes, min_width=1, max_width=3, width_threshold=threshold)
+    distance, _, found = worst_layer(Case(SEEN, chosen), 2)
+    assert distance <= EXACT
+    assert found == widths
 
 
 @pytest.mark.parametrize("replacement", [True, False])

@@ -3,8 +3,6 @@
 import doctest
 import importlib
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,14 +29,3 @@ def test_the_examples_of_the_page_hold() -> None:
     examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
     assert len(examples.examples) > 20
     assert doctest.DocTestRunner().run(examples).failed == 0
-
-
-def test_the_law_needs_nothing_of_the_package_but_settings() -> None:
-    """Catches a law that reaches for a model, a tensor or a clock."""
-    code = (
-        "import sys, dsbd.law.toy, dsbd.law.verify\n"
-        "print(*sorted(name for name in sys.modules if name.startswith('dsbd.') and not name.startswith('dsbd.law')))\n"
-        "print(*(name for name in ('torch', 'transformers') if name in sys.modules))"
-    )
-    seen = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert seen == "dsbd.errors dsbd.settings dsbd.version\n\n"

@@ -7,56 +7,43 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dsbd.law.beams import Beam, Node
+from dsbd.law import toy
+from dsbd.law.beams import Beam
 from dsbd.law.choices import Uniforms
 from dsbd.law.forest import DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam, verify_joint
 from dsbd.law.laws import TopTokens
-from dsbd.law.verify import verify
 from dsbd.settings import ResolvedSettings
+from tests.law.drafted import path_of
 from tests.law.oracle import Tables
 
 EOS = 2
-UNIFORM = 0.37
 THRESHOLDS = (0.0, 0.1, 0.5, 0.9, 1.0, 2.0)
 
 
-def chosen(**changes) -> ResolvedSettings:
-    """Settings of ``mjsd`` as resolved, without top-k."""
-    plain = {"method": "mjsd", "draft_width": 1, "max_width": 1, "landing": False, "top_k": 0, "lossless": False}
-    return ResolvedSettings(**(plain | changes))
-
-
-def run(tables: Tables, block: tuple[int, ...], settings: ResolvedSettings, uniform: float = UNIFORM):
+def run(tables: Tables, block: tuple[int, ...], threshold: float, uniform: float = 0.37):
     """Verify one block as the draft's best beam; the layers, and their tokens with the verdict or kind of each."""
-    root = Node(None, -1, 0)
-    node, nodes, layers = root, [], []
-    paths = {root: ()}
+    nodes, layers = [toy.ROOT], []
     for token in block:
-        probs = np.array(tables.next_token["draft"](paths[node]))
-        law = DraftLaw([node], np.zeros(probs.size, dtype=np.int64), np.arange(probs.size), probs)
-        child = node.child(token)
-        layers.append(ForestLayer([child], [float(probs[token])], [], law))
-        paths[child] = (*paths[node], token)
-        node = child
-        nodes.append(node)
+        probs = np.array(tables.next_token["draft"](path_of(nodes[-1])))
+        law = DraftLaw(nodes[-1:], np.zeros(probs.size, dtype=np.int64), np.arange(probs.size), probs)
+        nodes.append(nodes[-1].child(token))
+        layers.append(ForestLayer(nodes[-1:], [float(probs[token])], [], law))
 
     def next_tokens(asked):
         with np.errstate(divide="ignore"):
-            rows = [np.log(np.array(tables.next_token["target"](paths[one]))) for one in asked]
+            rows = [np.log(np.array(tables.next_token["target"](path_of(one)))) for one in asked]
         return [TopTokens(np.arange(row.size), row) for row in rows]
 
     def logs(role):
         probs = [tables.next_token[role](block[:at])[token] for at, token in enumerate(block)]
         return [math.log(prob) if prob > 0 else -math.inf for prob in probs]
 
-    forest = Forest([Beam(root, 0.0)], layers)
-    beam = BestBeam(nodes, logs("target"), logs("draft"))
+    settings = ResolvedSettings(method="mjsd", top_k=0, joint_threshold=threshold)
+    forest, beam = Forest([Beam(toy.ROOT, 0.0)], layers), BestBeam(nodes[1:], logs("target"), logs("draft"))
     found = verify_joint(forest, beam, next_tokens, settings, tables.eos, Uniforms([uniform]))
-    told = [
-        (layer.beams[0].node.token, layer.draws[0].kind if layer.draws else layer.trials[0].verdict) for layer in found
-    ]
-    return found, told, next_tokens, root
+    kinds = [layer.draws[0].kind if layer.draws else layer.trials[0].verdict for layer in found]
+    return found, [(layer.beams[0].node.token, kind) for layer, kind in zip(found, kinds, strict=True)]
 
 
 def oracle(tables: Tables, block: tuple[int, ...], threshold: float, uniform: float):
@@ -88,7 +75,7 @@ def agrees(tables: Tables, depth: int) -> Counter:
     """Compare every block and threshold; count what came out. Ratios within rounding of a threshold are left out."""
     seen: Counter = Counter()
     for block, threshold, uniform in product(blocks(tables, depth), THRESHOLDS, (0.15, 0.8)):
-        layers, told, *_ = run(tables, block, chosen(joint_threshold=threshold), uniform)
+        layers, told = run(tables, block, threshold, uniform)
         assert told == oracle(tables, block, threshold, uniform), (block, threshold)
         path = tuple(token for token, _ in told)
         weight = sum(math.log(tables.next_token["target"](path[:at])[token]) for at, token in enumerate(path))
@@ -108,23 +95,6 @@ def test_every_block_of_small_tables_is_decided_as_the_oracle_does(depth):
     assert bool(seen["carried"]) == (depth > 1)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.7, 1.0])
-def test_above_one_nothing_is_accepted_and_below_nothing_is_refused(temperature):
-    """Catches a last token that is not the one of plain sampling with the same uniform."""
-    tables = Tables(3, 4)
-    for block in blocks(tables, 2):
-        shape = {"temperature": temperature, "replacement": temperature > 0}
-        _, told, next_tokens, root = run(tables, block, chosen(joint_threshold=1.5, **shape))
-        plain = verify(
-            Forest([Beam(root, 0.0)], []), next_tokens, chosen(lossless=True, **shape), (), Uniforms([UNIFORM])
-        )
-        assert len(told) == len(plain) == 1
-        assert told[0][0] == plain[0].beams[0].node.token
-        _, told, *_ = run(tables, block, chosen(joint_threshold=0.0, **shape))
-        assert tuple(token for token, _ in told[:2]) == block
-        assert told[2][1] == "bonus"
-
-
 class Impossible(Tables):
     """Tables whose target never takes token 1 after token 0."""
 
@@ -136,7 +106,7 @@ class Impossible(Tables):
 def test_a_token_that_the_target_finds_impossible_ends_what_is_accepted():
     """Catches a threshold of 0 that lets it pass, and a sum that becomes no number."""
     tables = Impossible(2, 3)
-    layers, told, *_ = run(tables, (0, 1, 2), chosen(joint_threshold=0.0))
+    layers, told = run(tables, (0, 1, 2), 0.0)
     assert told[0] == (0, "accepted")
     assert told[1][1] == "fresh"
     assert told[1][0] != 1

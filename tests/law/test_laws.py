@@ -79,45 +79,28 @@ def test_top_p_keeps_the_pair_that_crosses_it_and_no_other(top_p, kept) -> None:
 masses = st.lists(st.floats(0.01, 1.0), min_size=4, max_size=4)
 
 
+@pytest.mark.parametrize("replacement", [True, False])
 @settings(max_examples=300, deadline=None)
-@given(masses, masses, st.lists(st.booleans(), min_size=6, max_size=6), st.floats(0, 0.5), st.randoms())
-def test_residual_with_replacement_is_the_stepwise_one(target, draft, verdicts, orphaned, source) -> None:
-    """Catches a closed form that leaves the step-by-step residual after some string of verdicts."""
+@given(masses, masses, st.lists(st.booleans(), min_size=6, max_size=6), st.floats(0.05, 0.5), st.randoms())
+def test_the_residual_is_the_stepwise_one(replacement, target, draft, verdicts, orphaned, source) -> None:
+    """Catches a closed form that leaves the step-by-step residual after some string of verdicts, a Q_k that still holds
+    earlier drafts, or a P that still holds accepted ones."""
     target = [mass / sum(target) for mass in target]
     draft = [mass / sum(draft) * (1 - orphaned) for mass in draft]  # the rest of Q is on beams not alive
-    residual, naive = _residual(target, draft, True), target
-    for wish in verdicts:
-        index = source.randrange(4)
-        assert residual.probability(index) == pytest.approx(naive[index], abs=1e-9)
-        if wish or naive[index] >= draft[index]:
-            residual.accept(index)
-            naive = target
-        else:
-            following = residual_step(naive, draft)
-            if sum(following) == 0 or residual.S < 1e-6:
-                return
-            assert residual.reject(index, 1.0)
-            naive = following
-    assert residual.masses() / residual.S == pytest.approx(naive, abs=1e-9)
-
-
-@settings(max_examples=300, deadline=None)
-@given(masses, masses, st.lists(st.booleans(), min_size=4, max_size=4), st.floats(0.05, 0.5), st.randoms())
-def test_residual_without_replacement_is_the_stepwise_one(target, draft, verdicts, orphaned, source) -> None:
-    """Catches a Q_k that still holds earlier drafts, or a P that still holds accepted ones."""
-    target = [mass / sum(target) for mass in target]
-    draft = [mass / sum(draft) * (1 - orphaned) for mass in draft]
-    residual, naive = _residual(target, draft, False), target
+    law = joint_law(rows_of([target]), [0.0], [1], ResolvedSettings(top_k=0, replacement=replacement))
+    residual, naive = Residual(law, np.array(draft), replacement), target
+    drafted = source.choices(range(4), k=6) if replacement else source.sample(range(4), 4)
     drawn, accepted = set(), set()
-    for wish, index in zip(verdicts, source.sample(range(4), 4), strict=True):
-        left = [0.0 if place in drawn else mass for place, mass in enumerate(draft)]
+    for wish, index in zip(verdicts, drafted, strict=False):
         gain = 1.0 / (1.0 - math.fsum(draft[place] for place in drawn))
-        q_k = [mass * gain for mass in left]
-        drawn.add(index)
+        q_k = [0.0 if place in drawn else mass * gain for place, mass in enumerate(draft)]
         assert residual.probability(index) == pytest.approx(naive[index], abs=1e-9)
+        if not replacement:
+            drawn.add(index)
         if wish or naive[index] >= q_k[index]:
             residual.accept(index)
-            accepted.add(index)
+            if not replacement:
+                accepted.add(index)
             if len(accepted) == 4:
                 return
             rest = [0.0 if place in accepted else mass for place, mass in enumerate(target)]
@@ -129,8 +112,3 @@ def test_residual_without_replacement_is_the_stepwise_one(target, draft, verdict
             assert residual.reject(index, gain)
             naive = following
         assert residual.masses() / residual.S == pytest.approx(naive, abs=1e-7)
-
-
-def _residual(target: list[float], draft: list[float], replacement: bool) -> Residual:
-    law = joint_law(rows_of([target]), [0.0], [1], ResolvedSettings(top_k=0, replacement=replacement))
-    return Residual(law, np.array(draft), replacement)
