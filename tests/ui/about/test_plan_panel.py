@@ -14,11 +14,6 @@ from ui.host.allowed_models import AllowedModels
 SQL = asset_path("models/sql")
 
 
-@pytest.fixture(scope="module")
-def engine():
-    return Engine(toy_pair())
-
-
 def test_a_bundled_pair_has_the_figures_of_the_plan(engine):
     """Catches a table that says other figures than the command, or does not say that they are computed."""
     text = computed(engine, "bundled:sql", "", 24)

@@ -1,7 +1,5 @@
 """The Play tab in a browser: the forest on the first screen, the form that follows, links, the keyboard, axe-core."""
 
-import os
-from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
@@ -15,12 +13,6 @@ pytestmark = pytest.mark.slow
 SIZES = ((1280, 800), (1440, 900), (390, 844))
 ARRANGEMENTS = (1280, 390)
 """The widths at which axe-core looks: the style sheets have one rule for all wide screens."""
-
-
-def shoot(visit: Visit, name: str) -> None:
-    """Take a screenshot, if the tester has named a folder for them."""
-    if folder := os.environ.get("DSBD_SCREENSHOTS"):
-        visit.page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 def form_of(visit: Visit) -> tuple[str, str, str]:
@@ -37,13 +29,11 @@ def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(visits, scheme)
     for width, height in SIZES:
         visit.page.set_viewport_size({"width": width, "height": height})
         settle(visit.page)
-        shoot(visit, f"play-{width}x{height}-{scheme}")
         assert visit.page.locator("svg.dsbd-forest").bounding_box()["y"] < height - 120
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
         for is_open in (False, True):
             if is_open:
                 visit.open_drawer()
-                shoot(visit, f"drawer-{width}x{height}-{scheme}")
             if width in ARRANGEMENTS:
                 assert named(violations(visit.page, colours_only=scheme == "dark")) == [], (width, is_open)
         visit.close_drawer()
@@ -71,7 +61,10 @@ def test_by_keyboard_alone(visit):
 def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_path):
     """Catches a form that says other settings than the decode above it, and a bad file or link that changes it."""
     opening = form_of(visit)
+    visit.open_drawer()
+    assert visit.page.is_visible("#field-draft_depth")
     visit.choose("method", "Sampling")
+    visit.page.wait_for_selector("#field-draft_depth", state="hidden")
     visit.set_field("max_new_tokens", "12")
     visit.page.fill("#field-seed input", "5")
     visit.run("Once <b>upon</b> & more")

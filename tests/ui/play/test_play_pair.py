@@ -61,8 +61,6 @@ def test_what_a_link_asks_for_goes_first(engine, toy, key):
     assert ("made by toy/target" in found["frame"][3]) == (key == SQL)
     alone = parts(follow(engine, key, (), toy, Linked(None, None, key)))
     assert alone["form"] == parts(follow(engine, key, (), toy, None))["form"]
-    only_settings = parts(follow(engine, SQL, (), toy, Linked(None, settings, SQL)))
-    assert only_settings["form"] == updates(FIRST, settings, engine.limits)
 
 
 def test_a_page_opens_with_its_own_recording_or_its_own_example(recorded, toy):
