@@ -17,6 +17,7 @@ from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui.decodes import traces
 from ui.engine import Engine
+from ui.host.allowed_models import AllowedModels
 from ui.learn import site as learn_site
 from ui.page import build_page
 
@@ -25,25 +26,22 @@ class PacedEngine(Engine):
     """An engine that a test can slow down or hold, so that there is something left to stop, however slow a machine."""
 
     pace_seconds = 0.0
+    closed = 0
     _held_at: int | None = None
 
     def __init__(self, *given, **named):
         super().__init__(*given, **named)
-        quick = self.run
-        self.closed = 0
         self.held = threading.Event()
         """Set once a run waits."""
 
-        def run(job, stop):
-            try:
-                with closing(quick(job, stop)) as steps:
-                    for place, step in enumerate(steps):
-                        self._wait_at(place, stop)
-                        yield step
-            finally:
-                self.closed += 1
-
-        self.run = run
+    def run(self, job, stop):
+        try:
+            with closing(super().run(job, stop)) as steps:
+                for place, step in enumerate(steps):
+                    self._wait_at(place, stop)
+                    yield step
+        finally:
+            self.closed += 1
 
     def hold(self, at: int) -> None:
         """Runs wait before their event of this number, until they are released or their visitor stops them."""
@@ -103,7 +101,7 @@ def reader():
 
 @pytest.fixture(scope="session")
 def engine():
-    return PacedEngine(toy_pair())
+    return PacedEngine(toy_pair(), allowed=AllowedModels("*"))
 
 
 @pytest.fixture(scope="session")

@@ -15,11 +15,10 @@ from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import PATIENCE_SECONDS, served
 from ui.engine import Engine
-from ui.health import GRACE_SECONDS
 from ui.page import build_page
 from ui.parts import files
 from ui.parts.files import FOLDER
-from ui.serving import launch_options
+from ui.serving import GRACE_SECONDS, launch_options
 from ui.traffic import run_log
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -12,6 +12,7 @@ from ..decodes.first_paint import THEMES
 from ..decodes.traces import opening_recording
 from ..engine import Engine
 from ..host.limits import setting
+from ..parts.components import figures_table
 
 NAME = (
     "DSBD is dynamic-width speculative beam decoding: a small model guesses several versions of a text ahead, the "
@@ -93,11 +94,7 @@ def limits(engine: Engine) -> str:
         f"<td><code>{setting(name)}</code></td></tr>"
         for name, field in type(engine.limits).model_fields.items()
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("At most", "Here", "Setting of the host"))
-    return (
-        '<div class="table-holder" tabindex="0" role="region" aria-label="Limits"><table class="figures-table">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    return figures_table("Limits", ("At most", "Here", "Setting of the host"), rows)
 
 
 def _value(value: object) -> str:

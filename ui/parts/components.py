@@ -4,6 +4,8 @@ The parts that draw have a fixed template, and their value is a message of ``dec
 draws; no value is ever read as markup.
 """
 
+from collections.abc import Sequence
+
 import gradio as gr
 
 from .files import read, script_tags
@@ -54,6 +56,15 @@ def _scripted(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
         head=script_tags(),
         apply_default_css=False,
         elem_id=elem_id,
+    )
+
+
+def figures_table(label: str, heads: Sequence[str], rows: str) -> str:
+    """Markup of a table that scrolls by itself. ``rows`` is markup."""
+    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return (
+        f'<div class="table-holder" tabindex="0" role="region" aria-label="{label}"><table class="figures-table">'
+        f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -1,11 +1,13 @@
 """The Play tab in a browser: the forest on the first screen, the form that follows, links, the keyboard, axe-core."""
 
+import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from tests.axe import named, violations
-from tests.ui.visit import Visit
+from tests.toy_pair import toy_model
+from tests.ui.visit import PATIENCE, Visit
 from tests.watched import settle
 
 pytestmark = pytest.mark.slow
@@ -119,3 +121,31 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     restored.page.get_by_label("toy/target").check()
     restored.wait_for("#note", "A recorded decode")
     assert form_of(restored) == opening
+
+
+def test_another_pair_and_one_of_one_s_own(visit, toy_folders, tmp_path):
+    """Catches a choice that changes the form and not the run, and a failure that takes the page's pair away."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    page = visit.page
+    page.locator(".drawer-switch").first.click()
+    page.click("#models > button")
+    page.get_by_label("Questions to SQL (bundled)").check()
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
+    assert page.get_by_role("button", name="Cities").count() == 1
+    toy_model(1, 1).float().save_pretrained(tmp_path)  # without a tokenizer
+    for target, words in (
+        (str(tmp_path), "tokenizer.*goes on with the pair it had"),
+        (toy_folders["target"], "Loaded"),
+    ):
+        page.locator("#own-target textarea, #own-target input").fill(target)
+        page.locator("#own-draft textarea, #own-draft input").fill(toy_folders["draft"])
+        page.click("#look")
+        page.click("#load")
+        visit.wait_for("#models-said", words)
+        if words != "Loaded":
+            assert page.get_by_label("Questions to SQL (bundled)").is_checked()
+    page.get_by_label("Questions to SQL (bundled)").check()
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
+    page.click("#drawer .drawer-close")
+    page.click("#run")
+    expect(page.locator(".running-line")).to_contain_text("SELECT", timeout=PATIENCE)
