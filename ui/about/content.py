@@ -78,7 +78,6 @@ def _shape(name: str) -> str:
 
 
 def facts() -> str:
-    """What runs here, and under which licences."""
     rows = {
         "This page": f"DSBD {__version__}, Apache-2.0",
         "Versions": f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),

@@ -32,7 +32,6 @@ INTRODUCTION = "Computed from the configurations of two models; nothing is loade
 
 
 def build_plan_panel(engine: Engine) -> None:
-    """The fold."""
     first = next(iter(KNOWN))
     own = bool(engine.allowed)
     with gr.Accordion("Plan a pair: memory, computed", open=False, elem_classes="fold", elem_id="plan"):

@@ -11,7 +11,6 @@ from .plan_panel import build_plan_panel
 
 
 def build_about_tab(engine: Engine) -> None:
-    """The whole tab."""
     with gr.Column(elem_classes="about"):
         markup(about.algorithm(engine))
         markup(f'<section class="about-part"><h2>The marks</h2><dl class="about-marks">{about.marks()}</dl></section>')

@@ -24,8 +24,6 @@ OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, 
 
 
 class Host(EnvironmentSettings):
-    """How the page is served."""
-
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
     )
@@ -34,7 +32,6 @@ class Host(EnvironmentSettings):
 
 
 def setting_names() -> list[str]:
-    """Every setting of the page."""
     return [setting(name) for name in (*OF_THE_PAIR, *OF_THE_DECODER, *Host.model_fields, *Limits.model_fields)]
 
 

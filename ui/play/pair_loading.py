@@ -110,7 +110,6 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
 
 
 def cancelled() -> Frame:
-    """The visitor cancelled."""
     return _ready(_note(CANCELLED))
 
 

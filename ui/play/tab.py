@@ -153,7 +153,6 @@ class Play:
 
 
 def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
-    """The whole tab of this page."""
     opening = opening_of(engine.pair.target.id)
     recording, kept, linked = gr.State(None), gr.State(()), gr.State(None)
     with gr.Column(elem_classes="workbench main play"):
