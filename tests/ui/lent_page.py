@@ -58,6 +58,12 @@ class Service:
     release = allow
 
 
+def loading(target: str, draft: str | None):
+    """Load the toy pair under any name."""
+    yield "loading"
+    return toy_pair_on("eager")
+
+
 def visit(engine: Engine, job: Job, stops: bool = False) -> list[str]:
     """What a visitor gets: what each step has last, or an error's class and sentence."""
     got: list[str] = []
@@ -79,7 +85,7 @@ def main() -> None:
     client.api_client = lambda: service
     client.utils.self_cgroup_device_path = lambda: "/"
     client._get_token_and_payload = lambda headers: ("token", {})
-    engine = Engine(toy_pair_on("eager"))
+    engine = Engine(toy_pair_on("eager"), load=loading)
     here: list[int] = []
     engine.pair.target.model.register_forward_pre_hook(lambda *_: here.append(1))
     torch.set_num_threads(2)
