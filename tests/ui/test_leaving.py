@@ -1,8 +1,6 @@
 """A run ends within one forward when its visitor cancels, leaves or is cut off, and the next run begins only then."""
 
 import socket
-import threading
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -108,31 +106,6 @@ def test_a_run_ends_within_one_forward(site, name, leave):
     site.wait_for_run()
     with site.ends():
         leave(site, name, event)
-
-
-def test_who_cancels_and_asks_again_has_one_run_at_a_time(site):
-    """Catches a client that piles up runs: each cancelled one went on beside the next."""
-    client, at_once, over = Client(site.address, verbose=False), [], threading.Event()
-
-    def look():
-        while not over.wait(0.01):
-            at_once.append(site.engine.visitors.running()[0])
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    try:
-        for _ in range(3):
-            job = client.submit("Once upon", LONG, api_name="/decode")
-            site.wait_for_run()
-            assert job.cancel()
-            with pytest.raises(CancelledError):
-                job.result(timeout=60)
-        answer = client.predict("Once", {"max_new_tokens": 2}, api_name="/decode")
-    finally:
-        over.set()
-        looking.join()
-    assert answer["token_ids"]
-    assert max(at_once) == 1
 
 
 def test_a_call_that_waits_ends_when_it_is_cancelled_or_left_and_no_other(site):

@@ -18,8 +18,7 @@ def forest_viewer(value: str) -> gr.HTML:
 
 def drawer_switch() -> gr.HTML:
     """A button that opens the element ``drawer``."""
-    script = f"(() => {{\n{read('parts/drawer.js')}}})();"
-    return gr.HTML(read("parts/drawer_switch.html"), js_on_load=script, apply_default_css=False, elem_id="gear")
+    return markup(read("parts/drawer_switch.html"), "gear", script=f"(() => {{\n{read('parts/drawer.js')}}})();")
 
 
 def running_line(value: str) -> gr.HTML:
@@ -68,6 +67,6 @@ def figures_table(label: str, heads: Sequence[str], rows: str) -> str:
     )
 
 
-def markup(value: str = "", elem_id: str | None = None, elem_classes: str | None = None) -> gr.HTML:
-    """Fixed or escaped markup without a script."""
-    return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id, elem_classes=elem_classes)
+def markup(value: str = "", elem_id: str | None = None, script: str | None = None) -> gr.HTML:
+    """Fixed or escaped markup."""
+    return gr.HTML(value, js_on_load=script, apply_default_css=False, elem_id=elem_id)

@@ -12,7 +12,7 @@ from tests.ui.served import PATIENCE_SECONDS
 from tests.ui.visit import PATIENCE
 from ui.asked.form import FIELDS
 from ui.decodes.history import LESSON
-from ui.learn import content as learn
+from ui.learn import tab as learn
 from ui.pairs.shelf import PAGE
 from ui.runs.around import KEEP
 
