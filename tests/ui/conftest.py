@@ -12,12 +12,14 @@ from dsbd.assets import asset_path
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
 from tests.ui.one_reader import one_reader
-from tests.ui.served import served
+from tests.ui.served import SlowPair, served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui.decodes import traces
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
+from ui.host.limits import Limits
+from ui.host.options import Host
 from ui.learn import site as learn_site
 from ui.page import build_page
 
@@ -114,6 +116,15 @@ def address(page, engine):
     """Where the page is served."""
     with served(page, engine) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def mcp_site(recorded):
+    """The pair of a page that is an MCP server too, and its address. The pair can be made slow."""
+    slow = SlowPair()
+    engine = Engine(slow.pair, Limits(max_waiting=8))
+    with served(build_page(engine), engine, Host(mcp=True)) as address:
+        yield slow, address.rstrip("/")
 
 
 @pytest.fixture

@@ -4,16 +4,11 @@ import socket
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import gradio as gr
 import httpx
 import pytest
 from gradio_client import Client
 
-from tests.ui.served import LONG, SlowPair, call, heard, served, wait_until
-from ui.engine import Engine
-from ui.host.limits import Limits
-from ui.host.options import Host
-from ui.page import build_page
+from tests.ui.served import LONG, SlowPair, call, heard, wait_until
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 GIVEN = {
@@ -27,8 +22,6 @@ class Site:
     """A page of slow models that is an MCP server too."""
 
     slow: SlowPair
-    engine: Engine
-    page: gr.Blocks
     address: str
 
     def wait_for_run(self) -> None:
@@ -54,27 +47,17 @@ class Site:
         assert self.slow.forwards <= forwards + 1
 
 
-@pytest.fixture(scope="module")
-def whole_site(recorded):
-    slow = SlowPair()
-    engine = Engine(slow.pair, Limits(max_waiting=8))
-    page = build_page(engine)
-    with served(page, engine, Host(mcp=True)) as address:
-        yield Site(slow, engine, page, address.rstrip("/"))
-        slow.slow.clear()
-
-
 @pytest.fixture
-def site(whole_site):
-    whole_site.slow.slow.set()
-    yield whole_site
-    whole_site.slow.slow.clear()
-    whole_site.wait_for_calls(0, 0)
+def site(mcp_site):
+    site = Site(*mcp_site)
+    site.slow.slow.set()
+    yield site
+    site.slow.slow.clear()
+    site.wait_for_calls(0, 0)
 
 
 def by_cancelling(site, name, event):
-    number = next(number for number, one in site.page.fns.items() if one.api_name == name)
-    body = {"event_id": event, "session_hash": event, "fn_index": number}
+    body = {"event_id": event, "session_hash": event, "fn_index": 0}
     httpx.post(f"{site.address}/gradio_api/cancel", json=body, timeout=5).raise_for_status()
 
 

@@ -10,14 +10,9 @@ import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
-from tests.toy_pair import toy_pair_on
-from tests.ui.served import PATIENCE_SECONDS, served
+from tests.ui.served import PATIENCE_SECONDS
 from tests.visualize.toy import toy_trace
 from ui import programs
-from ui.engine import Engine
-from ui.host.limits import Limits
-from ui.host.options import Host
-from ui.page import build_page
 
 mcp = pytest.importorskip("mcp")
 
@@ -29,11 +24,8 @@ META = {"_type": "gradio.FileData"}
 
 
 @pytest.fixture(scope="module")
-def address(recorded):
-    """Where a page is served that is an MCP server too."""
-    engine = Engine(toy_pair_on("eager"), Limits(max_new_tokens=16))
-    with served(build_page(engine), engine, Host(mcp=True)) as address:
-        yield address
+def address(mcp_site):
+    return f"{mcp_site[1]}/"
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +115,7 @@ def test_these_tools_and_no_other(address):
         ("list_traces", {}),
         ("explain_node", {"trace": NAME, "iteration": 0, "node": 3}),
         ("decode", {"prompt": "Once upon", "settings": {"max_new_tokens": 3}}),
-        ("decode", {"prompt": "Once", "settings": {"max_new_tokens": 99}}),
+        ("decode", {"prompt": "Once", "settings": {"max_new_tokens": 999}}),
         ("evaluate", {"task": "stories", "methods": ["sampling"], "questions": 1, "settings": {"max_new_tokens": 2}}),
         ("export", {"trace": NAME}),
         ("compare", {"prompt": "Once", "methods": ["sampling"]}),
@@ -136,7 +128,7 @@ def test_these_tools_and_no_other(address):
     assert "sentences" in node.content[0].text
     assert "token_ids" in decoded.content[0].text
     assert refused.isError
-    assert "99 asked for, 16 allowed" in refused.content[0].text
+    assert "999 asked for, 256 allowed" in refused.content[0].text
     assert "tables" in raced.content[0].text
     for answer in unknown:
         assert answer.isError
