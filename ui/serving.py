@@ -61,7 +61,7 @@ def launch_options(engine: Engine, host: Host | None = None, is_private: bool = 
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,
         "state_session_capacity": engine.limits.max_visitors,
-        "ssr_mode": host.ssr,  # off by default: pages of Node lack the headers that the gate sets
+        "ssr_mode": False,  # pages of Node lack the headers that the gate sets
         "run_history": False,
         "show_error": False,  # the page itself says what visitors should know
     }
@@ -100,7 +100,7 @@ def _routes(engine: Engine) -> list[Route]:
         Route(f"/{FOLDER}/plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
         Route(f"/{LEARN}{{path:path}}", learn_page),
         Route("/health", _health(engine)),
-        Route(f"/{FOLDER}/health", _health(engine)),  # behind Node
+        Route(f"/{FOLDER}/health", _health(engine)),  # where a server in front passes on Gradio's addresses only
     ]
 
 

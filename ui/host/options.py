@@ -28,7 +28,6 @@ class Host(EnvironmentSettings):
         "info", description="log lines: info, every run; warning, only runs that failed; off"
     )
     mcp: bool = Field(False, description="1: programs may use the page as an MCP server, as with --mcp")
-    ssr: bool = Field(False, description="1: pages are rendered on the server by Node, where Gradio finds one")
 
 
 def setting_names() -> list[str]:

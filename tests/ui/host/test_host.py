@@ -66,14 +66,14 @@ def test_a_slip_in_a_name_is_said_with_the_closest_setting(given, closest):
 
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
-    [("log", "loud", "info, warning, off"), ("mcp", "perhaps", "0 and 1"), ("ssr", "2", "0 and 1")],
+    [("log", "loud", "info, warning, off"), ("mcp", "perhaps", "0 and 1")],
 )
 def test_a_word_that_is_no_setting_is_said_with_those_that_are(name, value, allowed):
     with pytest.raises(SettingsError) as caught:
         Host.from_environment({setting(name): value})
     assert str(caught.value).startswith(f"{setting(name)} is {value!r} (")
     assert str(caught.value).endswith(f"); allowed are {allowed}")
-    assert Host.from_environment({"DSBD_LOG": "off", "DSBD_SSR": "1"}) == Host(log="off", ssr=True)
+    assert Host.from_environment({"DSBD_LOG": "off", "DSBD_MCP": "1"}) == Host(log="off", mcp=True)
 
 
 @pytest.mark.parametrize(("name", "value"), [("DSBD_LOG", "loud"), ("DSBD_X", "1")])
