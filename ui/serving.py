@@ -28,7 +28,6 @@ from .traffic.leaving import Leaving
 
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=604800"}}
 
-
 GRACE_SECONDS = 60.0
 """A run checks its time limit between two forwards; one that is so late hangs in a forward."""
 NEVER_KEPT = {"Cache-Control": "no-store"}

@@ -3,7 +3,7 @@
 from functools import partial
 from html import escape
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import gradio as gr
@@ -31,7 +31,7 @@ WHAT = "Five lessons on dynamic-width speculative beam decoding (DSBD), with que
 TO_TOP = "() => scrollTo(0, 0)"
 ELSEWHERE = "https://example.org/"
 """The address of this page in a snippet, if the browser does not say it."""
-KINDS = {
+KINDS: dict[Kind, str] = {
     "iframe": "Any HTML page",
     "jupyter": "Jupyter notebook",
     "quarto": "Quarto",
@@ -102,7 +102,7 @@ def choices(*, lessons: bool) -> list[tuple[str, str]]:
 
 def kinds() -> list[tuple[str, str]]:
     """Label and name of every kind of snippet."""
-    return [(KINDS.get(kind, kind), kind) for kind in get_args(Kind)]
+    return [(label, kind) for kind, label in KINDS.items()]
 
 
 def stage(page: Any) -> str:
@@ -130,7 +130,7 @@ def snippet(page: Any, kind: Kind, address: str | None) -> str:
     page.
     """
     place = _place(page)
-    if place is None or kind not in get_args(Kind):
+    if place is None or kind not in list(KINDS):
         return ""
     if kind == "jupyter":
         return file_cell(Path(place.whole).name, title=place.title)
