@@ -10,6 +10,7 @@ from .about.tab import build_about_tab
 from .engine import Engine
 from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
+from .parts.components import markup
 from .parts.files import read
 from .play.tab import build_play_tab
 from .programs import offer_to_programs
@@ -61,9 +62,7 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        gr.HTML(
-            read("parts/masthead.html"), js_on_load=read("parts/theme.js"), apply_default_css=False, elem_id="masthead"
-        )
+        markup(read("parts/masthead.html"), "masthead", read("parts/theme.js"))
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 play = build_play_tab(engine, page)

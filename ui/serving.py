@@ -1,22 +1,25 @@
-"""How the page is launched, and the files that it serves besides those of Gradio."""
+"""How the page is launched, and what it serves besides Gradio: files, and whether it can start a run."""
 
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from starlette.middleware import Middleware
-from starlette.responses import FileResponse, Response
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from dsbd.version import __version__
 from visualize import viewer_assets
 
 from .decodes.first_paint import FirstPaint, first_paint
 from .decodes.opening import opening_of
 from .engine import Engine
-from .health import health
 from .host.options import Host
 from .learn.site import learn_page
+from .pairs.names import model_name
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.theme import page_theme
 from .programs import MCP_TOOLS, Tools
@@ -24,6 +27,10 @@ from .traffic.gate import Gate
 from .traffic.leaving import Leaving
 
 _SCRIPT: dict[str, Any] = {"media_type": "text/javascript", "headers": {"Cache-Control": "public, max-age=604800"}}
+
+GRACE_SECONDS = 60.0
+"""A run checks its time limit between two forwards; one that is so late hangs in a forward."""
+NEVER_KEPT = {"Cache-Control": "no-store"}
 
 
 def _plotly_address() -> str:
@@ -53,10 +60,37 @@ def launch_options(engine: Engine, host: Host | None = None, is_private: bool = 
         "footer_links": [],
         "max_file_size": engine.limits.max_upload_bytes,
         "state_session_capacity": engine.limits.max_visitors,
-        "ssr_mode": host.ssr,  # off by default: pages of Node lack the headers that the gate sets
+        "ssr_mode": False,  # pages of Node lack the headers that the gate sets
         "run_history": False,
         "show_error": False,  # the page itself says what visitors should know
     }
+
+
+def _health(engine: Engine) -> Callable[[Request], Response]:
+    """The handler of the health address.
+
+    It answers 200 while the queue takes calls and no run is long past its time limit; else 503. The answer names the
+    pair, the version, and how many calls run and wait, but no visitor.
+    """
+
+    def answer(request: Request) -> Response:
+        queue = request.app.get_blocks()._queue
+        running, earliest = engine.visitors.running()
+        problem = None
+        if queue.stopped or not queue.active_jobs:
+            problem = "the queue has stopped"
+        elif earliest is not None and time.monotonic() > earliest + GRACE_SECONDS:
+            problem = "a run is past its time limit and does not end"
+        body = {
+            "status": "ok" if problem is None else "failing",
+            "pair": [model_name(model.id) for model in (engine.pair.target, engine.pair.draft) if model is not None],
+            "version": __version__,
+            "running": running,
+            "waiting": len(queue),
+        }
+        return JSONResponse(body | ({"problem": problem} if problem else {}), 503 if problem else 200, NEVER_KEPT)
+
+    return answer
 
 
 def _routes(engine: Engine) -> list[Route]:
@@ -64,8 +98,8 @@ def _routes(engine: Engine) -> list[Route]:
         Route(f"/{FOLDER}/page.js", lambda _: Response(page_script(), **_SCRIPT)),
         Route(f"/{FOLDER}/plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
         Route(f"/{LEARN}{{path:path}}", learn_page),
-        Route("/health", health(engine)),
-        Route(f"/{FOLDER}/health", health(engine)),  # behind Node
+        Route("/health", _health(engine)),
+        Route(f"/{FOLDER}/health", _health(engine)),  # where a server in front passes on Gradio's addresses only
     ]
 
 

@@ -12,11 +12,14 @@ from dsbd.assets import asset_path
 from dsbd.tracing.trace import canonical_digest
 from tests.toy_pair import toy_pair
 from tests.ui.one_reader import one_reader
-from tests.ui.served import served
+from tests.ui.served import SlowPair, served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
 from ui.decodes import traces
 from ui.engine import Engine
+from ui.host.allowed_models import AllowedModels
+from ui.host.limits import Limits
+from ui.host.options import Host
 from ui.learn import site as learn_site
 from ui.page import build_page
 
@@ -25,25 +28,22 @@ class PacedEngine(Engine):
     """An engine that a test can slow down or hold, so that there is something left to stop, however slow a machine."""
 
     pace_seconds = 0.0
+    closed = 0
     _held_at: int | None = None
 
     def __init__(self, *given, **named):
         super().__init__(*given, **named)
-        quick = self.run
-        self.closed = 0
         self.held = threading.Event()
         """Set once a run waits."""
 
-        def run(job, stop):
-            try:
-                with closing(quick(job, stop)) as steps:
-                    for place, step in enumerate(steps):
-                        self._wait_at(place, stop)
-                        yield step
-            finally:
-                self.closed += 1
-
-        self.run = run
+    def run(self, job, stop):
+        try:
+            with closing(super().run(job, stop)) as steps:
+                for place, step in enumerate(steps):
+                    self._wait_at(place, stop)
+                    yield step
+        finally:
+            self.closed += 1
 
     def hold(self, at: int) -> None:
         """Runs wait before their event of this number, until they are released or their visitor stops them."""
@@ -103,7 +103,7 @@ def reader():
 
 @pytest.fixture(scope="session")
 def engine():
-    return PacedEngine(toy_pair())
+    return PacedEngine(toy_pair(), allowed=AllowedModels("*"))
 
 
 @pytest.fixture(scope="session")
@@ -116,6 +116,15 @@ def address(page, engine):
     """Where the page is served."""
     with served(page, engine) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def mcp_site(recorded):
+    """The pair of a page that is an MCP server too, and its address. The pair can be made slow."""
+    slow = SlowPair()
+    engine = Engine(slow.pair, Limits(max_waiting=8))
+    with served(build_page(engine), engine, Host(mcp=True)) as address:
+        yield slow, address.rstrip("/")
 
 
 @pytest.fixture

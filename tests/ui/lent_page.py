@@ -45,7 +45,7 @@ class Service:
         self.is_empty = False
 
     def schedule(self, duration_seconds, **_):
-        """A loan, or how much time is left."""
+        """Lend, or say how much time is left."""
         self.asked.append(duration_seconds)
         if self.is_empty:
             return api.QuotaInfos(left=3, wait=3600), api.ScheduleMetadata(auth="regular")
@@ -53,17 +53,9 @@ class Service:
         return loan, api.ScheduleMetadata(auth="regular")
 
     def allow(self, **_):
-        """The process may use the GPU."""
         return client.httpx.codes.OK
 
     release = allow
-
-
-def stand_in(service: Service) -> None:
-    """Put the stand-ins in place; the wrappers, their processes and their pickles stay those of ``spaces``."""
-    client.api_client = lambda: service
-    client.utils.self_cgroup_device_path = lambda: "/"
-    client._get_token_and_payload = lambda headers: ("token", {})
 
 
 def loading(target: str, draft: str | None):
@@ -72,10 +64,10 @@ def loading(target: str, draft: str | None):
     return toy_pair_on("eager")
 
 
-def visit(engine: Engine, job: Job, seconds: float = 200, stops: bool = False) -> list[str]:
+def visit(engine: Engine, job: Job, stops: bool = False) -> list[str]:
     """What a visitor gets: what each step has last, or an error's class and sentence."""
     got: list[str] = []
-    with engine.visitors.run("me", seconds) as stop:
+    with engine.visitors.run("me", 200) as stop:
         try:
             for step in engine.run(job, stop):
                 values = step._asdict() if isinstance(step, tuple) else vars(step)
@@ -88,9 +80,11 @@ def visit(engine: Engine, job: Job, seconds: float = 200, stops: bool = False) -
 
 
 def main() -> None:
-    """All visits, one after the other."""
+    """Make all visits; the wrappers, their processes and their pickles are those of ``spaces``."""
     service = Service()
-    stand_in(service)
+    client.api_client = lambda: service
+    client.utils.self_cgroup_device_path = lambda: "/"
+    client._get_token_and_payload = lambda headers: ("token", {})
     engine = Engine(toy_pair_on("eager"), load=loading)
     here: list[int] = []
     engine.pair.target.model.register_forward_pre_hook(lambda *_: here.append(1))
@@ -112,10 +106,8 @@ def main() -> None:
     decode("first auto", AUTO)
     decode("second auto", AUTO)
     decode("stopped", LONG, stops=True)
-    decode("late", SHORT, seconds=0)
     engine.pairs.put("a + b", toy_pair_on("eager"))
     decode("pair that came later", SHORT, pair="a + b")
-    decode("bundled pair", SHORT, pair="bundled:sql")
     note("race", lambda: visit(engine, race_of(engine.limits, ["Once"], contenders, 1)))
     service.is_empty = True
     decode("no time left", SHORT)

@@ -12,7 +12,7 @@ import pytest
 
 from dsbd.bounded import BoundedProcess
 from dsbd.tracing.trace import Trace
-from tests.ui.packed import unpacked
+from tests.ui.served import unpacked
 from tests.visualize.toy import toy_trace
 from ui.asked.form import FIELDS, shown_value
 from ui.decodes import history, traces
@@ -36,11 +36,8 @@ def test_a_run_ends_with_the_whole_trace(engine):
     *_, last = decode.run(engine, "me", "Once upon", "dsbd", *values())
     assert last.recording.result is not None
     assert last.note.startswith("Decoded")
-    assert last.problem == ""
-    assert last.run["visible"] is True
-    assert last.stop["visible"] is False
-    what, recording = last.news
-    assert (what, recording) == (history.RUN, last.recording)
+    assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
+    assert last.news == (history.RUN, last.recording)
     assert unpacked(last.forest)["iterations"]
 
 
@@ -80,12 +77,11 @@ def test_closing_a_run_closes_the_decode(engine):
     assert engine.closed == before + 1
 
 
-def test_stopping_keeps_what_was_recorded(engine):
+def test_stopping_keeps_what_was_recorded_and_saves_it(engine):
     frames = decode.run(engine, "me", "Once upon", "sampling", *values())
-    first = next(frames)
+    assert next(frames).stop["visible"] is True
     engine.visitors.stop("me")
     *_, last = frames
-    assert first.stop["visible"] is True
     assert last.note.startswith("Stopped. What was recorded stays: ")
     assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
     assert last.news[1] is last.recording
@@ -140,40 +136,20 @@ def test_bringing_and_taking_a_trace(engine, trace_file):
     assert Path(taken).name.startswith("dsbd-")
 
 
-def changed_trace(value, *path) -> bytes:
-    """The toy with one value changed."""
-    plain = toy_trace().to_dict()
-    place = plain["iterations"][0]
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = value
-    return json.dumps(plain).encode()
-
-
 @pytest.mark.parametrize(
     "content",
     [
         b"",
-        b"not json",
         b'{"format": "<script>alert(1)</script>"}',
-        b"[1, 2]",
         b"[" * 100_000,
-        gzip.compress(b"{}", mtime=0)[:-9],
         b"\x1f\x8bnonsense",
         gzip.compress(b" " * (49 << 20), mtime=0),
         b" " * (Limits().max_upload_bytes + 1),
-        changed_trace(10**6, "nodes", 0, "parent"),
-        changed_trace(10**9, "layers", 0, "draws_planned"),
-        changed_trace("<script>", "nodes", 0, "bytes"),
-        changed_trace(1e308, "layers", 0, "width"),
         json.dumps(toy_trace().to_dict()).replace('"seed": ', '"seed": 1' + "0" * 400, 1).encode(),
-        json.dumps(toy_trace().to_dict() | {"software": {"x": "y" * 7_000_000}}).encode(),
         gzip.compress(b'{"format":"dsbd-trace/1","iterations":[' + b"{}," * 100_000 + b"{}]}", mtime=0),
-        b'{"format":"dsbd-trace/1","result":{"stats":' + b'{"a":' * 600 + b"1" + b"}" * 602,
     ],
-    ids=["empty", "text", "format", "list", "deep", "cut", "gzip", "bomb", "large", "links", "counts", "bytes", "1e308",
-         "10**400", "7 MB", "100,000 empty iterations", "600 deep"],
-)  # fmt: skip
+    ids=["empty", "format", "deep", "gzip", "bomb", "large", "10**400", "100,000 empty iterations"],
+)
 @pytest.mark.usefixtures("reader")
 def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     """Catches also a small file that takes the page's time or memory, and one that ends in "HTTP 500"."""
@@ -186,21 +162,18 @@ def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     assert frame.recording is KEEP
 
 
-def test_a_file_that_takes_too_long_gets_a_sentence(engine, trace_file, monkeypatch):
-    def slow(process, seconds, *call):
-        raise TimeoutError
+def test_a_slow_reader_and_a_full_disk_are_sentences(engine, trace_file, monkeypatch):
+    """Catches an upload or a download that fails without a word."""
 
-    monkeypatch.setattr(BoundedProcess, "call", slow)
+    def fails(error):
+        def failing(*_, **__):
+            raise error
+
+        return failing
+
+    monkeypatch.setattr(BoundedProcess, "call", fails(TimeoutError()))
     assert "more than 20 seconds" in shown.bring_file(engine, PAGE, str(trace_file)).problem
-
-
-def test_a_full_disk_is_said_on_download(monkeypatch):
-    """Catches a download that fails without a word."""
-
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr("tempfile.TemporaryDirectory", full)
+    monkeypatch.setattr("tempfile.TemporaryDirectory", fails(OSError(errno.ENOSPC, "No space left on device")))
     path, said = shown.save_trace(Recording(toy_trace()))
     assert path is None
     assert "No space left" in said

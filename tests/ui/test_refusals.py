@@ -35,12 +35,11 @@ def upload(visit: Visit, path) -> None:
         visit.page.locator("input[type=file]").first.set_input_files(path)
 
 
-def test_every_refused_upload_is_said_until_the_next_action(visits, tmp_path):
+def test_every_refused_upload_is_said_until_the_next_action(visit, tmp_path):
     """Catches words in a toast that joins an earlier one and goes with it."""
     files = [tmp_path / f"{place}.json.gz" for place in range(4)]
     for file in files:
         toy_trace().save(file)
-    visit = visits()
     visit.set_field("max_new_tokens", "12")
     upload(visit, files[0])
     visit.wait_for("#note", "Your trace")

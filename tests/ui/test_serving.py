@@ -1,4 +1,4 @@
-"""How the page is served: its health address, and all of its addresses below a path of another server."""
+"""How the page is served: its endpoints, its health, its addresses below a path, and nothing from elsewhere."""
 
 import json
 import re
@@ -13,16 +13,16 @@ from gradio_client import Client
 from dsbd.models.loading import BUNDLED
 from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
-from tests.ui.served import served
+from tests.ui.served import PATIENCE_SECONDS, served
 from ui.engine import Engine
-from ui.health import GRACE_SECONDS
 from ui.page import build_page
+from ui.parts import files
 from ui.parts.files import FOLDER
+from ui.serving import GRACE_SECONDS, launch_options
 from ui.traffic import run_log
 
 ROOT = Path(__file__).resolve().parents[2]
 PATH = "/below/here"
-PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(scope="module")
@@ -106,3 +106,19 @@ def test_waiting_is_logged(address, capsys):
     (line,) = (json.loads(line) for line in said.splitlines() if '"call"' in line)
     assert line["waited"] >= 0
     assert (line["call"], line["outcome"]) == ("decode", "done")
+
+
+def test_public_endpoints(page):
+    public = {function.api_name for function in page.fns.values() if function.api_visibility == "public"}
+    assert public == {"decode", "evaluate", "explain_node", "export", "list_traces"}
+
+
+def test_the_page_asks_no_one(page, engine):
+    """Fonts, scripts and telemetry from elsewhere are what a page without network must not have."""
+    options = launch_options(engine)
+    everything = json.dumps(page.get_config_file(), default=str) + options["head"] + files.page_script()
+    assert page.analytics_enabled is False
+    assert str(files.viewer_assets()["plotly_js_path"]) not in everything, "a file of this machine"
+    assert "fonts.googleapis" not in everything
+    assert 'src="http' not in everything
+    assert not [sheet for sheet in options["theme"]._stylesheets if "http" in sheet]

@@ -2,33 +2,16 @@
 
 import pytest
 
-from tests.axe import named, violations
-from tests.ui.visit import SIZE, Visit
-from tests.watched import settle
+from tests.ui.visit import require_clean
 
 pytestmark = pytest.mark.slow
-
-
-def open_tab(visit: Visit, name: str) -> None:
-    visit.page.get_by_role("tab", name=name).click()
-
-
-def require_clean(visit: Visit) -> None:
-    """axe-core finds nothing, light and dark; a narrow page does not scroll sideways; then all is as it was."""
-    visit.page.set_viewport_size({"width": 390, "height": 800})
-    settle(visit.page)
-    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
-    visit.page.set_viewport_size(SIZE)
-    for is_other_theme in (False, True):
-        assert named(violations(visit.page, colours_only=is_other_theme)) == []
-        visit.page.click(".theme-switch")
 
 
 @pytest.mark.usefixtures("places")
 def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit):
     """Catches a lesson whose frame stays empty, and a text to paste that is about another page."""
     page = visit.page
-    open_tab(visit, "Learn")
+    page.get_by_role("tab", name="Learn").click()
     frame = page.frame_locator(".learn-frame")
     frame.locator("svg.dsbd-forest").first.wait_for()
     page.locator("#learn-lessons label").nth(1).click()
@@ -50,7 +33,7 @@ def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit):
 def test_about_says_what_runs_here(visit):
     """Catches a fold that stays closed, and a limit or a model that is not named."""
     page = visit.page
-    open_tab(visit, "About")
+    page.get_by_role("tab", name="About").click()
     about = page.locator(".about")
     about.locator(".about-picture svg:visible").first.wait_for()
     for summary in about.locator("details > summary").all():

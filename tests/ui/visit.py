@@ -2,7 +2,8 @@
 
 import re
 
-from tests.watched import Watched
+from tests.axe import named, violations
+from tests.watched import Watched, settle
 
 PATIENCE = 90_000
 """Milliseconds; a machine may be busy."""
@@ -23,23 +24,10 @@ class Visit(Watched):
     """
 
     def __init__(
-        self,
-        browser,
-        address: str,
-        *,
-        color_scheme: str = "light",
-        reduced_motion: str = "no-preference",
-        beside: "Visit | None" = None,
+        self, browser, address: str, *, color_scheme: str = "light", reduced_motion: str = "no-preference"
     ) -> None:
-        """Open the page. ``beside`` another visit: in the same browser, which has room for two, since it opens six
-        connections to a server and a visit that waits holds two."""
         self._idle = _idle.setdefault(browser, [])
-        self._is_beside = beside is not None
-        if beside is not None:
-            page = beside.page.context.new_page()
-        else:
-            page = self._idle.pop() if self._idle else browser.new_context().new_page()
-        super().__init__(page)
+        super().__init__(self._idle.pop() if self._idle else browser.new_context().new_page())
         self.page.set_default_timeout(PATIENCE)
         self.page.set_viewport_size(SIZE)
         self.page.emulate_media(media="null", color_scheme=color_scheme, reduced_motion=reduced_motion)
@@ -48,9 +36,6 @@ class Visit(Watched):
 
     def leave(self) -> None:
         """End the visit, as a visitor who closes the page: its connections break. Call it once."""
-        if self._is_beside:
-            self.page.close()
-            return
         self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
         self.look_away()
         if self.faults or len(self._idle) == MOST_IDLE:
@@ -103,3 +88,14 @@ class Visit(Watched):
         found = self.page.locator(where).filter(has_text=re.compile(pattern))
         found.wait_for()
         return found.inner_text()
+
+
+def require_clean(visit: Visit) -> None:
+    """axe-core finds nothing, light and dark; a narrow page does not scroll sideways; then all is as it was."""
+    visit.page.set_viewport_size({"width": 390, "height": 800})
+    settle(visit.page)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") <= 390
+    visit.page.set_viewport_size(SIZE)
+    for is_other_theme in (False, True):
+        assert named(violations(visit.page, colours_only=is_other_theme)) == []
+        visit.page.click(".theme-switch")

@@ -11,6 +11,7 @@ from visualize.pages.markdown import markdown
 
 from ..pairs.names import model_name
 from ..pairs.shelf import PAGE, PairShelf, bundled_key
+from ..parts.components import figures_table
 
 MOST_CHARACTERS = 60_000
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
@@ -22,16 +23,11 @@ def models(pairs: PairShelf) -> str:
     """A table of the page's pair, and the card of each bundled pair that can be chosen."""
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
-    heads = "".join(
-        f'<th scope="col">{head}</th>' for head in ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
-    )
+    heads = ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
     own = bundled_key(pair)
     keys = [key if key != PAGE else own for key in pairs.available()]
     cards = "".join(_card(pairs.words(key), key.removeprefix(f"{BUNDLED}:")) for key in keys if key)
-    return (
-        f'<div class="table-holder" tabindex="0" role="region" aria-label="Models"><table class="figures-table">'
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>{cards}"
-    )
+    return figures_table("Models", heads, rows) + cards
 
 
 def _row(role: str, model: LanguageModel) -> str:

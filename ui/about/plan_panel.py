@@ -15,7 +15,7 @@ from dsbd.models.presets import PRESETS
 
 from ..engine import Engine
 from ..pairs.shelf import BUNDLED_KEYS
-from ..parts.components import markup
+from ..parts.components import figures_table, markup
 from ..parts.wiring import ON_GPU, PRIVATE
 from ..play.pair_loading import LONGEST_NAME
 from ..runs.sentences import alert, sentence
@@ -32,7 +32,6 @@ INTRODUCTION = "Computed from the configurations of two models; nothing is loade
 
 
 def build_plan_panel(engine: Engine) -> None:
-    """The fold."""
     first = next(iter(KNOWN))
     own = bool(engine.allowed)
     with gr.Accordion("Plan a pair: memory, computed", open=False, elem_classes="fold", elem_id="plan"):
@@ -89,9 +88,8 @@ def _table(found: MemoryPlan) -> str:
     unknown = "".join(f"<li>{escape(line)}</li>" for line in found.unknown)
     return (
         f'<p role="status"><b>{escape(f"{found.dtype}, engine {found.engine}")}: {COMPUTED}.</b></p>'
-        f'<div class="table-holder" tabindex="0" role="region" aria-label="Plan"><table class="figures-table">'
-        f'<thead><tr><th scope="col">Figure</th><th scope="col">{COMPUTED.capitalize()}</th></tr></thead>'
-        f"<tbody>{rows}</tbody></table></div><p>Not known before the pair is loaded:</p><ul>{unknown}</ul>"
+        f"{figures_table('Plan', ('Figure', COMPUTED.capitalize()), rows)}"
+        f"<p>Not known before the pair is loaded:</p><ul>{unknown}</ul>"
     )
 
 

@@ -30,5 +30,4 @@ def examples_for(target: str) -> dict[str, str]:
 
 
 def first_example(target: str) -> str:
-    """Return the prompt to begin with."""
     return next(iter(examples_for(target).values()))

@@ -90,7 +90,6 @@ DEFAULTS = DecodingSettings()
 
 
 def is_known(method: Any) -> bool:
-    """Return whether this names a method."""
     return isinstance(method, str) and method in READS
 
 

@@ -37,7 +37,6 @@ def more_scene(recording: Recording, since: int) -> str:
 
 
 def text(recording: Recording, *, live: bool = False) -> str:
-    """Return the running text."""
     return _message(live=live, packed=packed_json(asdict(running_text(recording))))
 
 

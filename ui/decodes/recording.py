@@ -36,7 +36,6 @@ class Recording:
 
     @property
     def prompt(self) -> str:
-        """As typed."""
         return self._trace.prompt.text
 
     @property
@@ -49,7 +48,6 @@ class Recording:
 
     @property
     def target(self) -> str:
-        """The name of the target model."""
         return self._trace.models.target.id
 
     def add(self, progress: Progress) -> None:

@@ -24,17 +24,13 @@ OF_THE_DECODER = {"cache": "folder of what is kept between runs: plans of auto, 
 
 
 class Host(EnvironmentSettings):
-    """How the page is served."""
-
     log: Literal["info", "warning", "off"] = Field(
         "info", description="log lines: info, every run; warning, only runs that failed; off"
     )
     mcp: bool = Field(False, description="1: programs may use the page as an MCP server, as with --mcp")
-    ssr: bool = Field(False, description="1: pages are rendered on the server by Node, where Gradio finds one")
 
 
 def setting_names() -> list[str]:
-    """Every setting of the page."""
     return [setting(name) for name in (*OF_THE_PAIR, *OF_THE_DECODER, *Host.model_fields, *Limits.model_fields)]
 
 

@@ -38,7 +38,6 @@ class Wanted(NamedTuple):
 
     @property
     def fetch_bytes(self) -> int:
-        """Bytes to fetch."""
         return sum(size for _, size in self.files)
 
 
@@ -86,8 +85,6 @@ def fetched(wanted: Wanted) -> Generator[int, None, None]:
 
 
 class _Counter:
-    """Shared by the fetching thread and its reader."""
-
     def __init__(self) -> None:
         self.bytes = 0
         self.is_cancelled = False

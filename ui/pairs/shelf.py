@@ -74,7 +74,6 @@ class PairShelf:
             return list(dict.fromkeys([PAGE, *(key for key in BUNDLED_KEYS if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
-        """True if the pair is in memory."""
         with self._lock:
             return self._is_page(key) or key in self._others
 

@@ -4,6 +4,8 @@ The parts that draw have a fixed template, and their value is a message of ``dec
 draws; no value is ever read as markup.
 """
 
+from collections.abc import Sequence
+
 import gradio as gr
 
 from .files import read, script_tags
@@ -16,8 +18,7 @@ def forest_viewer(value: str) -> gr.HTML:
 
 def drawer_switch() -> gr.HTML:
     """A button that opens the element ``drawer``."""
-    script = f"(() => {{\n{read('parts/drawer.js')}}})();"
-    return gr.HTML(read("parts/drawer_switch.html"), js_on_load=script, apply_default_css=False, elem_id="gear")
+    return markup(read("parts/drawer_switch.html"), "gear", script=f"(() => {{\n{read('parts/drawer.js')}}})();")
 
 
 def running_line(value: str) -> gr.HTML:
@@ -57,6 +58,15 @@ def _scripted(value: str, template: str, script: str, elem_id: str) -> gr.HTML:
     )
 
 
-def markup(value: str = "", elem_id: str | None = None, elem_classes: str | None = None) -> gr.HTML:
-    """Fixed or escaped markup without a script."""
-    return gr.HTML(value, js_on_load=None, apply_default_css=False, elem_id=elem_id, elem_classes=elem_classes)
+def figures_table(label: str, heads: Sequence[str], rows: str) -> str:
+    """Markup of a table that scrolls by itself. ``rows`` is markup."""
+    columns = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    return (
+        f'<div class="table-holder" tabindex="0" role="region" aria-label="{label}"><table class="figures-table">'
+        f"<thead><tr>{columns}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def markup(value: str = "", elem_id: str | None = None, script: str | None = None) -> gr.HTML:
+    """Fixed or escaped markup."""
+    return gr.HTML(value, js_on_load=script, apply_default_css=False, elem_id=elem_id)

@@ -8,7 +8,7 @@ from visualize import viewer_assets
 from visualize.pages import page_file
 
 FOLDER = "gradio_api/dsbd"
-"""Where the page's files are served. Gradio's Node server passes on what begins with ``/gradio_api``."""
+"""Where the page's files are served."""
 LEARN = f"{FOLDER}/learn/"
 """Where the pages of lessons and recordings are served."""
 

@@ -10,7 +10,6 @@ LINE, LINE_DARK = "#e3e6ea", "#2b3138"
 
 
 def page_theme() -> gr.themes.Base:
-    """The theme for ``launch``."""
     light, dark = palette("light"), palette("dark")
     theme = gr.themes.Base(font=list(SANS), font_mono=list(MONO), radius_size="sm", text_size="md")
     paired = {

@@ -56,7 +56,6 @@ def with_auto(engine: Engine, pair: str, settings: DecodingSettings) -> Decoding
 
 
 def wire_link(engine: Engine, form: Form, share: gr.Button, link: gr.Textbox, problem: gr.HTML) -> None:
-    """The button copies a link to the form."""
 
     def query(pair: str, prompt: Any, method: Any, *values: Any) -> tuple[Any, str]:
         try:

@@ -1,12 +1,13 @@
-"""Handlers of the drawer "Models": what a pair would take, fetching it, reading it into memory.
+"""The fold "Models": which pair decodes, what another would take, fetching it, reading it into memory.
 
-A fetch runs beside the other calls. Reading into memory waits in the line for the models, so that no run uses the
-memory meanwhile. Neither has a time limit; both end when the visitor cancels or leaves. The visitor's pair changes only
-after the new pair has passed its checks.
+Each visitor chooses, and the choice is part of each of its calls. A fetch runs beside the other calls. Reading into
+memory waits in the line for the models, so that no run uses the memory meanwhile. Neither has a time limit; both end
+when the visitor cancels or leaves. The visitor's pair changes only after the new pair has passed its checks.
 """
 
 from collections.abc import Generator, Iterator
 from contextlib import closing
+from functools import partial
 from html import escape
 from typing import Any, NamedTuple
 
@@ -20,12 +21,15 @@ from dsbd.models.presets import PRESETS, Preset
 from ..engine import Engine
 from ..pairs.apart import trying
 from ..pairs.fetch import Wanted, fetched, wanted
-from ..pairs.shelf import PairName, public_key
-from ..runs.around import KEEP
+from ..pairs.shelf import PAGE, PairName, public_key
+from ..parts.components import markup
+from ..parts.wiring import ON_GPU, PRIVATE, session_of
+from ..runs.around import KEEP, stop_calls
 from ..runs.sentences import alert, sentence
 
 CANCELLED = "Cancelled. The page goes on with the pair it had; what was fetched stays on this machine."
 LONGEST_NAME = 300
+ONE_FETCH: dict[str, Any] = {"concurrency_id": "fetch", "concurrency_limit": 1}
 
 
 class Frame(NamedTuple):
@@ -38,6 +42,67 @@ class Frame(NamedTuple):
     """Key of the pair whose files are here; empty if there is none."""
     chosen: Any = KEEP
     which: Any = KEEP
+
+
+def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
+    """The drawer. Returns the key of the visitor's pair, to whose ``change`` parts listen, and where it is chosen."""
+    chosen = gr.State(PAGE)
+
+    def choose(key: Any) -> str:
+        return next((one for one in engine.pairs.available() if public_key(one) == key), PAGE)
+
+    def offer() -> dict[str, Any]:
+        return gr.update(choices=choices(engine))
+
+    with gr.Accordion("Models", open=False, elem_classes="fold", elem_id="models") as drawer:
+        which = gr.Radio(choices(engine), value=PAGE, label="Pair", elem_id="pair")
+        if engine.allowed:
+            _own_pairs(engine, chosen, which)
+    which.change(choose, which, chosen, **PRIVATE)  # only queued events report a changed state
+    drawer.expand(offer, outputs=which, queue=False, **PRIVATE)
+    return chosen, which
+
+
+def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:
+    presets = [(f"{one.draft.id} + {one.target.id}", place) for place, one in enumerate(engine.allowed.presets())]
+    info = "Nothing is fetched before you press Load"
+    shown: dict[str, Any] = {"label": "A known pair", "info": info, "visible": bool(presets), "elem_id": "preset"}
+    preset = gr.Dropdown(presets, value=None, filterable=False, **shown)
+    target = gr.Textbox(label="Target: folder or hub id", max_lines=1, elem_id="own-target")
+    draft = gr.Textbox(label="Draft: folder or hub id, same vocabulary", max_lines=1, elem_id="own-draft")
+    with gr.Row(elem_classes="tools"):
+        ask = gr.Button("What would it take?", size="sm", elem_id="look", min_width=0)
+        load = gr.Button("Load", size="sm", variant="primary", visible=False, elem_id="load", min_width=0)
+        cancel = gr.Button("Cancel", size="sm", variant="stop", visible=False, elem_id="cancel-load", min_width=0)
+    said = markup("", elem_id="models-said")
+    ready = gr.State("")
+    outputs = [said, load, cancel, ready, chosen, which]
+
+    def fill(place: int | None) -> tuple[Any, Any]:
+        if place is None:
+            return gr.skip(), gr.skip()
+        one = engine.allowed.presets()[place]
+        return one.target.id, one.draft.id
+
+    def fetching(request: gr.Request, *names: Any) -> Iterator[Frame]:
+        yield from fetch(engine, session_of(request), *names)
+
+    def reading(request: gr.Request, key: str) -> Iterator[Frame]:
+        yield from read(engine, session_of(request), key)
+
+    async def cancel_all(request: gr.Request) -> Frame:
+        await stop_calls(engine, request, cancel)
+        return cancelled()
+
+    names, told = [target, draft], partial(look, engine)
+    filled = preset.input(fill, preset, names, queue=False, **PRIVATE)
+    filled.then(told, names, outputs, **PRIVATE)
+    ask.click(told, names, outputs, **PRIVATE)
+    other_names = [target.input, draft.input]
+    gr.on(other_names, lambda: gr.update(visible=False), outputs=load, queue=False, **PRIVATE)
+    loads = load.click(fetching, names, outputs, **PRIVATE, **ONE_FETCH)
+    loads.then(reading, ready, outputs, **PRIVATE, **ON_GPU)
+    cancel.click(cancel_all, outputs=outputs, queue=False, **PRIVATE)
 
 
 def choices(engine: Engine) -> list[tuple[str, str]]:
@@ -110,7 +175,6 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
 
 
 def cancelled() -> Frame:
-    """The visitor cancelled."""
     return _ready(_note(CANCELLED))
 
 

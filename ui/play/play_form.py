@@ -17,7 +17,7 @@ from ..host.limits import Limits
 from ..parts.components import drawer_switch, markup
 from ..parts.files import read
 from ..parts.wiring import PRIVATE
-from .pairs_panel import build_pairs_panel
+from .pair_loading import build_pairs_panel
 
 
 @dataclass(frozen=True)

@@ -31,17 +31,6 @@ CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120
 
 
 @dataclass(frozen=True)
-class After:
-    """What can be done with the text that is shown."""
-
-    go_on: gr.Button
-    share: gr.Button
-    link: gr.Textbox
-    lines: gr.Textbox
-    python: gr.Accordion
-
-
-@dataclass(frozen=True)
 class Play:
     """The tab: its parts, and what happens after each event."""
 
@@ -50,7 +39,10 @@ class Play:
     tools: TraceTools
     parts: handlers.Frame
     """The parts that a frame changes."""
-    after: After
+    go_on: gr.Button
+    lines: gr.Textbox
+    """The program that repeats what is shown, in the fold ``python``."""
+    python: gr.Accordion
     kept: gr.State
     """The decodes of this visit."""
     first: Recording | None
@@ -97,7 +89,7 @@ class Play:
             decode = state or self.first
             return python_lines(decode.trace) if decode else ""
 
-        event(program, self.parts.recording, self.after.lines, queue=False, **PRIVATE)
+        event(program, self.parts.recording, self.lines, queue=False, **PRIVATE)
 
     def _forget_said(self, event: Any) -> None:
         """What was said beside the files is about another decode now."""
@@ -113,7 +105,7 @@ class Play:
         def further(state: Recording | None) -> list[Any]:
             return updates(*shown.further(state, limits), limits)
 
-        filled = self.after.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
+        filled = self.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
         filled.success(None, js=CLICK_RUN, **PRIVATE)
         around = Around(parts.note, parts.problem, parts.run, parts.stop)
         triggers = [form.run.click, form.prompt.submit]
@@ -129,7 +121,7 @@ class Play:
         for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
             taken = button.click(self._of_shown(save), self.parts.recording, [tools.file, tools.said], **PRIVATE)
             taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
-        self._write_program(self.after.python.expand)
+        self._write_program(self.python.expand)
 
     def _of_shown(self, save: Callable[[Recording | None], Any]) -> Callable[[Recording | None], Any]:
         return lambda state: save(state or self.first)
@@ -153,19 +145,18 @@ class Play:
 
 
 def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
-    """The whole tab of this page."""
     opening = opening_of(engine.pair.target.id)
     recording, kept, linked = gr.State(None), gr.State(()), gr.State(None)
     with gr.Column(elem_classes="workbench main play"):
         form, tools = build_form(engine, opening)
         parts = _stage(opening, form, recording)
-        after = _after()
+        go_on, share, link, lines, python = _after()
         plotly_view(recording, opening.recording)
-    tab = Play(engine, form, tools, parts, after, kept, opening.recording)
+    tab = Play(engine, form, tools, parts, go_on, lines, python, kept, opening.recording)
     tab.wire_run()
     tab.wire_traces()
     tab.wire_pairs(linked)
-    wire_link(engine, form, after.share, after.link, parts.problem)
+    wire_link(engine, form, share, link, parts.problem)
     wire_restoring(engine, page, form, opening, linked, parts.note, parts.problem)
     _offer(engine)
     return tab
@@ -183,7 +174,8 @@ def _stage(opening: Opening, form: Form, recording: gr.State) -> handlers.Frame:
     return handlers.Frame(forest, text, stats, note, problem, form.run, form.stop, recording, gr.State(None))
 
 
-def _after() -> After:
+def _after() -> tuple[gr.Button, gr.Button, gr.Textbox, gr.Textbox, gr.Accordion]:
+    """What can be done with the text that is shown."""
     with gr.Row(elem_classes="tools after"):
         go_on = gr.Button("Continue the text", size="sm", elem_id="go-on", min_width=0)
         share = gr.Button("Copy link", size="sm", elem_id="share", min_width=0)
@@ -191,7 +183,7 @@ def _after() -> After:
     link = gr.Textbox(label=label, visible=False, buttons=["copy"], interactive=False, elem_id="link")
     with gr.Accordion("Repeat it in Python", open=False, elem_classes="fold", elem_id="python") as python:
         lines = gr.Textbox(label="A program", buttons=["copy"], interactive=False, lines=7, elem_id="lines")
-    return After(go_on, share, link, lines, python)
+    return go_on, share, link, lines, python
 
 
 def _offer(engine: Engine) -> None:

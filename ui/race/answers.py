@@ -24,7 +24,6 @@ RIGHT = {
 
 
 def is_scored(race: Race) -> bool:
-    """Return whether answers are right or wrong."""
     return any(answer.right is not None for racer in race.racers for answer in racer.answers)
 
 

@@ -33,7 +33,7 @@ Values = Mapping[str, Sequence[Any]]
 
 
 def choices(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Label and name of decoders."""
+    """Return label and name of decoders."""
     named = {"dsbd": "dsbd defaults", "play": PLAY.name}
     return [(label_of(named.get(name) or name.replace(":", " ")), name) for name in names]
 

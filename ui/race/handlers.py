@@ -115,7 +115,6 @@ def _times(raced: RaceRuns) -> str:
 
 
 def going(progress: ContestProgress) -> Frame:
-    """A race on its way."""
     who = "trying out forests for auto" if progress.doing == "auto" else escape(label_of(progress.name))
     bar = f'<progress value="{progress.done}" max="{progress.total}" aria-label="Runs done"></progress>'
     said = f"{progress.done} of {progress.total} runs done, lanes included: {who}. {BEFORE}"
@@ -129,7 +128,6 @@ def shown(raced: RaceRuns, asked: Asked, note: str) -> Frame:
 
 
 def made(raced: RaceRuns, asked: Asked) -> Race:
-    """Return the runs scored and compared."""
     return make_race(raced, asked.task, asked.questions[: len(raced.contest.prompts)])
 
 

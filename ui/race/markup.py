@@ -7,19 +7,10 @@ from dsbd.evaluation.race_records import Race, Racer
 from dsbd.evaluation.statistics import Mean
 from dsbd.tasks.records import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
-from visualize.scenes.race import (
-    BUSY_WORDS,
-    Bar,
-    Busy,
-    LaneScene,
-    RaceScene,
-    Tick,
-    label_of,
-    quality_said,
-    race_scene,
-)
+from visualize.scenes.race import BUSY_WORDS, LaneScene, RaceScene, label_of, quality_said, race_scene
 from visualize.scenes.tokens import flowing
 
+from ..parts.components import figures_table
 from .answers import answers_markup, is_scored
 
 NOT_MEASURED = "<small>not measured</small>"
@@ -37,8 +28,7 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
     lanes = (
-        f'{_transport(scene)}<ol class="race-lanes">{"".join(map(_lane, scene.lanes))}</ol>'
-        f"{_axis(scene.seconds)}{_legend(scene.busy)}"
+        f'{_transport(scene)}<ol class="race-lanes">{"".join(map(_lane, scene.lanes))}</ol>{_axis_and_legend(scene)}'
     )
     return (
         f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
@@ -79,30 +69,26 @@ def _lane(lane: LaneScene) -> str:
         f"{'' if lane.has_phases else ' data-unphased'}>"
         f'<div class="race-head"><h3>{escape(lane.label)}</h3><span class="race-said">{escape(lane.said)}</span>'
         f'<span class="race-count">{escape(counts)} · {lane.seconds:.2f} s</span></div>'
-        f"{_track(lane.bars, lane.ticks, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
+        f"{_track(lane, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto">{landed}</p>'
         f'<p class="race-meaning">{escape(lane.meaning)}</p></li>'
     )
 
 
-def _track(bars: tuple[Bar, ...], ticks: tuple[Tick, ...], said: str) -> str:
+def _track(lane: LaneScene, said: str) -> str:
     """What a decoder is busy with, and where tokens land, on the clock."""
-    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(bars).items())
+    paths = "".join(f'<path class="race-{busy}" d="{path}"/>' for busy, path in bar_paths(lane.bars).items())
     return (
         f'<div class="race-track"><svg viewBox="0 0 {WIDTH} {HEIGHT}" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(ticks)}"/></svg></div>'
+        f'aria-label="{escape(said)}">{paths}<path class="race-tick" d="{tick_path(lane.ticks)}"/></svg></div>'
     )
 
 
-def _axis(seconds: float) -> str:
-    marks = "".join(f"<span>{seconds * part / 4:.2f} s</span>" for part in range(5))
-    return f'<div class="race-axis" aria-hidden="true">{marks}</div>'
-
-
-def _legend(busy: tuple[Busy, ...]) -> str:
-    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in busy)
+def _axis_and_legend(scene: RaceScene) -> str:
+    marks = "".join(f"<span>{scene.seconds * part / 4:.2f} s</span>" for part in range(5))
+    items = "".join(f'<li><i class="race-{name}"></i>{BUSY_WORDS[name]}</li>' for name in scene.busy)
     tick = '<li><i class="race-tick"></i>tokens land; the longer the tick, the more</li>'
-    return f'<ul class="race-legend">{items}{tick}</ul>'
+    return f'<div class="race-axis" aria-hidden="true">{marks}</div><ul class="race-legend">{items}{tick}</ul>'
 
 
 def table_markup(race: Race) -> str:
@@ -116,16 +102,14 @@ def table_markup(race: Race) -> str:
     ]
     if is_scored(race):
         columns.append(("Right", _right))
-    heads = "".join(f'<th scope="col">{title}</th>' for title, _ in columns)
     rows = "".join(_row(racer, columns) for racer in race.racers)
+    heads = ["Decoder", *(title for title, _ in columns)]
     over = "questions" if len(race.prompts) > 1 else "seeds"
     return (
         '<section class="race-part"><h2>The figures</h2>'
         f'<p class="race-hint">Means, with 95 % intervals over {over} in small type. Speed leaves the reading of the '
         "prompt out, passes count it. Perplexity is the large model's own view of a text: less is likelier.</p>"
-        '<div class="table-holder" tabindex="0" role="region" aria-label="Figures of the race">'
-        f'<table class="figures-table"><thead><tr><th scope="col">Decoder</th>{heads}</tr></thead>'
-        f"<tbody>{rows}</tbody></table></div>{_verdicts(race)}</section>"
+        f"{figures_table('Figures of the race', heads, rows)}{_verdicts(race)}</section>"
     )
 
 

@@ -23,7 +23,6 @@ OTHERS = "Every other setting is that of the Play tab; seeds count up from run t
 
 
 def build_race_tab(engine: Engine, form: Form) -> None:
-    """The whole tab."""
     target, limits = engine.pair.target.id, engine.limits
     most_runs, most_questions = limits.max_compared_runs, min(MOST_QUESTIONS, limits.max_evaluated)
     stage, charts, note = handlers.opening(target)

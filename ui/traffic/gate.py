@@ -80,7 +80,6 @@ class Gate:
         self.quota = UploadQuota(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

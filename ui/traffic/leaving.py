@@ -65,7 +65,6 @@ class Leaving:
         self.app, self.visitors = app, visitors
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
         path = scope.get("path", "").rstrip("/")
         is_post = scope.get("method") == "POST"
         if is_post and path in CANCEL:

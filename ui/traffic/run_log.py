@@ -33,8 +33,6 @@ def _waited() -> float | None:
 
 @dataclass
 class RunNote:
-    """What is known of one run."""
-
     session: str
     """Of the visitor, as Gradio names it; empty for a call without one."""
     call: str | None = None

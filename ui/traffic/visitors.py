@@ -39,7 +39,6 @@ class StopSignal:
     """In seconds of ``time.monotonic``, which all processes of a machine share."""
 
     def __call__(self) -> bool:
-        """True once the run must end."""
         return self.is_revoked or time.monotonic() >= self.deadline
 
     @property

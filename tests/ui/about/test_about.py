@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from ui.about import content as about
 from ui.about import models as about_models
+from ui.about import tab as about
 from ui.host.limits import Limits
 from visualize.look.states import styles
 

@@ -9,14 +9,8 @@ from dsbd.measure.planner import plan_memory
 from tests.toy_pair import toy_pair
 from ui.about.plan_panel import COMPUTED, KNOWN, computed
 from ui.engine import Engine
-from ui.host.allowed_models import AllowedModels
 
 SQL = asset_path("models/sql")
-
-
-@pytest.fixture(scope="module")
-def engine():
-    return Engine(toy_pair())
 
 
 def test_a_bundled_pair_has_the_figures_of_the_plan(engine):
@@ -42,9 +36,8 @@ def test_a_configuration_that_is_not_here_is_a_sentence(engine, monkeypatch, tmp
 def test_strangers_plan_what_the_host_allows(engine):
     """Catches a plan that tells a stranger which folders there are."""
     folders = str(SQL / "target"), str(SQL / "draft")
-    assert "does not allow" in computed(engine, *folders, 80)
-    own = Engine(toy_pair(), allowed=AllowedModels("*"))
-    assert "8,265,408 parameters" in computed(own, *folders, 80)
+    assert "does not allow" in computed(Engine(toy_pair()), *folders, 80)
+    assert "8,265,408 parameters" in computed(engine, *folders, 80)
 
 
 @pytest.mark.parametrize(

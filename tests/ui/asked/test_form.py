@@ -24,10 +24,8 @@ def form(**changed):
 
 def test_every_setting_has_its_field():
     """A setting that the page forgets could never be chosen."""
-    assert {field.name for field in FIELDS} == {field.name for field in fields(DecodingSettings)} - {
-        "method",
-        *WITHOUT_FIELD,
-    }
+    known = {field.name for field in fields(DecodingSettings)}
+    assert {field.name for field in FIELDS} == known - {"method", *WITHOUT_FIELD}
 
 
 def test_auto_leaves_nothing_to_choose():
@@ -37,26 +35,18 @@ def test_auto_leaves_nothing_to_choose():
     assert not settings_of("dsbd", form(forest="likely")).is_auto
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_form_starts_with_the_defaults(method):
-    assert settings_of(method, form()) == DecodingSettings(method=method)
-
-
-def test_hidden_fields_decide_nothing():
-    """A value left behind in a field of another method must not reach, or break, this one."""
+def test_the_form_starts_with_the_defaults_and_hidden_fields_decide_nothing():
+    """Catches a value, left behind in a field of another method, that reaches or breaks this one."""
+    for method in METHODS:
+        assert settings_of(method, form()) == DecodingSettings(method=method)
     left_behind = form(draft_width=3, max_width=1, min_width=7)
     assert settings_of("beam_sampling", left_behind) == DecodingSettings(method="beam_sampling")
 
 
-def test_zero_stands_for_none():
-    assert settings_of("dsbd", form(max_width=0, input_beams=0)).max_width is None
-    assert settings_of("dsbd", form(max_width=4, input_beams=2)).input_beams == 2
-
-
-def test_whole_numbers_may_arrive_as_fractions():
+def test_zero_stands_for_none_and_whole_numbers_may_arrive_as_fractions():
     """Browsers know one kind of number."""
-    settings = settings_of("dsbd", form(draft_width=5.0, temperature=1))
-    assert settings.draft_width == 5
+    settings = settings_of("dsbd", form(max_width=0, input_beams=2, draft_width=5.0))
+    assert (settings.max_width, settings.input_beams, settings.draft_width) == (None, 2, 5)
     assert isinstance(settings.draft_width, int)
 
 
@@ -68,8 +58,6 @@ def test_whole_numbers_may_arrive_as_fractions():
         ({"draft_width": 2.5}, "draft_width"),
         ({"draft_depth": "4"}, "draft_depth"),
         ({"temperature": float("nan")}, "temperature"),
-        ({"min_width": 5, "max_width": 2}, "max_width"),
-        ({"branching": "4,,2"}, "branching"),
         ({"branching": "9,9,9"}, "branching"),
         ({"branching": 4}, "branching"),
     ],

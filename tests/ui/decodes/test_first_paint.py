@@ -36,10 +36,7 @@ def test_text_of_a_recording_is_escaped():
     assert "<img" not in markup
     assert markup.count("</style>") == 1
     assert '?"' not in markup
-
-
-def test_without_a_recording_there_is_no_picture():
-    assert "first-paint" not in first_paint(None, "Once", "", "page.js")
+    assert "first-paint" not in first_paint(None, "Once", "", "page.js"), "without a recording"
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def asked(**settings) -> list:
     return ["dsbd", *values_of(dsbd.DecodingSettings(**settings))]
 
 
-@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "specinfer", "speculative", "greedy"])
+@pytest.mark.parametrize("method", ["dsbd", "specinfer", "speculative", "greedy"])
 def test_the_form_follows_a_decode_and_repeats_it(method):
     """Catches a form that shows other settings than the decode it stands above."""
     settings = replace(SETTINGS, method=method, replacement=False, landing=False)
@@ -59,11 +59,8 @@ def test_values_outside_a_slider_are_moved_into_it():
     assert shown_now["max_new_tokens"] == Limits().max_new_tokens
     assert shown_now["draft_depth"] == 8
     assert shown_now["seed"] == 2**40, "a field without a range keeps what it is given"
-
-
-def test_auto_is_shown_by_its_forest():
     values = values_of(settings_of("dsbd", values_of(replace(SETTINGS, forest="auto"))))
-    assert dict(zip((field.name for field in FIELDS), values, strict=True))["draft_depth"] == 4
+    assert dict(zip(shown_now, values, strict=True))["draft_depth"] == 4, "auto is shown by its forest"
 
 
 def kept_after(times: int, recording: Recording) -> tuple[history.Kept, ...]:
@@ -109,7 +106,7 @@ def test_old_runs_make_room(ran, monkeypatch):
     assert len(kept_after(8, ran)) == 1, "the newest stays"
 
 
-@pytest.mark.parametrize("name", [7, ["run-1"], "run-99", "../secrets"])
+@pytest.mark.parametrize("name", [["run-1"], "run-99", "../secrets"])
 def test_names_of_no_decode_are_refused(engine, recorded, ran, name):
     frame = shown.choose(engine, PAGE, kept_after(1, ran), name)
     assert 'role="alert"' in frame.problem
@@ -147,7 +144,6 @@ def test_continuing_takes_the_text_and_the_next_seed(ran):
     "settings",
     [
         SETTINGS,
-        dsbd.DecodingSettings(),
         dsbd.DecodingSettings(method="specinfer", branching=(3, 2), replacement=False, top_p=0.5),
         dsbd.DecodingSettings(method="speculative", verification="block", length_penalty=-1),
         dsbd.DecodingSettings(min_width=2, max_width=5, landing=False),
@@ -158,29 +154,22 @@ def test_a_link_restores_the_form(settings, pairs):
     assert read_query(dict(parse_qsl(query)), Limits(), pairs) == ("Once & <b>?\n", settings, PAGE)
 
 
-@pytest.mark.parametrize("key", [PAGE, "bundled:sql", "bundled:stories"])
-def test_a_link_names_its_pair(key, pairs):
-    query = dict(parse_qsl(query_of("Once", SETTINGS, pair_name(key, pairs))))
-    assert query["pair"] == ("toy/target + toy/draft" if key == PAGE else key)
-    assert read_query(query, Limits(), pairs).pair == key
-    assert read_query({"pair": query["pair"]}, Limits(), pairs) == (None, None, key)
-
-
-def test_the_pair_of_a_page_that_is_bundled_has_the_bundled_name():
-    """Catches a link to the stories of one page that another page takes for its own pair."""
+def test_a_link_names_its_pair_and_no_folder(pairs):
+    """Catches also a link to the stories of one page that another page takes for its own pair."""
+    for key in (PAGE, "bundled:sql"):
+        name = pair_name(key, pairs)
+        assert name == ("toy/target + toy/draft" if key == PAGE else key)
+        assert read_query({"pair": name}, Limits(), pairs) == (None, None, key)
+    assert pair_name("/home/me/large + /home/me/small", pairs) == "large + small"
     pair = toy_pair()
     pairs = PairShelf(replace(pair, target=replace(pair.target, id="bundled/target")), 2)
     assert pair_name(PAGE, pairs) == "bundled:stories"
     assert pair_key("bundled:stories", pairs) == PAGE
 
 
-def test_a_link_does_not_tell_where_folders_are(pairs):
-    assert pair_name("/home/me/large + /home/me/small", pairs) == "large + small"
-
-
-@pytest.mark.parametrize("query", [{}, {"__theme": "dark"}, {"view": "api"}, {"utm_source": "x"}])
-def test_other_addresses_say_nothing(query, pairs):
-    assert read_query(query, Limits(), pairs) is None
+def test_other_addresses_say_nothing(pairs):
+    for query in ({}, {"__theme": "dark"}, {"view": "api"}, {"utm_source": "x"}):
+        assert read_query(query, Limits(), pairs) is None
 
 
 @pytest.mark.parametrize(
@@ -188,20 +177,15 @@ def test_other_addresses_say_nothing(query, pairs):
     [
         ({"seed": "-3"}, "seed is -3"),
         ({"max_new_tokens": "99999"}, "99,999 asked for, 256 allowed on this page"),
-        ({"max_new_tokens": "257"}, "257 asked for, 256 allowed on this page"),
         ({"max_new_tokens": "inf"}, "inf asked for, 256 allowed on this page"),
         ({"seed": "many"}, "seed is 'many'"),
-        ({"seed": "9" * 400}, "seed is"),
         ({"temperature": "nan"}, "temperature is nan"),
         ({"method": "<b>"}, "method is '<b>'"),
         ({"seed": "3", "sed": "4"}, "names 'sed', which is no field"),
         ({"method": "greedy", "draft_depth": "3"}, "greedy does not read"),
-        ({"prompt": " "}, "prompt is blank"),
         ({"prompt": "x" * 4001}, "this page takes 4,000"),
         ({"landing": "perhaps"}, "landing is"),
-        ({"branching": "4,x", "method": "specinfer"}, "branching"),
         ({"pair": "<b>", "seed": "3"}, "the pair '<b>', which this page does not have; it has toy/target"),
-        ({"pair": ""}, "the pair '', which this page does not have"),
         ({"pair": "page"}, "which this page does not have"),
     ],
 )
@@ -222,9 +206,7 @@ def test_the_lines_of_python_repeat_the_decode(ran, monkeypatch, tmp_path, capsy
     assert capsys.readouterr().out == f"{ran.trace.result.text}\n"
 
 
-@pytest.mark.parametrize(
-    ("target", "arguments"), [("bundled/target", ""), ("bundled:sql/target", "'bundled:sql'")], ids=["stories", "sql"]
-)
-def test_a_bundled_pair_is_loaded_by_its_name(ran, target, arguments):
-    models = replace(ran.trace.models, target=replace(ran.trace.models.target, id=target))
-    assert f"dsbd.load_pair({arguments})" in python_lines(replace(ran.trace, models=models))
+def test_a_bundled_pair_is_loaded_by_its_name(ran):
+    for target, arguments in (("bundled/target", ""), ("bundled:sql/target", "'bundled:sql'")):
+        models = replace(ran.trace.models, target=replace(ran.trace.models.target, id=target))
+        assert f"dsbd.load_pair({arguments})" in python_lines(replace(ran.trace, models=models))

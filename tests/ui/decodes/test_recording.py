@@ -10,7 +10,7 @@ from dsbd.law.beams import common_prefix
 from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import Prompt
 from tests.toy_pair import toy_pair
-from tests.ui.packed import unpacked
+from tests.ui.served import unpacked
 from tests.visualize.toy import toy_trace
 from ui.decodes import messages
 from ui.decodes.recording import Recording

@@ -14,7 +14,7 @@ from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
 from ui.host.limits import Limits
 from ui.pairs.names import without_folders
-from ui.pairs.shelf import PAGE, PairShelf, public_key
+from ui.pairs.shelf import PAGE, public_key
 from ui.play import pair_loading
 from ui.runs.sentences import sentence
 
@@ -40,11 +40,7 @@ def test_a_path_has_only_its_last_part(words, read):
     assert without_folders(words) == (read or words)
 
 
-def test_an_error_s_sentence_has_no_folder():
-    assert FOLDER not in sentence(PairError(f"cannot load '{FOLDER}/large': [Errno 2] {FOLDER}/large/config.json"))
-
-
-def test_pairs_in_folders_are_shown_by_their_names_only():
+def test_pairs_in_folders_are_shown_by_their_names_and_can_be_chosen_again():
     """Catches the folders of the page's own pair, and those that another visitor loaded, in what a browser gets."""
     page_pair = toy_pair()
     target, draft = (replace(model, id=f"{FOLDER}/{model.id}") for model in (page_pair.target, page_pair.draft))
@@ -55,10 +51,6 @@ def test_pairs_in_folders_are_shown_by_their_names_only():
     shown = [offered, models(engine.pairs), query_of("Once", DecodingSettings(), pair_name(PAGE, engine.pairs))]
     assert "anna" not in json.dumps(shown)
     assert engine.pairs.words(PAGE) == "target + draft"
-
-
-def test_a_pair_that_was_loaded_from_folders_can_be_chosen_again():
-    pairs = PairShelf(toy_pair(), 3)
-    pairs.put(KEY, toy_pair_on("eager"))
-    assert [one for one in pairs.available() if public_key(one) == public_key(KEY)] == [KEY]
+    assert FOLDER not in sentence(PairError(f"cannot load '{FOLDER}/large': [Errno 2] {FOLDER}/large/config.json"))
+    assert [one for one in engine.pairs.available() if public_key(one) == public_key(KEY)] == [KEY]
     assert public_key("owner/large + owner/small") == "owner/large + owner/small"

@@ -1,13 +1,13 @@
 """The Play tab in a browser: the forest on the first screen, the form that follows, links, the keyboard, axe-core."""
 
-import os
-from pathlib import Path
+import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from tests.axe import named, violations
-from tests.ui.visit import Visit
+from tests.toy_pair import toy_model
+from tests.ui.visit import PATIENCE, Visit
 from tests.watched import settle
 
 pytestmark = pytest.mark.slow
@@ -15,12 +15,6 @@ pytestmark = pytest.mark.slow
 SIZES = ((1280, 800), (1440, 900), (390, 844))
 ARRANGEMENTS = (1280, 390)
 """The widths at which axe-core looks: the style sheets have one rule for all wide screens."""
-
-
-def shoot(visit: Visit, name: str) -> None:
-    """Take a screenshot, if the tester has named a folder for them."""
-    if folder := os.environ.get("DSBD_SCREENSHOTS"):
-        visit.page.screenshot(path=Path(folder) / f"{name}.png")
 
 
 def form_of(visit: Visit) -> tuple[str, str, str]:
@@ -37,13 +31,11 @@ def test_the_forest_is_on_the_first_screen_and_axe_finds_nothing(visits, scheme)
     for width, height in SIZES:
         visit.page.set_viewport_size({"width": width, "height": height})
         settle(visit.page)
-        shoot(visit, f"play-{width}x{height}-{scheme}")
         assert visit.page.locator("svg.dsbd-forest").bounding_box()["y"] < height - 120
         assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
         for is_open in (False, True):
             if is_open:
                 visit.open_drawer()
-                shoot(visit, f"drawer-{width}x{height}-{scheme}")
             if width in ARRANGEMENTS:
                 assert named(violations(visit.page, colours_only=scheme == "dark")) == [], (width, is_open)
         visit.close_drawer()
@@ -71,7 +63,10 @@ def test_by_keyboard_alone(visit):
 def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_path):
     """Catches a form that says other settings than the decode above it, and a bad file or link that changes it."""
     opening = form_of(visit)
+    visit.open_drawer()
+    assert visit.page.is_visible("#field-draft_depth")
     visit.choose("method", "Sampling")
+    visit.page.wait_for_selector("#field-draft_depth", state="hidden")
     visit.set_field("max_new_tokens", "12")
     visit.page.fill("#field-seed input", "5")
     visit.run("Once <b>upon</b> & more")
@@ -126,3 +121,31 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     restored.page.get_by_label("toy/target").check()
     restored.wait_for("#note", "A recorded decode")
     assert form_of(restored) == opening
+
+
+def test_another_pair_and_one_of_one_s_own(visit, toy_folders, tmp_path):
+    """Catches a choice that changes the form and not the run, and a failure that takes the page's pair away."""
+    expect = pytest.importorskip("playwright.sync_api").expect
+    page = visit.page
+    page.locator(".drawer-switch").first.click()
+    page.click("#models > button")
+    page.get_by_label("Questions to SQL (bundled)").check()
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
+    assert page.get_by_role("button", name="Cities").count() == 1
+    toy_model(1, 1).float().save_pretrained(tmp_path)  # without a tokenizer
+    for target, words in (
+        (str(tmp_path), "tokenizer.*goes on with the pair it had"),
+        (toy_folders["target"], "Loaded"),
+    ):
+        page.locator("#own-target textarea, #own-target input").fill(target)
+        page.locator("#own-draft textarea, #own-draft input").fill(toy_folders["draft"])
+        page.click("#look")
+        page.click("#load")
+        visit.wait_for("#models-said", words)
+        if words != "Loaded":
+            assert page.get_by_label("Questions to SQL (bundled)").is_checked()
+    page.get_by_label("Questions to SQL (bundled)").check()
+    expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
+    page.click("#drawer .drawer-close")
+    page.click("#run")
+    expect(page.locator(".running-line")).to_contain_text("SELECT", timeout=PATIENCE)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.ui.packed import unpacked
+from tests.ui.served import unpacked
 from ui.decodes.traces import opening_recording
 from ui.play.plotly_view import view_of
 

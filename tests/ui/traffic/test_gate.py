@@ -26,13 +26,12 @@ def before(app=None, is_private=False, **limits) -> TestClient:
     return TestClient(Gate(app, visitors=None, limits=Limits(**limits), is_private=is_private))
 
 
-@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "DELETE", "TRACE", "GET", "PUT", "PATCH"])
-def test_only_an_upload_counts_as_one(method):
+def test_only_an_upload_counts_as_one():
     """Catches a stranger who uses up an address's hour with requests that bring nothing."""
     client = before(uploads_per_hour=1)
-    for address in (UPLOAD, UPLOAD + "/"):
-        assert client.request(method, address, headers={"content-length": "0"}).status_code == 200
-    assert client.post(UPLOAD, content=b"x").status_code == 200
+    for method in ("HEAD", "OPTIONS", "DELETE", "GET", "PUT"):
+        assert client.request(method, UPLOAD, headers={"content-length": "0"}).status_code == 200
+    assert client.post(UPLOAD + "/", content=b"x").status_code == 200
     assert client.post(UPLOAD, content=b"x").status_code == 429
 
 
@@ -41,11 +40,6 @@ def test_the_kind_that_counts_is_the_one_that_gradio_reads(kinds):
     """Catches a body that passes unread: of two headers the gate believed the second and Gradio the first."""
     headers = [("content-type", kind) for kind in kinds]
     assert before().post("/gradio_api/cancel", content=b"{}", headers=headers).status_code == 415
-
-
-@pytest.mark.parametrize("host", ["localhost:7860", "LOCALHOST", "127.0.0.1", "[::1]:7860"])
-def test_a_private_page_answers_to_the_names_of_this_machine(host):
-    assert before(is_private=True).get("/", headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -59,13 +53,16 @@ def test_a_private_page_answers_to_the_names_of_this_machine(host):
         [("host", "localhost"), ("x-gradio-server", "http://evil.example/")],
     ],
 )
-@pytest.mark.parametrize("path", ["/", UPLOAD, "/gradio_api/queue/data?session_hash=x"])
-def test_a_private_page_refuses_every_other_name(headers, path):
+def test_a_private_page_answers_to_the_names_of_this_machine_only(headers):
     """Catches a web page that has its own name lead to 127.0.0.1 and then reads and uses the page of this machine."""
-    refused = before(is_private=True).get(path, headers=headers)
-    assert refused.status_code == 403
-    assert "FORWARDED_ALLOW_IPS" in refused.json()["detail"]
-    assert before().get(path, headers=headers[:1]).status_code == 200, "a public page answers"
+    private = before(is_private=True)
+    for path in ("/", UPLOAD, "/gradio_api/queue/data?session_hash=x"):
+        refused = private.get(path, headers=headers)
+        assert refused.status_code == 403
+        assert "FORWARDED_ALLOW_IPS" in refused.json()["detail"]
+        assert before().get(path, headers=headers[:1]).status_code == 200, "a public page answers"
+    for host in ("localhost:7860", "LOCALHOST", "127.0.0.1", "[::1]:7860"):
+        assert private.get("/", headers={"host": host}).status_code == 200
 
 
 def policy_of(path: str, **limits) -> str:
@@ -87,20 +84,16 @@ def test_lessons_may_be_framed_from_anywhere_and_nothing_else():
 def test_the_log_has_a_traceback_of_our_faults_only(caplog):
     """Catches a log that strangers fill: Gradio says that there is nothing, and raises the same once more."""
 
-    async def nobody(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise RuntimeError("response already started") from HTTPException(404)
+    def breaking(cause):
+        async def broken(scope, receive, send):
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            raise RuntimeError("after the answer began") from cause
 
-    async def broken(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise RuntimeError("a fault of ours")
+        return broken
 
-    async def missing(scope, receive, send):
-        raise KeyError("no such component")
-
-    for app, logged in ((nobody, 0), (missing, 0), (broken, 1)):
+    for cause, logged in ((HTTPException(404), 0), (None, 1)):
         caplog.clear()
-        before(app).get("/gradio_api/queue/data?session_hash=x")
+        before(breaking(cause)).get("/gradio_api/queue/data?session_hash=x")
         assert len([one for one in caplog.records if one.levelno >= logging.ERROR]) == logged
 
 
@@ -127,53 +120,38 @@ def test_a_file_is_taken_whose_boundary_lies_across_two_messages(address):
 @pytest.fixture
 def uploads(tmp_path, monkeypatch) -> Path:
     """The folder of uploads, beside a file that nobody uploaded."""
-    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "uploads"))
-    (tmp_path / "uploads" / "hash").mkdir(parents=True)
-    (tmp_path / "uploads" / "hash" / "mine.json").write_text("{}")
-    (tmp_path / "secret.txt").write_text("secret")
-    os.symlink(tmp_path / "secret.txt", tmp_path / "uploads" / "link.txt")
-    assert get_upload_folder() == str(tmp_path / "uploads")
-    return tmp_path / "uploads"
+    folder, secret = tmp_path / "uploads", tmp_path / "secret.txt"
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder))
+    (folder / "hash").mkdir(parents=True)
+    (folder / "hash" / "mine.json").write_text("{}")
+    secret.write_text("secret")
+    os.symlink(secret, folder / "link.txt")
+    assert get_upload_folder() == str(folder)
+    return folder
 
 
 def naming(path: str):
     """Calls that name this file, in every place where one can stand."""
-    for more in ({"meta": {"_type": "gradio.FileData"}}, {}, {"meta": 5, "url": "/x", "orig_name": "/x"}):
+    for more in ({"meta": {"_type": "gradio.FileData"}}, {"meta": 5, "url": "/x", "orig_name": "/x"}):
         file = {"path": path, **more}
         yield {"data": ["Once", {"settings": [[{"deep": file}]]}]}
-        yield {"trace": file}
         yield {"data": [], "event_data": {"file": [file]}}
         yield {"jsonrpc": "2.0", "params": {"name": "explain_node", "arguments": {"trace": file}}}
         yield {**file, "data": []}
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "{}/../secret.txt",
-        "{}/link.txt",
-        "{}/hash",
-        "{}/hash/none.json",
-        "/etc/passwd",
-        "app.py",
-        "",
-        "~/.ssh/id_rsa",
-        "file:///etc/passwd",
-        " HTTPS://127.0.0.1/x",
-        "data:text/plain,x",
-        "{}/hash/mine.json\0",
-        "x" * 100_000,
-    ],
-    ids=lambda path: path[:20],
-)
-def test_a_file_that_nobody_uploaded_is_refused_in_every_place(uploads, path):
+FOREIGN = [
+    "{}/../secret.txt", "{}/link.txt", "{}/hash", "{}/hash/none.json", "/etc/passwd", "app.py", "", "~/.ssh/id_rsa",
+    "file:///etc/passwd", " HTTPS://127.0.0.1/x", "data:text/plain,x", "{}/hash/mine.json\0", "x" * 100_000,
+]  # fmt: skip
+
+
+def test_an_upload_is_taken_and_no_other_file_in_any_place(uploads):
     """Catches any file of the server taken as an upload: over MCP the server's own client opens what a call names."""
-    for body in naming(path.format(uploads)):
-        with pytest.raises(CallError, match="no uploaded file"):
-            check_call(json.dumps(body).encode(), ())
-
-
-def test_an_upload_is_taken(uploads):
+    for path in FOREIGN:
+        for body in naming(path.format(uploads)):
+            with pytest.raises(CallError, match="no uploaded file"):
+                check_call(json.dumps(body).encode(), ())
     for body in naming(str(uploads / "hash" / "mine.json")):
         check_call(json.dumps(body).encode(), ())
     check_call(b'{"data": [{"path": 5}, {"path": null}, "/etc/passwd"]}', ())
@@ -182,11 +160,8 @@ def test_an_upload_is_taken(uploads):
 @pytest.mark.parametrize(
     "many",
     [
-        b",".join([b"[]"] * 340_000),
         b",".join([b"[" * 20 + b"]" * 20] * 25_000),
-        b",".join([b"1"] * 500_000),
         b'{"' + b'":[{"'.join([b"a"] * 100_000),
-        b"[" * 500_000,
         b"{" + b",".join(b'"%d":1' % number for number in range(80_000)) + b"}",
     ],
 )

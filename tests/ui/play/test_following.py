@@ -1,0 +1,136 @@
+"""What the form follows: a pair with recordings or without, a link, and ``auto`` where its trials were made before."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+import dsbd
+from dsbd.auto.kept import save_plan
+from dsbd.machine import conditions
+from dsbd.settings import AUTO, DecodingSettings
+from tests.auto.test_kept import GOOD, made
+from tests.toy_pair import toy_pair
+from ui.asked.examples import QUESTIONS
+from ui.asked.form import FIELDS, settings_of, values_of
+from ui.asked.link import Linked
+from ui.decodes import traces
+from ui.decodes.opening import opening_of, said_beside
+from ui.decodes.recording import Recording
+from ui.engine import Engine
+from ui.page import build_page
+from ui.pairs.shelf import PAGE
+from ui.play.following import SAID, follow, with_auto
+from ui.play.play_form import updates
+from ui.runs import decode
+from ui.runs.around import KEEP
+
+SQL = "bundled:sql"
+FIRST = next(iter(QUESTIONS.values()))
+OPENING = DecodingSettings(temperature=0.8, max_width=5)
+ASKED = replace(OPENING, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO)
+
+
+@pytest.fixture
+def engine(recorded):
+    return Engine(replace(toy_pair()))
+
+
+@pytest.fixture
+def toy(recorded) -> Recording:
+    return traces.open_recorded("toy-story")
+
+
+def parts(followed) -> dict:
+    """What is followed, by name."""
+    return {"listed": followed[0], "words": followed[1:5], "frame": followed[5:14], "form": followed[14:-1]}
+
+
+def test_a_pair_begins_with_its_first_recording_or_else_its_example(engine, toy):
+    """Catches a prompt out of another pair's recording, and a picture that does not say whose it is."""
+    found = parts(follow(engine, SQL, (), toy, None))
+    assert found["form"] == updates(FIRST, None, engine.limits)
+    note = found["frame"][3]
+    assert note.startswith("What is shown was made by toy/target.")
+    assert "bundled:sql/target" in note
+    assert found["listed"]["value"] is None
+    assert found["listed"]["choices"] == [("Toy story", "toy-story")]
+    assert [one["value"] for one in found["words"]] == list(QUESTIONS)
+    found = parts(follow(engine, PAGE, (), None, None))
+    assert found["form"] == updates(toy.prompt, toy.trace.settings, engine.limits)
+    assert found["listed"]["value"] == "toy-story"
+    assert found["frame"][3].startswith("A recorded decode.")
+
+
+@pytest.mark.parametrize("key", [SQL, PAGE])
+def test_what_a_link_asks_for_goes_first(engine, toy, key):
+    """Catches a link whose prompt is lost because the form follows the pair."""
+    settings = dsbd.DecodingSettings(seed=5)
+    found = parts(follow(engine, key, (), toy, Linked("Q: why?", settings, key)))
+    assert found["form"] == updates("Q: why?", settings, engine.limits)
+    assert found["frame"][3].startswith("The link filled in the form")
+    assert ("made by toy/target" in found["frame"][3]) == (key == SQL)
+    alone = parts(follow(engine, key, (), toy, Linked(None, None, key)))
+    assert alone["form"] == parts(follow(engine, key, (), toy, None))["form"]
+
+
+def test_a_page_opens_with_its_own_recording_or_its_own_example(recorded, toy):
+    own = opening_of("toy/target")
+    assert (own.recording, own.prompt, own.settings) == (toy, toy.prompt, toy.trace.settings)
+    other = opening_of("bundled:sql/target")
+    assert (other.recording, other.prompt, other.settings) == (toy, FIRST, dsbd.DecodingSettings())
+    assert "made by toy/target" in other.note
+
+
+def test_what_is_said_beside_is_escaped_and_names_no_folder(toy):
+    models = replace(toy.trace.models, target=replace(toy.trace.models.target, id="/home/me/<b>large"))
+    words = said_beside("<i>other", Recording(replace(toy.trace, models=models)))
+    assert "made by &lt;b&gt;large. No decode of &lt;i&gt;other" in words
+    assert said_beside("a", None).startswith("No decode of a is recorded")
+    assert said_beside("toy/target", toy).startswith("What is shown is a decode of toy/target")
+
+
+def save(engine, asked=ASKED, best=GOOD):
+    save_plan(conditions(engine.pair), asked, made(asked, best))
+
+
+def test_auto_is_the_default_once_its_plan_is_there(engine):
+    """Catches trials of half a minute that nobody asked for, and a page without a forest to look at."""
+    assert with_auto(engine, PAGE, OPENING) is None
+    save(engine, replace(ASKED, temperature=0.5))
+    assert with_auto(engine, PAGE, OPENING) is None, "the plan is for other settings"
+    save(engine, replace(ASKED, temperature=0.7), replace(GOOD, seconds=((6, 9.0),)))
+    assert with_auto(engine, PAGE, replace(OPENING, temperature=0.7)) is None, "the plan drafts nothing"
+    save(engine)
+    assert with_auto(engine, PAGE, OPENING) == ASKED
+    assert with_auto(engine, PAGE, replace(OPENING, seed=9, max_new_tokens=7)).seed == 9
+    assert with_auto(engine, PAGE, replace(OPENING, method="speculative")) is None, "it has no field for it"
+    assert with_auto(engine, "bundled:sql", OPENING) is None, "nothing is loaded for a default"
+
+
+def test_what_a_program_leaves_out_keeps_its_documented_default(engine):
+    """Catches an endpoint whose results change because somebody used the page."""
+    default = DecodingSettings()
+    save(engine, replace(default, draft_depth=AUTO, draft_width=AUTO, cover_width=AUTO, forest=AUTO))
+    *_, answer = decode.decode(engine, "me", "Once", {"max_new_tokens": 3})
+    found = answer["settings"]
+    assert [found[name] for name in ("forest", "draft_depth", "draft_width", "cover_width")] == ["sampled", 4, 6, 0]
+
+
+def test_the_page_says_so_and_the_form_shows_it(engine):
+    """Catches a form that is left as it was, a sentence without its form, and an address that is not followed."""
+    (load,) = [one for one in build_page(engine).fns.values() if one.name == "restore"]
+
+    def opened(**query):
+        return load.fn(SimpleNamespace(query_params=query))
+
+    assert opened() == [KEEP] * len(load.outputs)
+    opening = DecodingSettings.from_dict(vars(traces.opening_recording(engine.pair.target.id).trace.settings))
+    save(engine, settings_of("dsbd", values_of(replace(opening, forest=AUTO))))
+    prompt, method, *fields, note, problem, pairs, linked = opened()
+    shown = {field.name: update["value"] for field, update in zip(FIELDS, fields, strict=True)}
+    assert (method, shown["forest"], shown["seed"]) == ("dsbd", AUTO, opening.seed)
+    assert note.endswith(SAID)
+    assert prompt == problem == pairs == linked == KEEP
+    *_, note, _, _, _ = opened(prompt="Once")
+    assert SAID not in note
