@@ -9,13 +9,13 @@ from dsbd.errors import LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.pages import page_file
 from visualize.pages.compressed import packed, packed_json
-from visualize.pages.document import document, embedded_json, packed_element, script, style
+from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
 from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import write_page
-from visualize.pages.viewer_parts import Kit, carried_kit
+from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.place import step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
@@ -90,13 +90,11 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
-    head = kit.head
-    if any(card.lab for card in lesson.cards):
-        head += style(page_file("lab.css"))
-        body.append(packed_element("lab-script", packed(lab_script())))
+    has_lab = any(card.lab for card in lesson.cards)
+    body += [packed_element("lab-script", packed(lab_script()))] if has_lab else []
     body += [kit.body, script(page_file("lesson.js"))]
     return document(
-        lesson.title, "\n".join(body), language=lesson.language, head=head, scripts=kit.scripts, files=kit.files
+        lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")) if has_lab else ""
     )
 
 

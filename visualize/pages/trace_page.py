@@ -93,13 +93,7 @@ def html_page(
         kit.body,
         START,
     ]
-    return document(
-        heading,
-        "\n".join(body),
-        language=chosen[0].strings["language"] if chosen else "en",
-        head=kit.head,
-        scripts=kit.scripts,
-    )
+    return document(heading, body, kit, language=chosen[0].strings["language"] if chosen else "en")
 
 
 def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
