@@ -39,6 +39,7 @@ class Stop:
     answer_it: int
     answer_step: int
     """The step that an answer leads to; equal to ``step`` if nothing is asked."""
+    asks: bool
 
 
 def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
@@ -76,16 +77,23 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
     scene = _scene(lesson)
     words = Words(lesson.language)
     stops = stops_of(lesson, scene)
-    cards = [_introduction(lesson, words)] if lesson.introduction else []
+    introduction = _text(lesson, lesson.introduction, 1)
+    cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
     printed = printed_steps(lesson, stops)
     cards += [_card(lesson, place, stops[place], printed[place], scene, words) for place in range(len(lesson.cards))]
-    data = [vars(stop) | {"asks": card.question is not None} for stop, card in zip(stops, lesson.cards, strict=True)]
+    data = [vars(stop) for stop in stops]
     if lesson.introduction:
-        data.insert(0, vars(Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step)) | {"asks": False})
+        it, step = stops[0].it, stops[0].step
+        data.insert(0, vars(Stop(it, step, it, step, asks=False)))
     labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
+    buttons = "".join(
+        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
+        for name, icon in _ICONS.items()
+    )
     body = [
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
-        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}{_foot(words)}</section>',
+        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
+        f'<nav>{buttons}<span class="count"></span></nav></section>',
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0" data-exact></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
@@ -118,7 +126,7 @@ def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
             except TraceError as error:
                 raise LessonError(f"{lesson.path.name}, line {card.line}: {error}") from None
         before = _before(scene, it, step) if card.question and card.position else (it, step)
-        stops.append(Stop(*before, it, step))
+        stops.append(Stop(*before, it, step, card.question is not None))
     return stops
 
 
@@ -140,19 +148,6 @@ def _head(lesson: Lesson, words: Words, back: str) -> str:
     )
 
 
-def _foot(words: Words) -> str:
-    buttons = "".join(
-        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
-        for name, icon in _ICONS.items()
-    )
-    return f'<nav>{buttons}<span class="count"></span></nav>'
-
-
-def _introduction(lesson: Lesson, words: Words) -> str:
-    text = _text(lesson, lesson.introduction, 1)
-    return f'<article tabindex="-1"><div class="text">{text}</div></article>'
-
-
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     """Return the step that each card's picture shows in the hand-out.
 
@@ -160,8 +155,8 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
-    for card, stop in zip(lesson.cards, stops, strict=True):
-        if card.question and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
+    for stop in stops:
+        if stop.asks and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
             first[stop.answer_it] = min(first.get(stop.answer_it, stop.answer_step), stop.answer_step)
     steps: list[Step | None] = []
     for card, stop in zip(lesson.cards, stops, strict=True):
