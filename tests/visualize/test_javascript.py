@@ -18,7 +18,7 @@ from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import TRACES, scene_of, trace_of
 from visualize.drawings import geometry
 from visualize.pages.lab_parts import lab_script
-from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import viewer_assets
 from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
 

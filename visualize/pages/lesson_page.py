@@ -43,12 +43,8 @@ class Stop:
 
 
 def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
-    """Write a lesson file as one HTML page.
-
-    Args:
-        source: the lesson (Markdown, see docs/teaching.md).
-        path: the HTML file to write.
-        plotly: as for :func:`visualize.export_html`.
+    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page; ``plotly`` as for
+    :func:`visualize.export_html`.
 
     Example:
         >>> visualize.export_lesson("assets/lessons/1-speculative-decoding.md", "lesson.html")
@@ -63,12 +59,7 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
-    """Return the page as a string.
-
-    Args:
-        lesson: as read.
-        kit: what makes the viewer work.
-        back: address of the page that lists all lessons; empty = no link to it.
+    """Return the page as a string; ``back`` is the address of the page that lists all lessons, empty = no link to it.
 
     Raises:
         LessonError: a card names what the trace does not have.

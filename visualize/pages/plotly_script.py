@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from visualize.pages.compressed import packed
-from visualize.viewer.assets import plotly_js_path
+from visualize.viewer.bundle import plotly_js_path
 
 PlotlyFrom = Literal["beside", "inline", "cdn", "shared"]
 PLOTLY_FILE = "plotly.min.js"

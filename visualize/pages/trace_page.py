@@ -13,7 +13,7 @@ from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
-from visualize.viewer.assets import plotly_js_path
+from visualize.viewer.bundle import plotly_js_path
 
 Drawn = Scene | DiffScene
 """What a viewer can show."""

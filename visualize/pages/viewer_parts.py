@@ -9,7 +9,7 @@ from visualize.pages import page_file
 from visualize.pages.compressed import packed
 from visualize.pages.document import Kit, packed_element, script, style
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
-from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import viewer_assets
 
 UNPACK_FILE, VIEWER_FILE, HOST_FILE, DECK_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "deck.js", "style.css"
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from visualize.viewer.assets import viewer_assets
-from visualize.viewer.bundle import ENTRY, imports_of, module, source
+from visualize.viewer.bundle import ENTRY, imports_of, module, source, viewer_assets
 from visualize.words.words import known_languages
 
 ROOT = resources.files("visualize")
