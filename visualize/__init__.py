@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from visualize.scenes.diff import diff_scene
     from visualize.scenes.source import scene_of as scene
     from visualize.scenes.to_json import scene_json
-    from visualize.viewer.assets import viewer_assets
+    from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
     "drawings.csv": "export_csv nodes_csv",
@@ -66,7 +66,7 @@ _NAMES = {
     "scenes.diff": "diff_scene",
     "scenes.source": "scene",
     "scenes.to_json": "scene_json",
-    "viewer.assets": "viewer_assets",
+    "viewer.bundle": "viewer_assets",
 }
 """The public names of each module."""
 _HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}

@@ -12,13 +12,12 @@ import pytest
 from scipy import stats
 
 import visualize
-from tests.tracing.alterations import ALTERATIONS, alter
 from tests.visualize.drawings.test_geometry import EDGE
 from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
 from tests.visualize.traces import TRACES, scene_of
 from visualize.drawings import geometry
 from visualize.pages.lab_parts import lab_script
-from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import viewer_assets
 from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
 
@@ -93,10 +92,8 @@ def traced(name: str) -> dict:
 def what_python_says() -> dict:
     languages = known_languages()
     asked = [(name, "en") for name in TRACES] + [(name, one) for name in TRANSLATED for one in languages if one != "en"]
-    joint = {what: alter(TRACES["joint"], what) for what in ALTERATIONS if what.startswith("joint")}
     return {
         "traces": {name: traced(name) for name in TRACES},
-        "joint": {what: visualize.scene_json(visualize.build_scene(trace)) for what, trace in joint.items() if trace},
         "said": [said(name, language) for name, language in asked],
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},

@@ -1,7 +1,6 @@
 """Traces on which tests compare Python with the viewer's JavaScript, and the scenes of some."""
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from dsbd.tracing.trace import Trace
@@ -13,38 +12,20 @@ from visualize.scenes.records import Scene
 FOLDER = Path(__file__).parents[2] / "assets" / "traces"
 
 
-class Traces(Mapping[str, Trace]):
-    """Traces by name. Each is loaded when it is first asked for: most tests need only the names."""
-
-    def __init__(self, loads: Mapping[str, Callable[[], Trace]]) -> None:
-        self.loads = loads
-
-    def __getitem__(self, name: str) -> Trace:
-        return self.loads[name]()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.loads)
-
-    def __len__(self) -> int:
-        return len(self.loads)
+RECORDED = (*sorted(path.name for path in FOLDER.glob("*.json*")), "likely", "joint", "tree", "distinct-tree", "block")
+TRACES = ("toy", "wider", "narrow", "plain", "blocks", "ruled", "chance", "nasty", *RECORDED)
+"""Names of traces."""
 
 
-RECORDED = Traces(
-    {
-        **{path.name: cache(partial(Trace.load, path)) for path in sorted(FOLDER.glob("*.json*"))},
-        **{name: partial(toy_trace, name) for name in ("likely", "joint", "tree", "distinct-tree", "block")},
-    }
-)
-TRACES = Traces(
-    {
-        **{name: partial(toy_trace, name) for name in ("toy", "wider", "narrow", "plain", "blocks", "ruled", "chance")},
-        "nasty": nasty_trace,
-        **RECORDED.loads,
-    }
-)
+@cache
+def trace_of(name: str) -> Trace:
+    """Load a trace, once for all tests: those of the page, those of the story pair, and that with hostile tokens."""
+    if name == "nasty":
+        return nasty_trace()
+    return Trace.load(FOLDER / name) if "." in name else toy_trace(name)
 
 
 @cache
 def scene_of(name: str, language: str = "en") -> Scene:
     """Build the scene of a trace, once for all tests."""
-    return build_scene(TRACES[name], language=language)
+    return build_scene(trace_of(name), language=language)

@@ -1,5 +1,7 @@
 """The nodes of one iteration as CSV, like the file that the viewer saves."""
 
+import csv
+import io
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,12 +31,14 @@ def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
     """
     scene = scene_of(source)
     chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
-    lines = [",".join(COLUMNS)]
+    text = io.StringIO(newline="")
+    lines = csv.writer(text)
+    lines.writerow(COLUMNS)
     for node in chosen.nodes:
         parent = None if node.parent < 0 else chosen.nodes[node.parent].id
         values = {**vars(node), "parent": parent, "layer": node.column}
-        lines.append(",".join(_cell(values[column]) for column in COLUMNS))
-    return "\r\n".join(lines) + "\r\n"
+        lines.writerow([_cell(values[column]) for column in COLUMNS])
+    return text.getvalue()
 
 
 def export_csv(source: Source, path: str | Path, iteration: int = 0) -> None:
@@ -48,15 +52,10 @@ def export_csv(source: Source, path: str | Path, iteration: int = 0) -> None:
     write(path, nodes_csv(source, iteration))
 
 
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return str(int(value))
-    if isinstance(value, (int, float)):
-        return _number(float(value)) if isinstance(value, float) else str(value)
-    safe = f"'{value}" if value.startswith(_FORMULA) else value
-    return '"' + safe.replace('"', '""') + '"' if any(mark in safe for mark in '",\r\n') else safe
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return int(value) if isinstance(value, bool) else _number(value) if isinstance(value, float) else value
 
 
 def _number(value: float) -> str:

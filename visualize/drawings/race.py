@@ -1,13 +1,14 @@
 """A race as an SVG: a lane for every decoder on one measured clock, and its tokens at the moment they landed."""
 
 from collections.abc import Mapping
-from html import escape
 from textwrap import wrap
 from typing import Any
+from xml.sax.saxutils import escape
 
 from dsbd.evaluation.race_records import Race
+from visualize.drawings.svg import document
 from visualize.look.states import Theme
-from visualize.look.theme import FONT, Palette, palette
+from visualize.look.theme import Palette, palette
 from visualize.scenes.race import BUSY_WORDS, Bar, Busy, LaneScene, Tick, race_scene
 from visualize.scenes.tokens import flowing
 
@@ -65,19 +66,13 @@ def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
     height = TOP + ROW * len(scene.lanes) + 34
     width = WIDTH + 2 * MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img" font-family="{escape(str(FONT["family"]))}" font-size="14">',
-        f"<title>{_text(scene.sentence)}</title>",
-        f'<rect width="{width}" height="{height}" fill="{colors.paper}"/>',
-    ]
-    parts += [
         f'<text x="{MARGIN}" y="{26 + 22 * place}" font-size="16" font-weight="600" fill="{colors.ink}">'
-        f"{_text(line)}</text>"
+        f"{escape(line)}</text>"
         for place, line in enumerate(wrap(scene.sentence, LINE)[:2])
     ]
     parts += [_lane(lane, TOP + ROW * place, theme, colors) for place, lane in enumerate(scene.lanes)]
-    parts += [_axis(scene.seconds, height - 34, colors), _legend(scene.busy, theme, colors), "</svg>"]
-    return "\n".join(parts)
+    parts += [_axis(scene.seconds, height - 34, colors), _legend(scene.busy, theme, colors)]
+    return document(width, height, colors, scene.sentence, parts, font_size=14)
 
 
 def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
@@ -88,11 +83,11 @@ def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
     weight = 700 if lane.is_ours else 500
     return (
         f'<g transform="translate({MARGIN} {top})">'
-        f'<text y="0" font-weight="{weight}" fill="{colors.ink}">{_text(lane.label)}</text>'
-        f'<text x="{WIDTH}" y="0" text-anchor="end" fill="{colors.soft}">{_text(lane.said)}</text>'
+        f'<text y="0" font-weight="{weight}" fill="{colors.ink}">{escape(lane.label)}</text>'
+        f'<text x="{WIDTH}" y="0" text-anchor="end" fill="{colors.soft}">{escape(lane.said)}</text>'
         f'<g transform="translate(0 8)">{bars}'
         f'<path d="{tick_path(lane.ticks)}" stroke="{colors.ink}" stroke-width="1.5" fill="none"/></g>'
-        f'<text y="64" font-size="13" fill="{colors.soft}">{_text(flowing(shown).replace(chr(10), " "))}</text></g>'
+        f'<text y="64" font-size="13" fill="{colors.soft}">{escape(flowing(shown).replace(chr(10), " "))}</text></g>'
     )
 
 
@@ -113,7 +108,3 @@ def _legend(busy: tuple[Busy, ...], theme: Theme, colors: Palette) -> str:
         parts.append(f'<text x="{x + 20}" y="72" font-size="12" fill="{colors.soft}">{BUSY_WORDS[name]}</text>')
         x += 40 + 7 * len(BUSY_WORDS[name])
     return "".join(parts)
-
-
-def _text(text: str) -> str:
-    return escape(text)

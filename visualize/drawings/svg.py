@@ -14,7 +14,7 @@ from visualize.look.states import YIELDED, Style, Theme, styles
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.at_step import at_step
 from visualize.scenes.records import LayerScene, NodeScene, Scene
-from visualize.scenes.source import Source, check_iteration, check_step, scene_of
+from visualize.scenes.source import Source, check_iteration, check_place, scene_of
 
 LEGEND = 36
 BARS = 52
@@ -40,7 +40,8 @@ def forest_svg(
     chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
     width, height = geometry.size(chosen)
     if step is not None:
-        chosen = at_step(chosen, check_step(step, chosen), scene.strings["layer.title"])
+        check_place("step", step, f"iteration {chosen.index}", len(chosen.steps))
+        chosen = at_step(chosen, step, scene.strings["layer.title"])
     parts = [part for layer in chosen.layers for part in _layer(layer, height, colors)]
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]

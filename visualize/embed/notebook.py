@@ -38,7 +38,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         page = html_page(self.scene, plotly=self.plotly, place=self._finished())
-        return framed(page, self._svg(), height=self.height)
+        return _framed(page, self._svg(), self.height)
 
     def _finished(self) -> str:
         """Return the last step of the iteration: in a saved notebook the finished forest tells more than the first."""
@@ -84,15 +84,15 @@ def show(
     return Shown(scene, iteration, check_height(height), plotly)
 
 
-def framed(page: str, svg: str, *, height: int = HEIGHT, title: str = "DSBD viewer") -> str:
+def _framed(page: str, svg: str, height: int) -> str:
     """Return HTML: a page in a frame over its picture, which is seen if the frame is removed."""
     picture = base64.b64encode(svg.encode("utf-8")).decode("ascii")
     cell = "grid-area:1/1;width:100%;"
     return (
         '<div style="display:grid;grid-template-columns:minmax(0,1fr)">'
-        f'<img alt="{html.escape(title)}: the forest of one iteration" src="data:image/svg+xml;base64,{picture}" '
+        f'<img alt="DSBD viewer: the forest of one iteration" src="data:image/svg+xml;base64,{picture}" '
         f'style="{cell}width:auto;max-width:100%;max-height:{height}px;background:#fff">'
-        f'<iframe title="{html.escape(title)}" srcdoc="{html.escape(page)}" height="{height}" '
+        f'<iframe title="DSBD viewer" srcdoc="{html.escape(page)}" height="{height}" '
         f'style="{cell}height:{height}px;border:0;background:#fffffe;z-index:1" allowfullscreen></iframe></div>'
     )
 

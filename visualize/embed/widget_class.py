@@ -9,7 +9,7 @@ import traitlets
 
 from visualize.pages import page_file
 from visualize.pages.plotly_script import packed_plotly
-from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import viewer_assets
 
 _ASSETS = viewer_assets()
 _OWN = (resources.files("visualize") / "embed" / "widget.js").read_text(encoding="utf-8")

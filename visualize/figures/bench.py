@@ -3,7 +3,7 @@
 They take the summary of a bench: a record, or the plain data that ``python -m dsbd bench --json`` prints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -236,7 +236,7 @@ def _forwards_figure(bench: BenchSummary) -> go.Figure:
     return figure.update_layout(yaxis_title="milliseconds")
 
 
-CHARTS = {
+CHARTS: dict[str, Callable[[BenchSummary], go.Figure]] = {
     "speed": speed_figure,
     "quality": quality_figure,
     "limits": _limits_figure,

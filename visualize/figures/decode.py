@@ -6,8 +6,6 @@ from html import escape
 import plotly.graph_objects as go
 
 from dsbd.results import ITERATION_PHASES
-from dsbd.tracing.records import Node, path_to
-from dsbd.tracing.trace import Trace
 from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
 from visualize.look.states import YIELDED, Theme, styles
@@ -38,11 +36,12 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     Raises: TraceError; ValueError for a language without a table.
     """
     trace, words = load_trace(source), Words(language)
-    path = _best_path(trace)
+    scene, index = build_scene(trace), trace.node_index()
+    path = [index[node.id] for node in scene.whole.nodes if node.row == 0]
     if not path:
         return empty_figure(words("figure.tokens"), theme, words)
     figure, labels = go.Figure(), [piece_label(node) for node in path]
-    origins = {token.id: token.origin for token in build_scene(trace).tokens}
+    origins = {token.id: token.origin for token in scene.tokens}
     heights = [0.0 if node.target_log_prob is None else math.exp(node.target_log_prob) for node in path]
     for origin in YIELDED:
         places = [place for place, node in enumerate(path) if origins.get(node.id, "accepted") == origin]
@@ -60,15 +59,6 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=ticks, tickangle=-60)
     dress(figure, words("figure.tokens"), theme)
     return figure.update_layout(barmode="overlay", yaxis={"range": [0, 1], "title": words("ui.target")})
-
-
-def _best_path(trace: Trace) -> list[Node]:
-    if trace.result is not None and trace.result.beams:
-        best = trace.result.beams[0].node
-    else:
-        beams = trace.iterations[-1].output_beams if trace.iterations else []
-        best = max(beams, key=lambda beam: beam.log_weight).node if beams else 0
-    return list(path_to(best, trace.node_index()))
 
 
 def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:

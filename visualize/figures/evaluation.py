@@ -187,8 +187,9 @@ def dynamic_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
     widths = ["" if row.mean_width is None else f"<br>mean width {row.mean_width:.2f}" for row, _, _ in points]
     labels = [_name(row) + width for (row, _, _), width in zip(points, widths, strict=True)]
     figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    for column, symbol in ((1, "circle"), (2, "diamond")):
-        color, means = COLORS[column - 1], [point[column] for point in points]
+    sides = ("circle", [cost for _, cost, _ in points]), ("diamond", [quality for _, _, quality in points])
+    for column, (symbol, means) in enumerate(sides, 1):
+        color = COLORS[column - 1]
         figure.add_scatter(
             x=[mean.mean for mean in means],
             y=labels,
@@ -223,8 +224,8 @@ def _quality_title(table: EvaluationTable) -> str:
 
 def _measured(rows: Sequence[ContenderRow], cost: str) -> list[Point]:
     """Return the rows whose cost and quality are known, with both."""
-    points = ((row, getattr(row, cost), row.quality) for row in rows)
-    return [point for point in points if point[1] is not None and point[2] is not None]
+    points = [(row, getattr(row, cost), row.quality) for row in rows if row.quality is not None]
+    return [point for point in points if point[1] is not None]
 
 
 def _name(row: ContenderRow) -> str:

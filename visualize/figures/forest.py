@@ -53,14 +53,12 @@ def forest_figure(
     first = 0 if iteration == "all" else check_iteration(iteration, len(scene.iterations))
     shown = scene.iterations if iteration == "all" else scene.iterations[first : first + 1]
     kinds = _kinds_of(shown)
-    looks = [
-        {"data": _traces(one, theme, scene.strings, kinds), "layout": _heads(one, theme, scene.strings)}
-        for one in shown
-    ]
-    figure = PicturedFigure(data=looks[0]["data"])
-    figure.update_layout(**_layout(shown, theme), **looks[0]["layout"])
+    looks = [(_traces(one, theme, scene.strings, kinds), _heads(one, theme, scene.strings)) for one in shown]
+    figure = PicturedFigure(data=looks[0][0])
+    figure.update_layout(**_layout(shown, theme), **looks[0][1])
     if iteration == "all":
-        _animate(figure, [go.Frame(**look) for look in looks], palette(theme), scene.strings)
+        frames = [go.Frame(data=traces, layout=heads) for traces, heads in looks]
+        _animate(figure, frames, palette(theme), scene.strings)
     return figure.with_picture(lambda: forest_svg(scene, first, theme=theme))
 
 

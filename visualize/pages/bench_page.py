@@ -31,12 +31,9 @@ _BODY = """<main>
 
 
 def export_bench(summary: Summary, path: str | Path, *, plotly: Plotly = "inline") -> None:
-    """Write the figures of a bench as one HTML file.
+    """Write the figures of a bench (a record, or what ``python -m dsbd bench --json`` prints) as one HTML file.
 
-    Args:
-        summary: a record, or what ``python -m dsbd bench --json`` prints.
-        path: the HTML file to write.
-        plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
+    ``inline`` puts Plotly into the file (about 5 MB), ``beside`` writes ``plotly.min.js`` next to it.
 
     Example:
         >>> visualize.export_bench(bench, "bench.html")

@@ -5,7 +5,7 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
-from visualize.pages.document import document, style
+from visualize.pages.document import Kit, document, style
 from visualize.pages.plotly_script import plotly_origins, plotly_tag
 
 Plotly = Literal["inline", "beside"]
@@ -38,5 +38,5 @@ def charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
 
 def chart_document(title: str, body: str, plotly: Plotly) -> str:
     """Return the whole page around a body with :func:`charts`."""
-    head = [style(_LOOK), *([] if plotly == "inline" else [plotly_tag("beside")])]
-    return document(title, body, head="\n".join(head), scripts=plotly_origins(plotly))
+    tag = "" if plotly == "inline" else "\n" + plotly_tag("beside")
+    return document(title, [body], Kit(style(_LOOK) + tag, scripts=plotly_origins(plotly)))

@@ -2,6 +2,8 @@
 
 import html
 import json
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from visualize.words.words import Words
@@ -26,27 +28,38 @@ style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; ba
 """
 
 
-def document(
-    title: str, body: str, *, language: str = "en", head: str = "", scripts: str = "", files: bool = False
-) -> str:
-    """Return an HTML document that loads nothing from the network except what ``scripts`` and ``files`` allow.
+@dataclass(frozen=True)
+class Kit:
+    """The parts of a page that make its viewers or charts work."""
+
+    head: str
+    """Styles and Plotly."""
+    body: str = ""
+    """The viewer and its host script; code that starts them must follow."""
+    scripts: str = ""
+    """Script sources that the page's policy must allow; starts with a space."""
+    files: bool = False
+    """True if style sheets and pictures are files beside the page."""
+
+
+def document(title: str, body: Iterable[str], kit: Kit, *, language: str = "en", head: str = "") -> str:
+    """Return an HTML document that loads nothing from the network except what its kit allows.
 
     Args:
         title: plain text.
-        body: HTML.
+        body: HTML, with the body of the kit.
+        kit: what the page needs.
         language: of its text; it must have a table of sentences.
-        head: HTML for the head: styles, scripts.
-        scripts: more sources that the policy allows scripts from; starts with a space.
-        files: True if style sheets and pictures are files beside the page.
+        head: more HTML for the head.
     """
     return _DOCUMENT.format(
         language=html.escape(language),
         direction=' dir="rtl"' if Words(language).table["direction"] == "rtl" else "",
-        scripts=scripts,
-        files=" 'self' file:" if files else "",
+        scripts=kit.scripts,
+        files=" 'self' file:" if kit.files else "",
         title=html.escape(title),
-        head=head,
-        body=body,
+        head=kit.head + head,
+        body="\n".join(body),
     )
 
 

@@ -25,10 +25,8 @@ MOST_ROWS = 30
 def export_evaluation(tables: Mapping[str, Table], path: str | Path, *, plotly: Plotly = "inline") -> None:
     """Write the figures of an evaluation as one HTML file, with a chapter for each task.
 
-    Args:
-        tables: by task: records, or their plain data, as ``python -m dsbd eval --json`` prints them.
-        path: the HTML file to write.
-        plotly: ``inline`` puts Plotly into the file (about 5 MB); ``beside`` writes ``plotly.min.js`` next to it.
+    The tables are by task: records, or their plain data, as ``python -m dsbd eval --json`` prints them. ``inline`` puts
+    Plotly into the file (about 5 MB), ``beside`` writes ``plotly.min.js`` next to it.
 
     Example:
         >>> visualize.export_evaluation({"sql": table}, "evaluation.html")

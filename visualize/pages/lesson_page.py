@@ -9,13 +9,13 @@ from dsbd.errors import LessonError, TraceError
 from visualize.drawings.svg import forest_svg
 from visualize.pages import page_file
 from visualize.pages.compressed import packed, packed_json
-from visualize.pages.document import document, embedded_json, packed_element, script, style
+from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
 from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import write_page
-from visualize.pages.viewer_parts import Kit, carried_kit
+from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.place import step_of
 from visualize.scenes.records import Scene
 from visualize.scenes.source import scene_of
@@ -39,15 +39,12 @@ class Stop:
     answer_it: int
     answer_step: int
     """The step that an answer leads to; equal to ``step`` if nothing is asked."""
+    asks: bool
 
 
 def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = "beside") -> None:
-    """Write a lesson file as one HTML page.
-
-    Args:
-        source: the lesson (Markdown, see docs/teaching.md).
-        path: the HTML file to write.
-        plotly: as for :func:`visualize.export_html`.
+    """Write a lesson file (Markdown, see docs/teaching.md) as one HTML page; ``plotly`` as for
+    :func:`visualize.export_html`.
 
     Example:
         >>> visualize.export_lesson("assets/lessons/1-speculative-decoding.md", "lesson.html")
@@ -62,12 +59,7 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
 
 
 def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
-    """Return the page as a string.
-
-    Args:
-        lesson: as read.
-        kit: what makes the viewer work.
-        back: address of the page that lists all lessons; empty = no link to it.
+    """Return the page as a string; ``back`` is the address of the page that lists all lessons, empty = no link to it.
 
     Raises:
         LessonError: a card names what the trace does not have.
@@ -76,27 +68,32 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
     scene = _scene(lesson)
     words = Words(lesson.language)
     stops = stops_of(lesson, scene)
-    cards = [_introduction(lesson, words)] if lesson.introduction else []
+    introduction = _text(lesson, lesson.introduction, 1)
+    cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
     printed = printed_steps(lesson, stops)
     cards += [_card(lesson, place, stops[place], printed[place], scene, words) for place in range(len(lesson.cards))]
-    data = [vars(stop) | {"asks": card.question is not None} for stop, card in zip(stops, lesson.cards, strict=True)]
+    data = [vars(stop) for stop in stops]
     if lesson.introduction:
-        data.insert(0, vars(Stop(stops[0].it, stops[0].step, stops[0].it, stops[0].step)) | {"asks": False})
+        it, step = stops[0].it, stops[0].step
+        data.insert(0, vars(Stop(it, step, it, step, asks=False)))
     labels = {key.removeprefix(LESSON): text for key, text in words.table.items() if key.startswith(LESSON)}
+    buttons = "".join(
+        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
+        for name, icon in _ICONS.items()
+    )
     body = [
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
-        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}{_foot(words)}</section>',
+        f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
+        f'<nav>{buttons}<span class="count"></span></nav></section>',
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0" data-exact></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
-    head = kit.head
-    if any(card.lab for card in lesson.cards):
-        head += style(page_file("lab.css"))
-        body.append(packed_element("lab-script", packed(lab_script())))
+    has_lab = any(card.lab for card in lesson.cards)
+    body += [packed_element("lab-script", packed(lab_script()))] if has_lab else []
     body += [kit.body, script(page_file("lesson.js"))]
     return document(
-        lesson.title, "\n".join(body), language=lesson.language, head=head, scripts=kit.scripts, files=kit.files
+        lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")) if has_lab else ""
     )
 
 
@@ -120,7 +117,7 @@ def stops_of(lesson: Lesson, scene: Scene) -> list[Stop]:
             except TraceError as error:
                 raise LessonError(f"{lesson.path.name}, line {card.line}: {error}") from None
         before = _before(scene, it, step) if card.question and card.position else (it, step)
-        stops.append(Stop(*before, it, step))
+        stops.append(Stop(*before, it, step, card.question is not None))
     return stops
 
 
@@ -142,19 +139,6 @@ def _head(lesson: Lesson, words: Words, back: str) -> str:
     )
 
 
-def _foot(words: Words) -> str:
-    buttons = "".join(
-        f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
-        for name, icon in _ICONS.items()
-    )
-    return f'<nav>{buttons}<span class="count"></span></nav>'
-
-
-def _introduction(lesson: Lesson, words: Words) -> str:
-    text = _text(lesson, lesson.introduction, 1)
-    return f'<article tabindex="-1"><div class="text">{text}</div></article>'
-
-
 def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     """Return the step that each card's picture shows in the hand-out.
 
@@ -162,8 +146,8 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     None: the card names no place, or an earlier card has this picture.
     """
     first: dict[int, int] = {}
-    for card, stop in zip(lesson.cards, stops, strict=True):
-        if card.question and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
+    for stop in stops:
+        if stop.asks and (stop.it, stop.step) != (stop.answer_it, stop.answer_step):
             first[stop.answer_it] = min(first.get(stop.answer_it, stop.answer_step), stop.answer_step)
     steps: list[Step | None] = []
     for card, stop in zip(lesson.cards, stops, strict=True):

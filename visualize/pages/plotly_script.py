@@ -7,28 +7,23 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 from visualize.pages.compressed import packed
-from visualize.viewer.assets import plotly_js_path
+from visualize.viewer.bundle import plotly_js_path
 
 PlotlyFrom = Literal["beside", "inline", "cdn", "shared"]
 PLOTLY_FILE = "plotly.min.js"
 CDN = "https://cdn.plot.ly"
 
 
-def plotly_tag(origin: PlotlyFrom, folder: str = "") -> str:
-    """Return the element that brings Plotly to a page.
+def plotly_tag(origin: PlotlyFrom) -> str:
+    """Return the element that brings Plotly to a page. Raises: ValueError.
 
-    Args:
-        origin: ``beside`` a file next to the page, ``inline`` packed into it (about 2 MB), ``cdn`` the publisher's
-            server, checked by its hash, ``shared`` the one in another viewer's frame on the same page.
-        folder: where the file beside the page is, as a relative address such as ``../``.
-
-    Raises:
-        ValueError: ``origin`` is unknown.
+    ``beside`` is a file next to the page, ``inline`` packed into it (about 2 MB), ``cdn`` the publisher's server,
+    checked by its hash, ``shared`` the one in another viewer's frame on the same page.
     """
     if origin not in get_args(PlotlyFrom):
         raise ValueError(f"plotly is {origin!r}; choose one of {', '.join(map(repr, get_args(PlotlyFrom)))}")
     if origin == "beside":
-        return f'<script src="{folder}{PLOTLY_FILE}"></script>'
+        return f'<script src="{PLOTLY_FILE}"></script>'
     if origin == "cdn":
         url, integrity = cdn_address()
         return f'<script src="{url}" integrity="{integrity}" crossorigin="anonymous"></script>'

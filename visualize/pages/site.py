@@ -1,8 +1,7 @@
 """Writes a static site: an index, a viewer page per trace, lessons. It works on any file server, or from a disk."""
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from dsbd.errors import LessonError, TraceError
@@ -12,7 +11,7 @@ from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
-from visualize.pages.site_pages import Card, LessonLink, index_page, trace_page
+from visualize.pages.site_pages import Card, index_page, trace_page
 from visualize.pages.trace_page import copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
 from visualize.scenes.records import Scene
@@ -21,17 +20,6 @@ from visualize.words.words import Words
 
 SUFFIXES = (".json", ".json.gz")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A trace file of the site."""
-
-    file: Path
-    name: str
-    """Name of its pages: lower-case letters, digits and hyphens."""
-    title: str
-    trace: Trace
 
 
 def export_site(
@@ -62,23 +50,27 @@ def export_site(
         ValueError: the language has no table.
     """
     Words(language)
-    entries = list(_entries(Path(traces)))
+    cards = list(_cards(Path(traces), language))
     taught = list(_lessons(Path(lessons))) if lessons is not None else []
     folder = _made(Path(output))
     for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _made(folder / below)
     copy_plotly(folder / VIEWER)
     write_kit(folder / VIEWER, page_file("site.css"))
-    cards = [_write_trace(entry, folder, title, language) for entry in entries]
-    for page, _, text in taught:
+    for card in cards:
+        write(folder / card.page, trace_page(card, site=title, language=language))
+        write(folder / FORESTS / card.download, card.content)
+        _write_pictures(card.scene, folder / card.picture)
+    for lesson, page, text in taught:
         write(folder / page, text)
-    links = [_write_link(page, lesson, folder) for page, lesson, _ in taught]
-    write(folder / "index.html", index_page(cards, links, title=title, language=language))
-    return ["index.html", *(card.page for card in cards), *(link.page for link in links)]
+        _write_pictures(scene_of(lesson.trace, lesson.language), folder / page.removesuffix(".html"))
+    pages = {page: lesson for lesson, page, _ in taught}
+    write(folder / "index.html", index_page(cards, pages, title=title, language=language))
+    return ["index.html", *(card.page for card in cards), *pages]
 
 
-def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
-    """Yield address, lesson and page of every lesson file of a folder, by name. Raises: LessonError, TraceError."""
+def _lessons(folder: Path) -> Iterator[tuple[Lesson, str, str]]:
+    """Yield each lesson of a folder, by name, with its address and its page. Raises: LessonError, TraceError."""
     if not folder.is_dir():
         raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix == ".md")
@@ -88,43 +80,17 @@ def _lessons(folder: Path) -> Iterable[tuple[str, Lesson, str]]:
     kit = shared_kit(f"../{VIEWER}/", page_file("lesson.css"))
     for file in files:
         lesson = read_lesson(file)
-        yield (
-            f"{LESSONS}/{_free(page_name(file.stem), taken)}.html",
-            lesson,
-            lesson_page(lesson, kit, back="../index.html"),
-        )
-
-
-def _write_link(page: str, lesson: Lesson, folder: Path) -> LessonLink:
-    """Write the pictures of a lesson for the index."""
-    picture = page.removesuffix(".html")
-    _write_pictures(scene_of(lesson.trace, lesson.language), folder / picture)
-    return LessonLink(page, lesson.title, lesson.summary, lesson.count, picture)
+        page = f"{LESSONS}/{_free(page_name(file.stem), taken)}.html"
+        yield lesson, page, lesson_page(lesson, kit, back="../index.html")
 
 
 def _write_pictures(scene: Scene, place: Path) -> None:
     """Write the forest of the first iteration in both themes."""
-    for theme, ending in (("light", ".svg"), ("dark", ".dark.svg")):
-        write(f"{place}{ending}", forest_svg(scene, theme=theme))  # type: ignore[arg-type]
+    write(f"{place}.svg", forest_svg(scene))
+    write(f"{place}.dark.svg", forest_svg(scene, theme="dark"))
 
 
-def _write_trace(entry: Entry, folder: Path, site: str, language: str) -> Card:
-    """Write the page, the pictures and the trace of one entry."""
-    scene = scene_of(entry.trace, language)
-    place = folder / FORESTS / entry.name
-    _write_pictures(scene, place)
-    ending = ".json.gz" if entry.file.name.endswith(".gz") else ".json"
-    card = Card(entry.title, f"{FORESTS}/{entry.name}.html", f"{entry.name}{ending}", scene)
-    write(f"{place}.html", trace_page(card, site=site, name=entry.name, language=language))
-    try:
-        content = entry.file.read_bytes()
-    except OSError as error:
-        raise TraceError(f"cannot copy {entry.file.name!r}: {error.strerror or error}") from None
-    write(f"{place}{ending}", content)
-    return card
-
-
-def _entries(folder: Path) -> Iterable[Entry]:
+def _cards(folder: Path, language: str) -> Iterator[Card]:
     """Yield every trace file of a folder, by name. Raises: TraceError; it names the file."""
     if not folder.is_dir():
         raise TraceError(f"{str(folder)!r} is no folder; name one that holds trace files")
@@ -134,12 +100,15 @@ def _entries(folder: Path) -> Iterable[Entry]:
     taken: set[str] = set()
     for file in files:
         try:
-            trace = Trace.load(file)
+            scene = scene_of(Trace.load(file), language)
+            content = file.read_bytes()
         except TraceError as error:
             raise TraceError(f"{file.name}: {error}") from None
+        except OSError as error:
+            raise TraceError(f"cannot copy {file.name!r}: {error.strerror or error}") from None
         stem = file.name.removesuffix(".gz").removesuffix(".json")
         name = _free(page_name(stem), taken)
-        yield Entry(file, name, _titled(stem), trace)
+        yield Card(_titled(stem), f"{FORESTS}/{name}", name + file.name.removeprefix(stem), content, scene)
 
 
 def page_name(stem: str) -> str:

@@ -1,7 +1,7 @@
 """Writes stand-alone HTML pages with one or more viewers; all viewers of a page share one Plotly."""
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from visualize.files import write
@@ -13,7 +13,7 @@ from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
-from visualize.viewer.assets import plotly_js_path
+from visualize.viewer.bundle import plotly_js_path
 
 Drawn = Scene | DiffScene
 """What a viewer can show."""
@@ -88,18 +88,12 @@ def html_page(
     heading = title or (f"DSBD · {names}" if names else "DSBD")
     body = [
         f'<main><h1 class="around">{html.escape(heading)}</h1>{_places(chosen, place, bare)}</main>',
-        _without_scripts(chosen),
-        *_scenes(chosen),
+        *(f"<noscript><p>{html.escape(_text(scene))}</p></noscript>" for scene in chosen),
+        *(packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(chosen)),
         kit.body,
         START,
     ]
-    return document(
-        heading,
-        "\n".join(body),
-        language=chosen[0].strings["language"] if chosen else "en",
-        head=kit.head,
-        scripts=kit.scripts,
-    )
+    return document(heading, body, kit, language=chosen[0].strings["language"] if chosen else "en")
 
 
 def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
@@ -109,10 +103,5 @@ def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 
 
-def _scenes(scenes: list[Drawn]) -> Iterable[str]:
-    return (packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(scenes))
-
-
-def _without_scripts(scenes: list[Drawn]) -> str:
-    texts = ["".join(scene.prompt) + (scene.result[0].text if scene.result else "") for scene in scenes]
-    return "".join(f"<noscript><p>{html.escape(text)}</p></noscript>" for text in texts)
+def _text(scene: Drawn) -> str:
+    return "".join(scene.prompt) + (scene.result[0].text if scene.result else "")

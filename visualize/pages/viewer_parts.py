@@ -2,34 +2,19 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from visualize.files import write
 from visualize.pages import page_file
 from visualize.pages.compressed import packed
-from visualize.pages.document import packed_element, script, style
+from visualize.pages.document import Kit, packed_element, script, style
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom, plotly_origins, plotly_tag
-from visualize.viewer.assets import viewer_assets
+from visualize.viewer.bundle import viewer_assets
 
 UNPACK_FILE, VIEWER_FILE, HOST_FILE, DECK_FILE, STYLE_FILE = "unpack.js", "viewer.js", "host.js", "deck.js", "style.css"
 
 SCRIPTS = (PLOTLY_FILE, UNPACK_FILE, VIEWER_FILE, HOST_FILE)
 _STYLE = 'document.head.append(Object.assign(document.createElement("style"), {{textContent: {css}}}));'
-
-
-@dataclass(frozen=True)
-class Kit:
-    """The parts of a page that make its viewers work."""
-
-    head: str
-    """Styles and Plotly."""
-    body: str
-    """The viewer and its host script; code that starts them must follow."""
-    scripts: str
-    """Script sources that the page's policy must allow."""
-    files: bool
-    """True if style sheets are files beside the page."""
 
 
 def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | None = None) -> Kit:
@@ -43,7 +28,7 @@ def carried_kit(plotly: PlotlyFrom, *styles: str, languages: Iterable[str] | Non
         "\n".join([_STYLE.format(css=json.dumps(assets["css"])), assets["js_classic"], page_file("host.js")])
     )
     body = packed_element("dsbd-viewer", viewer) + "\n" + script(page_file("unpack.js"))
-    return Kit(head, body, plotly_origins(plotly), files=False)
+    return Kit(head, body, plotly_origins(plotly))
 
 
 def shared_kit(folder: str, *styles: str) -> Kit:

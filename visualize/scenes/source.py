@@ -7,7 +7,7 @@ from dsbd.errors import TraceError
 from dsbd.tracing.records import Iteration
 from dsbd.tracing.trace import Trace
 from visualize.scenes.build import SceneBuilder, build_scene
-from visualize.scenes.records import IterationScene, Scene
+from visualize.scenes.records import Scene
 
 
 @runtime_checkable
@@ -55,15 +55,11 @@ def scene_of(source: Source | Iteration | Scene, language: str = "en") -> Scene:
 
 def check_iteration(iteration: int, count: int) -> int:
     """Return ``iteration`` if it is one of ``count``. Raises: TraceError."""
-    return _checked("iteration", iteration, "this trace", count)
+    return check_place("iteration", iteration, "this trace", count)
 
 
-def check_step(step: int, iteration: IterationScene) -> int:
-    """Return ``step`` if the iteration has it. Raises: TraceError."""
-    return _checked("step", step, f"iteration {iteration.index}", len(iteration.steps))
-
-
-def _checked(name: str, value: int, where: str, count: int) -> int:
+def check_place(name: str, value: int, where: str, count: int) -> int:
+    """Return ``value`` if it is from 0 to ``count`` - 1. Raises: TraceError; it says ``where`` that is."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < count:
         raise TraceError(f"{name} is {value!r}; {where} has whole numbers from 0 to {count - 1}")
     return value

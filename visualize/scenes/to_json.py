@@ -71,9 +71,9 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
         "language": scene.strings["language"],
         "title": scene.title,
         "models": list(scene.models),
-        "settings": _plain(scene.settings),
+        "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in scene.settings.items()},
         "prompt": list(scene.prompt),
-        "tokens": _table(TOKEN, scene.tokens),
+        "tokens": _drawn(TOKEN, scene.tokens),
         "whole": _whole(scene.whole),
         "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
@@ -100,15 +100,15 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "last_column": iteration.last_column,
         "last_row": iteration.last_row,
         "scored_step": iteration.scored_step,
-        "nodes": {"fields": list(NODE), "rows": [_node(node, exact) for node in iteration.nodes]},
+        "nodes": _table(NODE, [_node(node, exact) for node in iteration.nodes]),
         "trials": _records(TRIAL, record.trials, places),
         "draws": _records(DRAW, record.draws, places),
         "beginnings": _records(BEGINNING, record.beginnings, places),
         "layers": [_layer(layer) for layer in iteration.layers],
         "alternatives": _alternatives(iteration),
-        "steps": {"fields": list(STEP), "rows": [_step(step) for step in iteration.steps]},
-        "beams_before": _table(BEAM, iteration.beams_before),
-        "beams_after": _table(BEAM, iteration.beams_after),
+        "steps": _table(STEP, [_step(step) for step in iteration.steps]),
+        "beams_before": _drawn(BEAM, iteration.beams_before),
+        "beams_after": _drawn(BEAM, iteration.beams_after),
         "seconds": _rounded(seconds),
         "slots": {"prompt": slots.prompt_slots, "before": iteration.slots_before, "scored": slots.slots_scored,
                   "kept": slots.slots_kept, "nodes": sorted(places[node] for node in slots.nodes if node in places)},
@@ -130,8 +130,8 @@ def _whole(whole: WholeScene) -> dict[str, Any]:
         "tokens": whole.tokens,
         "last_position": whole.last_position,
         "last_row": whole.last_row,
-        "nodes": {"fields": list(TREE_NODE), "rows": rows},
-        "bands": _table(BAND, whole.bands),
+        "nodes": _table(TREE_NODE, rows),
+        "bands": _drawn(BAND, whole.bands),
     }
 
 
@@ -165,26 +165,25 @@ def _alternatives(iteration: IterationScene) -> dict[str, Any]:
         for layer in iteration.layers
         for pair in layer.alternatives
     ]
-    return {"fields": list(ALTERNATIVE), "rows": rows}
+    return _table(ALTERNATIVE, rows)
 
 
 def _records(fields: tuple[str, ...], items: Iterable[Any], places: dict[int, int]) -> dict[str, Any]:
     """Trials, draws or beginnings, with every digit."""
-    rows = [[places[item.node] if field == "node" else _cell(getattr(item, field)) for field in fields]
-            for item in items]  # fmt: skip
+
+    def cell(item: Any, field: str) -> Any:
+        value = getattr(item, field)
+        return places[value] if field == "node" else asdict(value) if isinstance(value, JointSums) else value
+
+    return _table(fields, [[cell(item, field) for field in fields] for item in items])
+
+
+def _drawn(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:
+    return _table(fields, [[_rounded(getattr(item, field)) for field in fields] for item in items])
+
+
+def _table(fields: tuple[str, ...], rows: list[list[Any]]) -> dict[str, Any]:
     return {"fields": list(fields), "rows": rows}
-
-
-def _cell(value: Any) -> Any:
-    return asdict(value) if isinstance(value, JointSums) else value
-
-
-def _table(fields: tuple[str, ...], items: Iterable[Any]) -> dict[str, Any]:
-    return {"fields": list(fields), "rows": [[_rounded(getattr(item, field)) for field in fields] for item in items]}
-
-
-def _plain(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
 
 
 def _rounded(value: Any, digits: int = DIGITS) -> Any:

@@ -5,17 +5,20 @@ only on ``mount``, and an imported JSON file becomes a constant. In the joined m
 two of them may use the same name at their top level.
 """
 
+import importlib.util
 import json
 import posixpath
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from visualize.words.words import known_languages
 
 ENTRY = "viewer/main.js"
+GLOBAL = "DsbdViewer"
 NOT_CARRIED = ("page.",)
 """Keys that start with this are read by Python only."""
 _IMPORT = re.compile(
@@ -24,19 +27,51 @@ _IMPORT = re.compile(
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
 _REMARK = re.compile(r"[ \t]+// .*$", re.M)
+_MOUNT = "export function mount"
 _STRINGS = re.compile(r"words/(\w+)\.json")
 
 
-@lru_cache
-def module(languages: tuple[str, ...] | None = None) -> str:
-    """Return the viewer as one ES module that exports only ``mount``.
+def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the parts that a page needs to show the viewer.
 
     Args:
         languages: string tables to include; English is always included; None = all.
 
+    Returns:
+        ``js``: the ES module, which exports ``mount``.
+        ``js_classic``: the same source for a classic script; it sets ``globalThis.DsbdViewer = {mount}``.
+        ``css``: the style sheet; all of it stays below ``.dsbd``.
+        ``plotly_js_path``: path of ``plotly.min.js`` in the plotly package; the page must serve it.
+
+    Example:
+        >>> sorted(visualize.viewer_assets(languages=["en"]))
+
     Raises:
         ValueError: there is no table for one of the languages.
     """
+    js = module(None if languages is None else tuple(sorted(set(languages))))
+    css = source("viewer/viewer.css")
+    return {"js": js, "js_classic": classic(js), "css": css, "plotly_js_path": str(plotly_js_path())}
+
+
+def classic(js: str) -> str:
+    """Return the module's source as a strict expression for a classic script; it defines one global name."""
+    assert js.count("\nexport ") == js.count(_MOUNT) == 1, "the module must export mount and nothing else"
+    body = js.replace(_MOUNT, "function mount")
+    return f'(() => {{\n"use strict";\n{body}\nglobalThis.{GLOBAL} = {{mount}};\n}})();\n'
+
+
+def plotly_js_path() -> Path:
+    """Return the path of ``plotly.min.js`` in the installed plotly package."""
+    spec = importlib.util.find_spec("plotly")
+    assert spec is not None, "plotly is one of the requirements"
+    assert spec.origin is not None, "plotly is a package of files"
+    return Path(spec.origin).parent / "package_data" / "plotly.min.js"
+
+
+@lru_cache
+def module(languages: tuple[str, ...] | None = None) -> str:
+    """Return the viewer as one ES module that exports only ``mount``; arguments as for :func:`viewer_assets`."""
     known = known_languages()
     for language in languages or ():
         if language not in known:

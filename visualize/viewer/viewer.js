@@ -2,11 +2,10 @@
 
 import {Badge} from "./page/badge.js";
 import {drawCard, drawFormula} from "./views/card.js";
-import {Controls} from "./page/controls.js";
+import {Controls, onKey} from "./page/controls.js";
 import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
 import {Iteration} from "./forest/iteration.js";
-import {onKey} from "./page/keys.js";
 import {STYLES} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {Place, placeIn} from "./page/place.js";

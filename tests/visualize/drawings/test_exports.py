@@ -10,8 +10,7 @@ import visualize
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.pages.document import embedded_json
-from visualize.viewer.assets import classic, viewer_assets
-from visualize.viewer.bundle import module
+from visualize.viewer.bundle import classic, module, viewer_assets
 
 TRACE = toy_trace()
 

@@ -1,19 +1,15 @@
 """Figures of a bench: the numbers of its summary, drawn, and a page that is whole and offline."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-import visualize
 from dsbd.measure.bench.plain import to_plain
 from dsbd.measure.bench.records import Limits, bench_summary
 from dsbd.settings import DecodingSettings
 from tests.measure.bench.made_up import made_up_summary
-from tests.visualize.homes import visit
 from visualize.figures.bench import MOST_LINES, bench_figures
-from visualize.pages.bench_page import bench_page
 
 EVIL = "</script><script>alert(1)</script>"
 
@@ -104,25 +100,6 @@ def test_nothing_measured_draws_titled_empty_figures():
         assert not figure.data
 
 
-def test_the_page_is_whole_and_offline(tmp_path):
-    page = bench_page(summary())
-    assert EVIL not in page
-    assert "Not measured: energy." in page
-    assert "Not complete" in page
-    assert not re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(?!data:)', page)
-    visualize.export_bench(summary(), tmp_path / "bench.html", plotly="beside")
-    assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
-    assert len((tmp_path / "bench.html").read_text(encoding="utf-8")) < 200_000
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("figure", ["speed_figure", "quality_figure"])
-def test_a_record_and_its_json_draw_the_same(figure, theme):
-    """Catches a figure that takes only one of the two."""
-    draw = getattr(visualize, figure)
-    assert draw(bench_summary(summary()), theme=theme).to_json() == draw(summary(), theme=theme).to_json()
-
-
 @pytest.mark.parametrize("part", ["widths", "depths"])
 def test_results_of_older_versions_are_drawn(part):
     """Catches figures that can no longer read the results of this repository."""
@@ -138,14 +115,3 @@ def test_a_grid_is_not_drawn_as_sweeps():
         rows = [row(f"{name} draft_depth={depth}", 5.0) for name in "abcdefghi"[:lines] for depth in (2, 4)]
         figures = drawn(summary() | {"contenders": rows, "ratios": {}})
         assert [name for name in figures if name.startswith("sweep")] == sweeps
-
-
-@pytest.mark.parametrize("width", [420, 1200])
-@pytest.mark.slow
-def test_the_page_opens_without_an_error(browser, tmp_path, width):
-    visualize.export_bench(summary(), tmp_path / "bench.html")
-    with visit(browser, tmp_path / "bench.html", viewport={"width": width, "height": 900}) as seen:
-        seen.page.wait_for_selector(".js-plotly-plot .main-svg")
-        assert seen.page.locator(".js-plotly-plot").count() == 6
-        assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
-        seen.quiet()

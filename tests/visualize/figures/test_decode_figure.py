@@ -11,7 +11,7 @@ import pytest
 import visualize
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED, scene_of
+from tests.visualize.traces import scene_of, trace_of
 from visualize.drawings.folded import NUMBERS, Folded
 
 TRACE = toy_trace()
@@ -56,7 +56,7 @@ def test_no_twig_and_no_mark_enters_the_room_of_the_words(name, tokens_per_line)
     drawn = [point for mark in ("kept", "dropped", "picked") for piece in folded.twigs(mark) for point in piece]
     assert drawn
     assert not [y for _, y in drawn for top, bottom in rooms if top <= y < bottom - 0.01]
-    svg = visualize.decode_svg(RECORDED[name], tokens_per_line=tokens_per_line)
+    svg = visualize.decode_svg(trace_of(name), tokens_per_line=tokens_per_line)
     words = re.findall(r'<text transform="translate\([\d.]+,([\d.]+)\) rotate\(-60\)"[^>]*>([^<]*)<', svg)
     assert len(words) == folded.whole.tokens
     for start, text in words:

@@ -4,13 +4,9 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import {binsOf, chiSquare, limitOf, pValue} from "../../../visualize/pages/lab/chi_square.js";
-import {decode} from "../../../visualize/pages/lab/decode.js";
 import {exactLaw} from "../../../visualize/pages/lab/exact.js";
-import {Experiment} from "../../../visualize/pages/lab/experiment.js";
-import {seeded} from "../../../visualize/pages/lab/random.js";
+import {Experiment, seeded} from "../../../visualize/pages/lab/experiment.js";
 import {nameOf, withCell, withRow} from "../../../visualize/pages/lab/tables.js";
-import {recheck} from "../../../visualize/viewer/law/audit.js";
-import {alphasOf, tailsOf} from "../../../visualize/viewer/law/chances.js";
 import {given, near} from "../given.js";
 
 const {pair, zeros, laws, chi_squares} = given.lab;
@@ -70,65 +66,6 @@ for (const decoder of ["accept_all", "draft_alone"]) {
     }
   });
 }
-
-/* A pass of the lab as an iteration that the viewer decides again. Paths name the nodes. */
-function iterationOf(pass, width) {
-  const nodes = Object.fromEntries(pass[0].alive.map((path) => [path, {kind: "input", column: 0, ends: false}]));
-  const first = pass[0].alive[0].length;
-  const node = (path, kind, known) => {
-    nodes[path] ??= {kind, column: path.length - first, parent: path.slice(0, -1), ends: false, ...known};
-    return path;
-  };
-  const [trials, draws] = [[], []];
-  const layers = pass.map(({kind, law, alive, chain_S, ...layer}, at) => {
-    layer.trials.forEach((trial, order) => {
-      const target_prob = law.probs[law.paths.indexOf(trial.path)] ?? null;
-      const place = node(trial.path, "drafted", {draft_prob: trial.draft_prob, target_prob});
-      trials.push({...trial, node: place, order, layer: at + 1, joint: null});
-    });
-    for (const draw of layer.draws) draws.push({...draw, node: node(draw.path, "drawn"), layer: at + 1});
-    const chances = {chain_S, at_least: tailsOf(alphasOf(chain_S)), forest_mass: null};
-    const {accepted, outcome} = layer;
-    return {layer: at + 1, kind, alive, support: law.paths.length, width, accepted, outcome, ...chances};
-  });
-  return {nodes, trials, draws, layers, beginnings: []};
-}
-
-function reportsOf(changes) {
-  const common = {replacement: true, temperature: 1, landing: true, lossless: true, method: "dsbd"};
-  const found = {checks: 0, failures: 0, kinds: new Set()};
-  for (const width of [1, 2]) {
-    const guesses = 2 * width - 1;
-    const random = seeded(width);
-    const settings = {...common, width_threshold: 0.7, min_width: width, max_width: width};
-    for (let run = 0; run < 300; run++) {
-      for (const pass of decode(pair, {width, guesses, depth: 2, ...changes}, random).passes) {
-        const iteration = iterationOf(pass, width);
-        const {checks, failure} = recheck(iteration, settings);
-        found.checks += checks;
-        found.failures += Number(Boolean(failure));
-        for (const {verdict} of iteration.trials) found.kinds.add(verdict);
-        for (const {kind} of iteration.draws) found.kinds.add(kind);
-        for (const {outcome} of iteration.layers) found.kinds.add(outcome);
-      }
-    }
-  }
-  return found;
-}
-
-/* Catches a second law: the badge of the viewer decides every trial and draw of the lab again. */
-test("every decision follows by the viewer's re-check", () => {
-  const {checks, failures, kinds} = reportsOf({});
-  assert.equal(failures, 0);
-  assert.ok(checks > 3_000);
-  const verdicts = ["accepted", "rejected", "orphaned", "unneeded"];
-  const expected = [...verdicts, "recovered", "fresh", "bonus", "passed", "landed", "short"];
-  assert.deepEqual([...kinds].sort(), expected.sort());
-});
-
-test("the re-check notices a decoder that accepts everything", () => {
-  assert.ok(reportsOf({accept_all: true}).failures > 0);
-});
 
 /* Catches a p-value of another law, on both branches of the computation. */
 test("p-values are those of scipy", () => {

@@ -68,13 +68,11 @@ def test_a_lesson_is_read_as_written():
     lesson = parse_lesson(LESSON, Path("x/lesson.md"))
     assert (lesson.trace, lesson.language, lesson.summary) == (Path("x/t.json"), "en", "About nothing.")
     assert [card.title for card in lesson.cards] == ["Will it be accepted?", "Commit", "Later"]
-    assert lesson.cards[0].position == Position(0, 1, TRIED)
-    options = ("Never `<img src=x onerror=alert(1)>`", "Perhaps")
-    assert lesson.cards[0].question == Question(options, 1, "Because **so**.")
-    assert lesson.cards[0].text == "A question."
-    assert "## not a card" in lesson.cards[1].text
-    assert lesson.cards[2].question == Question(("This one", "That one"), 0, "")
-    assert lesson.count == 4
+    first, second, third = lesson.cards
+    assert (first.position, first.text, lesson.count) == (Position(0, 1, TRIED), "A question.", 4)
+    assert first.question == Question(("Never `<img src=x onerror=alert(1)>`", "Perhaps"), 1, "Because **so**.")
+    assert "## not a card" in second.text
+    assert third.question == Question(("This one", "That one"), 0, "")
 
 
 HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
@@ -143,56 +141,45 @@ def test_a_place_is_the_step_it_says(place, phase, layer):
     assert (step.phase, step.layer) == (phase, layer)
 
 
-def says(seen):
-    return seen.page.inner_text(".dsbd-sentence")
-
-
 @pytest.mark.slow
-def test_the_verdict_is_hidden_until_answered(browser, lesson):
+def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesson):
     """Catches a verdict that is visible, a student who steps past a question, and markup that runs."""
     with visit(browser, lesson / "lesson.html") as seen:
         page, (frame,) = seen.page, seen.drawn()
+
+        def pressed(*keys) -> str:
+            page.focus(".dsbd")
+            for key in keys:
+                page.keyboard.press(key)
+            return seen.sentence
+
         assert page.inner_text("h1") == 'Hostile <b>title</b> & "quotes"'
         assert page.inner_text(".count") == "Card 1 of 4"
         page.click("button.next")
-        assert says(seen) == STEPS[VERDICT - 1].sentence
-        for told in (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend"):
-            assert not page.is_visible(told)  # a table, the whole decode and the marks to come would show the verdict
-        page.focus(".dsbd")
-        for key in ("ArrowRight", "End", "PageDown"):
-            page.keyboard.press(key)
-            assert says(seen) == STEPS[VERDICT - 1].sentence
-        assert "hidden until you have answered" in page.inner_text(".locked")
-        page.keyboard.press("ArrowLeft")
-        assert says(seen) == STEPS[VERDICT - 2].sentence
+        told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
+        assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
+        assert {seen.sentence, *map(pressed, ("ArrowRight", "End", "PageDown"))} == {STEPS[VERDICT - 1].sentence}
+        assert page.inner_text(".locked")
+        assert pressed("ArrowLeft") == STEPS[VERDICT - 2].sentence
         page.click("article:not([hidden]) .options button >> nth=0")
-        assert says(seen) == STEPS[VERDICT].sentence
+        assert seen.sentence == STEPS[VERDICT].sentence
         assert page.is_visible(".dsbd-more")
         assert page.inner_text("article:not([hidden]) .verdict") == "No."
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
-        page.focus(".dsbd")
-        page.keyboard.press("End")
-        assert says(seen) == STEPS[-1].sentence
+        assert pressed("End") == STEPS[-1].sentence
         page.click("button.next")
         page.click("button.next")
         assert page.is_disabled("button.next")
         assert page.url.endswith("#card=4")
         assert hostile_marks(frame) == page.locator(".cards script, .cards a, .cards img[src=x]").count() == 0
-        seen.quiet()
-
-
-@pytest.mark.slow
-def test_teacher_mode_hides_nothing(browser, lesson):
-    with visit(browser, lesson / "lesson.html", "#card=2&teacher=1") as seen:
+        page.goto(f"{(lesson / 'lesson.html').as_uri()}#card=2&teacher=1")
+        page.reload()
         seen.drawn()
-        assert seen.page.is_visible("article:not([hidden]) .answer")
-        assert says(seen) == STEPS[VERDICT].sentence
-        seen.page.focus(".dsbd")
-        seen.page.keyboard.press("End")
-        assert says(seen) == STEPS[-1].sentence
-        seen.page.click("button.teach")
-        assert not seen.page.is_visible("article:not([hidden]) .answer")
-        assert says(seen) == STEPS[VERDICT - 1].sentence
+        assert page.is_visible("article:not([hidden]) .answer")
+        assert [seen.sentence, pressed("End")] == [STEPS[VERDICT].sentence, STEPS[-1].sentence]
+        page.click("button.teach")
+        assert not page.is_visible("article:not([hidden]) .answer")
+        assert seen.sentence == STEPS[VERDICT - 1].sentence
         seen.quiet()
 
 
@@ -217,11 +204,13 @@ def test_every_card_is_shown_and_no_answer_but_for_the_teacher(browser, lesson, 
 def test_no_picture_of_the_hand_out_shows_what_is_asked():
     """Catches a card whose picture tells the answer of the card before it."""
     lesson = parse_lesson(LESSON, Path("x/lesson.md"))
-    stops = stops_of(lesson, SCENE)
-    asked = stops[0]
-    assert stops[1].step > asked.answer_step  # the commit, which shows every verdict
-    later = (stops[2].it, stops[2].step) if stops[2].it != asked.it else None
-    assert printed_steps(lesson, stops) == [(asked.it, asked.step), None, later]
+    asked, commit, later = stops = stops_of(lesson, SCENE)
+    assert commit.step > asked.answer_step  # the commit shows every verdict
+    assert printed_steps(lesson, stops) == [
+        (asked.it, asked.step),
+        None,
+        None if later.it == asked.it else (later.it, later.step),
+    ]
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)

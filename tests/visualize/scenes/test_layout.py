@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsbd.errors import TraceError
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED
+from tests.visualize.traces import trace_of
 from visualize.scenes.build import COVER_HEIGHT, forest_places
 from visualize.scenes.layout import COUSINS, SIBLINGS, TREES, tidy
 
@@ -79,7 +79,7 @@ def test_a_node_below_no_input_beam_is_refused():
 def test_a_cover_node_that_a_beam_landed_on_has_room_for_its_ring():
     """Catches rings of landed nodes that cover their neighbours: in a likely forest all nodes are cover nodes."""
     rooms = set()
-    for iteration in RECORDED["likely"].iterations:
+    for iteration in trace_of("likely").iterations:
         landed = {draw.node for draw in iteration.draws if draw.landed}
         columns, rows = forest_places(iteration, iteration.nodes)
         for one, other in itertools.combinations(iteration.nodes, 2):

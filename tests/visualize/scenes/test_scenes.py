@@ -86,14 +86,12 @@ def test_the_text_of_a_beam_is_the_recorded_text(name):
 
 
 def test_statistics_count_everything_once():
-    statistics = SCENE.statistics
-    trials = [trial.verdict for iteration in TRACE.iterations for trial in iteration.trials]
-    draws = [draw.kind for iteration in TRACE.iterations for draw in iteration.draws]
-    for name in ("accepted", "rejected", "orphaned", "unneeded"):
-        assert getattr(statistics.verdicts, name) == trials.count(name)
-    for name in ("recovered", "fresh", "bonus"):
-        assert getattr(statistics.verdicts, name) == draws.count(name)
-    assert statistics.layers_per_iteration == pytest.approx(24 / 7)
+    counted = SCENE.statistics.to_dict()
+    decided = [one.verdict for iteration in TRACE.iterations for one in iteration.trials]
+    decided += [one.kind for iteration in TRACE.iterations for one in iteration.draws]
+    names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus")
+    assert {name: counted[name] for name in names} == {name: decided.count(name) for name in names}
+    assert counted["layers_per_iteration"] == pytest.approx(24 / 7)
 
 
 def test_scenes_without_a_forest_and_without_iterations():

@@ -8,7 +8,7 @@ import pytest
 from dsbd.tracing.records import ROOT, path_to
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import RECORDED, TRACES, scene_of
+from tests.visualize.traces import TRACES, scene_of, trace_of
 from visualize import SceneBuilder, build_scene, scene_json
 from visualize.look.states import PLAIN_MARKS, STATES, mark_of
 
@@ -20,7 +20,7 @@ def name(request):
 
 def test_every_node_stands_once_at_its_place_in_the_text(name):
     """The slow twin: walk from every recorded node to the prompt. Only cover nodes that nothing landed on are left."""
-    trace, whole, index = TRACES[name], scene_of(name).whole, TRACES[name].node_index()
+    trace, whole, index = trace_of(name), scene_of(name).whole, trace_of(name).node_index()
     states = {node.id: node.state for iteration in scene_of(name).iterations for node in iteration.nodes}
     expected = {id_: len(list(path_to(id_, index))) for id_ in index if states[id_] != "cover"}
     assert {node.id: node.position for node in whole.nodes} == expected
@@ -48,7 +48,7 @@ def test_no_two_marks_stand_in_one_place_and_no_two_edges_cross(name):
 
 
 def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
-    trace, whole = TRACES[name], scene_of(name).whole
+    trace, whole = trace_of(name), scene_of(name).whole
     assert [band.iteration for band in whole.bands] == [iteration.index for iteration in trace.iterations]
     assert [band.won for band in whole.bands] == [len(iteration.layers) for iteration in trace.iterations]
     edges = [0] + [band.last for band in whole.bands]
@@ -59,7 +59,7 @@ def test_bands_follow_each_other_and_are_as_wide_as_their_iterations_won(name):
 @pytest.mark.parametrize("recording", ["1-dynamic-width.json.gz", "joint", "tree"])
 def test_a_decode_that_grows_has_a_tree_at_every_iteration(recording):
     """The best beam so far is the line, however short the recording is; the last tree is that of the whole trace."""
-    trace = RECORDED[recording]
+    trace = trace_of(recording)
     builder = SceneBuilder(trace.prompt, trace.settings)
     assert builder.scene().whole.nodes == ()
     for count, iteration in enumerate(trace.iterations, 1):

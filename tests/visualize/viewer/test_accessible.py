@@ -7,7 +7,7 @@ from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("text", "whatif", "mask", "slots", "charts", "layers", "tree", "table", "result")
+VIEWS = ("text", "whatif", "mask", "slots", "charts", "tree", "table", "result")
 
 
 def serious(page, **asked) -> list[str]:

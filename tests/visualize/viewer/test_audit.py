@@ -7,7 +7,7 @@ import pytest
 from dsbd.tracing.audit import verify_trace
 from tests.tracing.alterations import ALTERATIONS, alter
 from tests.visualize.test_javascript import SLOW, run_under_node
-from tests.visualize.traces import RECORDED
+from tests.visualize.traces import RECORDED, trace_of
 from visualize import SceneBuilder, build_scene, scene_json
 
 
@@ -15,7 +15,7 @@ from visualize import SceneBuilder, build_scene, scene_json
 @pytest.mark.slow
 def test_the_badge_and_verify_trace_say_the_same_of_every_alteration(name, tmp_path):
     """Catches a page that shows a check mark over a trace that verify-trace refuses, and the other way round."""
-    altered = {what: alter(RECORDED[name], what) for what in ALTERATIONS}
+    altered = {what: alter(trace_of(name), what) for what in ALTERATIONS}
     scenes = [{"what": what, "scene": scene_json(build_scene(trace))} for what, trace in altered.items() if trace]
     assert len(scenes) > 30
     run_under_node([Path(__file__).parent / "law" / SLOW], {"altered": scenes}, tmp_path)
@@ -23,7 +23,7 @@ def test_the_badge_and_verify_trace_say_the_same_of_every_alteration(name, tmp_p
 
 def test_a_whole_scene_carries_what_the_audit_found_and_a_part_does_not():
     """Catches a scene of a running decode that is judged before it ends."""
-    trace = next(iter(RECORDED.values()))
+    trace = trace_of(RECORDED[0])
     report = verify_trace(trace)
     whole = scene_json(build_scene(trace))
     assert whole["evidence"] == {"passed": True, "checks": report.checks, "failure": None}

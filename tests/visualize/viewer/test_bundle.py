@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from visualize.viewer.assets import viewer_assets
-from visualize.viewer.bundle import ENTRY, imports_of, module, source
+from visualize.viewer.bundle import ENTRY, imports_of, module, source, viewer_assets
 from visualize.words.words import known_languages
 
 ROOT = resources.files("visualize")
@@ -39,11 +38,10 @@ def test_imports_go_one_way(name):
 
 
 def test_every_file_is_reached():
-    reached, waiting = set(), [ENTRY]
-    while waiting:
-        reached.add(name := waiting.pop())
-        waiting += [imported for imported, _ in imports_of(name) if imported not in reached]
-    assert {name for name in reached if name.endswith(".js")} == set(FILES)
+    def reached(name: str) -> set[str]:
+        return {name}.union(*(reached(imported) for imported, _ in imports_of(name)))
+
+    assert {name for name in reached(ENTRY) if name.endswith(".js")} == set(FILES)
 
 
 def test_the_twins_that_contributing_names_exist():

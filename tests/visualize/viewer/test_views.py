@@ -12,7 +12,7 @@ import visualize
 from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import TRACES, scene_of
+from tests.visualize.traces import scene_of, trace_of
 
 pytestmark = pytest.mark.slow
 
@@ -252,7 +252,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
 def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     """Catches sliders that can change no verdict, and a legend for marks that are not drawn."""
     path = tmp_path / "plain.html"
-    visualize.export_html(TRACES["plain"], path)
+    visualize.export_html(trace_of("plain"), path)
     with viewer(browser, path, "#iteration=1&step=1000") as seen:
         unfold(seen.page)
         assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]

@@ -10,7 +10,7 @@ from tests.visualize.homes import unfold, viewer
 from tests.visualize.toy import toy_trace
 from visualize.viewer.bundle import source
 from visualize.words.plurals import plural_category
-from visualize.words.words import Words, known_languages
+from visualize.words.words import known_languages
 
 LANGUAGES = ("ar", "de", "en", "es", "fr", "ja", "zh")
 TABLES = {language: json.loads(source(f"words/{language}.json")) for language in known_languages()}
@@ -67,13 +67,6 @@ def test_a_table_is_a_translation_and_not_a_copy(language):
     alike |= {key for key in TABLES["en"] if key.startswith(("formula.", "count."))}
     sentences = [key for key, text in TABLES["en"].items() if len(text.split()) > 4 and key not in alike]
     assert [key for key in sentences if TABLES[language][key] == TABLES["en"][key]] == []
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_figures_speak_the_language(language):
-    for name in ("tokens", "width", "timeline"):
-        figure = getattr(visualize, f"{name}_figure")(TRACE, language=language)
-        assert figure.layout.title.text == Words(language)(f"figure.{name}")
 
 
 @pytest.mark.slow

@@ -1,8 +1,7 @@
 /* Decodes by DSBD: docs/algorithm.md, *One iteration*, with landing. The viewer's law decides the trials, and what is
  * returned has the fields of a trace, so that the viewer's re-check can decide it again. */
 
-import {chainOf} from "../../viewer/law/residual.js";
-import {Trials, verdictOf} from "../../viewer/law/trials.js";
+import {Trials, chainOf, verdictOf} from "../../viewer/law/trials.js";
 import {START, beamsAt, drawFrom, jointLaw} from "./beams.js";
 
 const NO_DRAFTS = {law: {paths: [], probs: []}, drafts: []};

@@ -1,6 +1,6 @@
 /* Changes the tables: one text, and the law of the next word of both models after it. */
 
-import {make} from "./elements.js";
+import {make, table} from "./shown.js";
 import {textOf, withCell, withRow} from "./tables.js";
 
 const MODELS = ["target", "draft"];
@@ -36,10 +36,7 @@ export function editor(recorded, words, pair, changed) {
     return element;
   };
   const everywhere = () => MODELS.reduce((made, model) => withRow(made, model, pair()[model][text.value]), pair());
-  const head = [words.next, ...recorded.words].map((word) => make("th", {scope: "col"}, word));
-  const rows = MODELS.map((model, at) =>
-    make("tr", {}, make("th", {scope: "row"}, words[model]), ...cells[at].map((input) => make("td", {}, input))),
-  );
+  const rows = MODELS.map((model, at) => [[words[model]], ...cells[at]]);
   text.addEventListener("change", show);
   show();
   return make(
@@ -47,7 +44,7 @@ export function editor(recorded, words, pair, changed) {
     {className: "lab-tables"},
     make("summary", {}, words.change),
     make("label", {}, words.after, text),
-    make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
+    table("", [words.next, ...recorded.words], rows),
     make(
       "p",
       {},

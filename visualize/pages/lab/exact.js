@@ -1,7 +1,7 @@
 /* The exact law of the ends of beam sampling, by enumeration, and the formulas for the first layer. */
 
 import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
-import {chainOf} from "../../viewer/law/residual.js";
+import {chainOf} from "../../viewer/law/trials.js";
 import {START, beamsAt, endOf, jointLaw} from "./beams.js";
 
 /* Every end with its probability. */

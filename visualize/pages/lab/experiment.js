@@ -4,7 +4,6 @@ import {endOf} from "./beams.js";
 import {binsOf, chiSquare, limitOf, pValue} from "./chi_square.js";
 import {decode} from "./decode.js";
 import {exactLaw, firstLayer} from "./exact.js";
-import {seeded} from "./random.js";
 
 const SLICE_MS = 8;
 const PAUSE_MS = 16;
@@ -68,4 +67,15 @@ export class Experiment {
   get p() {
     return pValue(this.square, this.freedom);
   }
+}
+
+/* Random numbers from a seed: mulberry32. The same seed gives the same numbers in every browser. */
+export function seeded(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

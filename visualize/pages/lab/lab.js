@@ -1,11 +1,8 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
-import {chart} from "./chart.js";
 import {editor} from "./editor.js";
-import {filled, fixed, make, squared, whole} from "./elements.js";
-import {ends} from "./ends.js";
 import {Experiment} from "./experiment.js";
-import {figures} from "./figures.js";
+import {chart, ends, figures, filled, fixed, make, squared, whole} from "./shown.js";
 
 const [SURE, RARE, TINY] = [1e-6, 0.01, 1e-4];
 
@@ -27,7 +24,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
   const run = make("button", {type: "button", className: "lab-run"});
   const bar = make("progress", {max: runs, value: 0, ariaLabel: words.progress});
   const said = make("p", {className: "lab-said", role: "status"});
-  const [graph, caption, table, facts] = [make("div"), make("p"), make("div"), make("div")];
+  const [graph, caption, counted, facts] = [make("div"), make("p"), make("div"), make("div")];
   [width.value, depth.value, guesses.value] = [2, Math.min(2, recorded.layers - 1), 3];
 
   const asked = () => ({
@@ -44,7 +41,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
     if (done) lines[settings.decoder] = squares;
     graph.replaceChildren(chart({runs, freedom, limit}, lines));
     caption.textContent = filled(words.chart, {freedom, limit: squared(limit)});
-    table.replaceChildren(ends(experiment, pair, words));
+    counted.replaceChildren(ends(experiment, pair, words));
     facts.replaceChildren(figures(experiment, words));
     bar.value = done;
   }
@@ -93,7 +90,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
     make("div", {className: "lab-settings"}, ...settings),
     make("div", {className: "lab-go"}, run, bar),
     said,
-    make("div", {className: "lab-seen"}, table, make("div", {}, graph, caption, facts)),
+    make("div", {className: "lab-seen"}, counted, make("div", {}, graph, caption, facts)),
     editor(recorded, words, () => pair, change),
   );
   renew(false);

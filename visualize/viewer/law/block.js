@@ -1,7 +1,6 @@
 /* Decides a chain under block verification again: docs/algorithm.md, *Block verification*. */
 
-import {TOLERANCE, close} from "./tolerance.js";
-import {verdictOf} from "./trials.js";
+import {TOLERANCE, close, verdictOf} from "./trials.js";
 
 /* How many drafts are accepted together: those of the longest beginning that passes its test. */
 export const acceptedTogether = (beginnings) =>

@@ -1,7 +1,7 @@
 /* Decides a layer after a joint test again; with the first layer come the trials of the whole beam
  * (dsbd/tracing/joint_audit.py). The law: docs/algorithm.md, *Joint tests*. */
 
-import {close} from "./tolerance.js";
+import {close} from "./trials.js";
 import {Walk} from "./walk.js";
 
 export class JointWalk extends Walk {

@@ -1,7 +1,26 @@
 /* The rule of acceptance, written once: docs/algorithm.md, *One iteration*. The re-check, what-if and the lab of a
  * lesson decide their trials with it. */
 
-import {acceptanceOf, residualOf} from "./residual.js";
+/* P′, the target's law as the trials of a layer change it: max(P − cQ, 0) / S at one pair.
+ * docs/algorithm.md, *The residual in closed form*. */
+export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 0) / S;
+
+/* The probability that a trial accepts: min(1, P′ / Q). */
+export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
+
+/* S(c): the sum of max(P − cQ, 0) over all pairs. */
+const restOf = (targets, drafts, c) =>
+  targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
+
+/* S after 0, 1, ... rejections in a row, one more than there are drafts. */
+export function chainOf(targets, drafts, count) {
+  const chain = [restOf(targets, drafts, 0)];
+  for (let c = 0; chain.length <= count;) {
+    c += chain[chain.length - 1];
+    chain.push(restOf(targets, drafts, c));
+  }
+  return chain;
+}
 
 /* The verdict on a draft that is tried. */
 export const verdictOf = (uniform, acceptance) => (uniform < acceptance ? "accepted" : "rejected");
@@ -65,3 +84,12 @@ export class Trials {
     return landing && known.every(Boolean) ? "landed" : "short";
   }
 }
+
+/* How close a recorded number must be to the one that is computed again. */
+export const TOLERANCE = 1e-9;
+export const TIE = 1e-12; // a probability this close to the threshold may fall on either side
+
+export const close = (recorded, expected) =>
+  Number.isFinite(recorded) &&
+  Number.isFinite(expected) &&
+  Math.abs(recorded - expected) <= TOLERANCE * Math.max(1, Math.abs(expected));

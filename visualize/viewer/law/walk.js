@@ -1,9 +1,7 @@
 /* Decides one layer again, trial by trial and draw by draw: docs/algorithm.md, *One iteration*. */
 
 import {alphasOf, bounded, drawnWidth, isRuled, reached, tailsOf} from "./chances.js";
-import {acceptanceOf} from "./residual.js";
-import {TIE, TOLERANCE, close} from "./tolerance.js";
-import {Trials, verdictOf} from "./trials.js";
+import {TIE, TOLERANCE, Trials, acceptanceOf, close, verdictOf} from "./trials.js";
 
 export class Walk extends Trials {
   constructor(iteration, layer, settings, block) {

@@ -8,24 +8,14 @@ import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
 import {SlotsPanel} from "../views/slots.js";
-import {LayersPanel, ResultPanel} from "../views/summary.js";
+import {ResultPanel} from "../views/summary.js";
 import {TablePanel} from "../views/table.js";
 import {TextPanel} from "../views/text.js";
 import {TreePanel} from "../views/tree.js";
 import {Views} from "./views.js";
 import {WhatIfPanel} from "../views/whatif_panel.js";
 
-const PANELS = [
-  TextPanel,
-  WhatIfPanel,
-  MaskPanel,
-  SlotsPanel,
-  ChartsPanel,
-  LayersPanel,
-  TreePanel,
-  TablePanel,
-  ResultPanel,
-];
+const PANELS = [TextPanel, WhatIfPanel, MaskPanel, SlotsPanel, ChartsPanel, TreePanel, TablePanel, ResultPanel];
 
 /* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {
