@@ -66,28 +66,13 @@ class Difference:
         return "higher" if self.of.low > 0 else "lower"
 
 
-def wilson(right: float, questions: int) -> Rate:
-    """Return the share of right answers and its Wilson interval.
-
-    Args:
-        right: right answers, 0 to ``questions``; not whole where a question counts as the mean over its seeds.
-        questions: at least 1. Seeds do not multiply it: that would make the interval too narrow.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-    if questions < 1 or not 0 <= right <= questions:
-        raise ValueError(f"{right:g} right of {questions} questions; allowed are 0 to all of at least one question")
-    return Rate(right / questions, *_wilson(right / questions, questions, NORMAL_95), questions)
-
-
 def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
     """Return the share of right answers with Wilson's interval for clustered questions.
 
     Near 0 and 1 its coverage wavers, as that of every Wilson interval: 92 % at a share of 0.95 over 20 clusters.
     Correlated questions count as fewer independent ones: as many as have the standard error of :func:`clustered_mean`,
     and Student's t takes the place of the normal quantile. Where all are right, or all wrong, there is no such error to
-    read, and each cluster counts as one question. With a cluster for each question this is :func:`wilson`.
+    read, and each cluster counts as one question. With a cluster for each question this is Wilson's own interval.
 
     Args:
         values: 0 to 1 for each question: 1 is right; between the two, a mean over seeds.
@@ -97,7 +82,7 @@ def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rat
     """
     found, count = clustered_mean(values, clusters), len(values)
     if found.clusters == count:
-        return wilson(math.fsum(values), count)
+        return Rate(found.mean, *_wilson(found.mean, count, NORMAL_95), count)
     if found.standard_error is None:
         return Rate(found.mean, None, None, count)
     spread, error = found.mean * (1 - found.mean), found.standard_error

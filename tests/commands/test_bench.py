@@ -75,24 +75,6 @@ def test_stopping_keeps_what_is_done(capsys, short, tmp_path, monkeypatch):
     assert (code, json.loads(out)["complete"]) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--baselines", "beam_sampling,slowest"], "'slowest'"),
-        (["--grid", "paper", "--methods", "sampling"], "has sampling already"),
-        (["--replacement", "perhaps"], "'perhaps'"),
-        (["--seed", "1,2"], "--seeds N"),
-        (["--limit", "0"], "limit is 0"),
-        (["--resume"], "nothing to resume"),
-        (["--prompts", "/no/such/file"], "/no/such/file"),
-        (["--target", "./no/such/folder"], "./no/such/folder"),
-    ],
-    ids=" ".join,
-)
-def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
-    assert named in refused(capsys, "bench", *arguments)
-
-
 def test_a_grid_stands_alone_or_beside_methods():
     """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
 

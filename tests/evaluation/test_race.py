@@ -2,7 +2,6 @@
 
 import math
 import statistics
-from dataclasses import replace
 
 import pytest
 
@@ -76,13 +75,6 @@ def test_everybody_runs_as_often_as_asked_and_has_a_lane(runs):
         assert racer.lane.has_phases == (racer.name != "hf_sampling")
     assert result.baseline == "beam_sampling"
     assert result.racers[1].ratio is None
-
-
-def test_without_phases_nothing_is_made_up(runs):
-    """Catches a lane of ``transformers`` with times of tokens that nobody measured."""
-    lane = runs.lanes["hf_sampling"]
-    assert [one.phase for one in lane.stretches] == ["prefill", "forward"]
-    assert [one.seconds for one in lane.landings] == [lane.seconds]
 
 
 def test_plain_data_and_back(runs):
@@ -165,9 +157,3 @@ def test_what_cannot_race(names, prompts, rounds, said):
     racing = contenders(names, ("defaults",), VALUES) if names else ()
     with pytest.raises(SettingsError, match=said):
         race(toy_pair(), racing, prompts, rounds)
-
-
-def test_two_racers_of_one_name():
-    twin = contenders(["sampling"], ("defaults",), VALUES)[0]
-    with pytest.raises(SettingsError, match="twice"):
-        race(toy_pair(), [twin, replace(twin)], ["Once"], 1)

@@ -16,12 +16,6 @@ def test_every_contender_has_its_rows(measured):
     assert "a mean has none from one prompt, a median from fewer than 6" in printed
 
 
-def test_nothing_and_half_of_it_say_so():
-    """Catches empty tables, and an unfinished bench that looks finished."""
-    assert bench_tables(BenchSummary(contenders=())) == "nothing measured yet"
-    assert "Not complete" in bench_tables(BenchSummary(contenders=(made_up_summary("dsbd", 5.0),)))
-
-
 def test_figures_are_where_their_heads_say():
     """Catches a floor or an energy in another column."""
     energy = {"gpu": EnergyPerToken(state="counter", joules_per_token=2.0, above_idle_joules_per_token=1.5)}
