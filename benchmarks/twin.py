@@ -19,8 +19,8 @@ its sampling cost less than those of a real model of that size.
 import argparse
 import copy
 import math
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
@@ -32,8 +32,7 @@ from dsbd.assets import asset_path
 SPREAD = 0.02
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """The sizes of a Llama whose heads have the original's size."""
 
     hidden_size: int
@@ -57,23 +56,18 @@ values take as many bytes."""
 
 
 def twin_config(original: LlamaConfig, shape: Shape) -> LlamaConfig:
-    """Return the configuration of a twin.
-
-    Raises:
-        ValueError: the shape is smaller than the original somewhere, or has no place for its heads.
-    """
+    """Return the configuration of a twin. Raises: ValueError: the shape is smaller than the original somewhere."""
     heads, key_value_heads, size = _heads(original)
-    needed = key_value_heads * math.ceil(heads // key_value_heads / (shape.heads // shape.key_value_heads))
-    least = {
-        "hidden_size": (shape.hidden_size, original.hidden_size),
-        "intermediate_size": (shape.intermediate_size, original.intermediate_size),
-        "layers": (shape.layers, original.num_hidden_layers),
-        "heads": (shape.heads, heads),
-        "key_value_heads": (shape.key_value_heads, needed),
-    }
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise ValueError(f"{name} is {value}; the original needs at least {smallest}: choose a larger shape")
+    group = heads // key_value_heads
+    needed = Shape(
+        original.hidden_size,
+        original.intermediate_size,
+        original.num_hidden_layers,
+        heads,
+        key_value_heads * math.ceil(group / (shape.heads // shape.key_value_heads)),
+    )
+    if any(value < least for value, least in zip(shape, needed, strict=True)):
+        raise ValueError(f"a twin needs at least {needed}, and {shape} is asked for; choose a larger shape")
     config = copy.deepcopy(original)
     config.num_hidden_layers = shape.layers
     config.hidden_size, config.intermediate_size = shape.hidden_size, shape.intermediate_size
@@ -88,7 +82,6 @@ def make_twin(
     shape: Shape,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
-    seed: int = 0,
 ) -> LlamaForCausalLM:
     """Build a Llama of this shape that computes the original's logits.
 
@@ -97,7 +90,6 @@ def make_twin(
         shape: at least as large everywhere.
         dtype: of the twin; None is the original's. Its weights are rounded to it once.
         device: where it is built.
-        seed: of the weights that have no effect.
 
     Raises:
         ValueError: the shape is too small for the original.
@@ -108,7 +100,7 @@ def make_twin(
     twin = twin.to(dtype=dtype or original.dtype).to_empty(device=device)  # type: ignore[call-arg]
     twin.model.rotary_emb = LlamaRotaryEmbedding(config=config).to(device)
     twin.tie_weights()
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(0)
     with torch.no_grad():
         _fill(twin, generator)
         _place(twin, original)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dsbd.api import DecodingResult, Update, decode, stream
     from dsbd.custom_generate import generate
     from dsbd.errors import DsbdError, ModelError, PairError, PromptError, SettingsError, StoppedError, TraceError
-    from dsbd.evaluation.api import evaluate
+    from dsbd.evaluation.evaluation import evaluate
     from dsbd.models.loading import load_pair
     from dsbd.models.making import make_pair
     from dsbd.models.pair import Pair
@@ -44,7 +44,7 @@ _HOME = {
     "TraceError": "dsbd.errors",
     "Update": "dsbd.api",
     "decode": "dsbd.api",
-    "evaluate": "dsbd.evaluation.api",
+    "evaluate": "dsbd.evaluation.evaluation",
     "generate": "dsbd.custom_generate",
     "load_pair": "dsbd.models.loading",
     "make_pair": "dsbd.models.making",
