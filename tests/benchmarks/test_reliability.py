@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.reliability import __main__ as reliability
 from benchmarks.reliability import trials, visitors
-from ui.traffic.visitors import Visitors
 
 
 @pytest.mark.slow
@@ -24,21 +23,12 @@ def test_a_small_run_writes_what_it_saw(tmp_path, monkeypatch):
     assert sum(found["alterations"].values()) - found["alterations"].get("same", 0) == 50
     assert sum(found["bodies"].values()) > 40
     assert found["folders"] == {"refused": 3}
-    assert found["clients"]["stayed, each with the answer of a run alone"] == 1
-    assert found["clients"]["left in mid-run"] == found["clients"]["most runs at once"] == 1
+    assert found["clients"] == {"stayed, each with the answer of a run alone": 1, "left": 1}
     assert [run for run, mib in found["memory_mib"] if mib > 0] == [0, 2]
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "fault", "said"),
-    [
-        (visitors.Page, "stay", lambda *_: {"token_ids": [1, 2, 3], "text": "mixed up"}, "'Visitor 0' got 'mixed up'"),
-        (Visitors, "cancel", lambda *_: None, "decode was cancelled, and heard of no end"),
-    ],
-    ids=["answers", "departures"],
-)
-def test_what_the_visitors_see_wrong_is_said(monkeypatch, owner, name, fault, said):
-    """Catches a trial that says all is well of answers that were mixed up, and of runs that go on for nobody."""
-    monkeypatch.setattr(owner, name, fault)
-    with pytest.raises(AssertionError, match=said):
-        visitors.many_clients(2)
+def test_answers_that_were_mixed_up_are_said(monkeypatch):
+    """Catches a trial that says all is well whatever the visitors see."""
+    monkeypatch.setattr(visitors, "visit", lambda *_: [1, 2, 3])
+    with pytest.raises(AssertionError, match="'Visitor 0' got"):
+        visitors.many_clients(1)
