@@ -69,6 +69,6 @@ def _own_bytes(node: Node) -> bytes:
 def _without_phases(pair: Pair, contender: Contender, prompt: str, seed: int) -> Lane:
     measured = timed(pair, contender, prompt, seed)
     found, seconds = measured.hypotheses, measured.seconds
-    prefill = min(found.prefill_seconds, seconds)
+    prefill = min(measured.prefill_seconds, seconds)
     stretches = (Stretch("prefill", 0.0, prefill), Stretch("forward", prefill, seconds))
     return Lane(stretches, (Landing(seconds, found.layers, pair.decode(found.token_ids[0])),), seed)

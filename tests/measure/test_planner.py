@@ -10,9 +10,8 @@ import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import PairError, PlanError
 from dsbd.measure.hardware import slot_bytes
-from dsbd.measure.memory_needs import RESERVED, largest_context, memory_needs
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
-from dsbd.measure.planner import plan_memory
+from dsbd.measure.planner import RESERVED, largest_context, memory_needs, plan_memory
 from dsbd.methods import resolve
 from tests.models.tiny import CONFIGS, VOCABULARY, tiny_model
 from tests.toy_pair import toy_pair

@@ -17,6 +17,7 @@ import torch
 
 from dsbd.errors import PairError, first_line
 from dsbd.measure.bench.contenders import CTRANSLATE2
+from dsbd.measure.bench.records import Hypotheses
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
@@ -34,8 +35,10 @@ class _Converted:
 _converted: WeakKeyDictionary[LanguageModel, _Converted] = WeakKeyDictionary()
 
 
-def search(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> list[list[int]]:
-    """Run beam search with ``settings.num_beams`` beams; returns the generated ids, EOS included, the best first.
+def search(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> Hypotheses:
+    """Run beam search with ``settings.num_beams`` beams.
+
+    Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
 
     Args:
         pair: the models; only the target is used.
@@ -57,7 +60,8 @@ def search(pair: Pair, prompt_ids: Sequence[int], method: str, settings: Decodin
         return_end_token=True,
         include_prompt_in_result=False,
     )
-    return [list(ids) for ids in result.sequences_ids]
+    steps = max(map(len, result.sequences_ids))
+    return Hypotheses([list(ids) for ids in result.sequences_ids], steps, steps)
 
 
 def search_prefill_seconds(pair: Pair, prompt_ids: Sequence[int], method: str) -> float:

@@ -13,8 +13,8 @@ from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.ctranslate2_search import search, search_prefill_seconds
-from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
+from dsbd.measure.bench.records import Hypotheses, Run
+from dsbd.measure.bench.transformers_generate import as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
@@ -23,23 +23,11 @@ from dsbd.results import Stats
 
 
 @dataclass(frozen=True)
-class Hypotheses:
-    """What a decode returned, ours or an opponent's."""
-
-    token_ids: list[list[int]]
-    """Generated ids of each distinct hypothesis, the returned one first."""
-    layers: int
-    target_calls: int
-    prefill_seconds: float
-    stats: Stats | None
-    """None for an opponent."""
-
-
-@dataclass(frozen=True)
 class Measured:
     """Hypotheses and what they cost."""
 
     hypotheses: Hypotheses
+    prefill_seconds: float
     seconds: float
     energy: dict[str, Energy]
     peak_allocated_bytes: int | None
@@ -96,7 +84,7 @@ def measure_turn(
         text=pair.decode(found.token_ids[0]),
         ended=_ended(pair, found, turn.contender.settings.max_new_tokens),
         seconds=measured.seconds,
-        prefill_seconds=min(found.prefill_seconds, measured.seconds),
+        prefill_seconds=min(measured.prefill_seconds, measured.seconds),
         layers=found.layers,
         new_tokens=len(found.token_ids[0]),
         perplexity=perplexity(*weights[0]),
@@ -141,13 +129,15 @@ def timed(
         return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, settings, **options)))
     if method in CTRANSLATE2:
         prefill = search_prefill_seconds(pair, prompt_ids, method)
-        return _measured(pair, meters, lambda: _searched(search(pair, prompt_ids, method, settings), prefill))
+        return _measured(pair, meters, lambda: search(pair, prompt_ids, method, settings), prefill)
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, contender)
-        return _measured(pair, meters, lambda: _generated(generate(pair, prompt_ids, method, settings, until), prefill))
+        return _measured(pair, meters, lambda: generate(pair, prompt_ids, method, settings, until), prefill)
 
 
-def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses]) -> Measured:
+def _measured(
+    pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses], prefill_seconds: float = 0.0
+) -> Measured:
     watching, cuda = meters or {}, pair.device.type == "cuda"
     if cuda:
         torch.cuda.reset_peak_memory_stats(pair.device)
@@ -159,7 +149,8 @@ def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[],
     synchronise(pair.device)
     seconds = time.perf_counter() - start
     energy = {name: meter.end() for name, meter in watching.items()}
-    return Measured(found, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
+    peak = torch.cuda.max_memory_allocated(pair.device) if cuda else None
+    return Measured(found, found.stats.prefill_seconds if found.stats else prefill_seconds, seconds, energy, peak)
 
 
 def _decoded(result: DecodingResult) -> Hypotheses:
@@ -169,18 +160,7 @@ def _decoded(result: DecodingResult) -> Hypotheses:
     per_token = max(beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
     chosen = dict.fromkeys(tuple(beam.token_ids) for beam in (beams[0], likeliest, per_token))
     stats = result.stats
-    return Hypotheses([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats.prefill_seconds, stats)
-
-
-def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
-    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
-    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
-
-
-def _searched(found: list[list[int]], prefill_seconds: float) -> Hypotheses:
-    """Its steps are not counted: there were as many as the longest hypothesis has tokens, or more."""
-    steps = max(map(len, found))
-    return Hypotheses(found, steps, steps, prefill_seconds, None)
+    return Hypotheses([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats)
 
 
 def _ended(pair: Pair, found: Hypotheses, limit: int) -> str:
