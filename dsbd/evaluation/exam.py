@@ -65,11 +65,7 @@ class Exam:
         }
 
     def contest(self, texts: Mapping[tuple[str, str], str] | None = None) -> Contest:
-        """Return the contest.
-
-        Args:
-            texts: prompts that had to be shortened, by task and question.
-        """
+        """Return the contest; ``texts`` are prompts that had to be shortened, by task and question."""
         prompts = []
         for run in self.runs:
             for question in run.questions:
@@ -98,16 +94,7 @@ def make_exam(
     max_new_tokens: int | None = None,
     chat: bool = False,
 ) -> Exam:
-    """Return the exam.
-
-    Args:
-        tasks: names of :data:`dsbd.tasks.registry.TASKS`, or your own tasks; each once.
-        contenders: what decodes.
-        data: where a task's data is, by the task's name; a task that is not named has bundled data.
-        limit: only the first questions of each task, in the task's order.
-        seeds: how often every question is answered.
-        max_new_tokens: instead of what each task allows.
-        chat: apply the model's chat template.
+    """Return the exam; the arguments are those of :func:`dsbd.evaluate`.
 
     Raises:
         SettingsError: an unknown or repeated name, a number out of range, or data for a task that is not asked for.
@@ -130,11 +117,7 @@ def make_exam(
 
 
 def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
-    """Return the exam that a file's first line asks for.
-
-    Args:
-        answers: the file.
-        tasks: your own tasks that were asked; the others are loaded again.
+    """Return the exam that a file's first line asks for; your own tasks are given, the others are loaded again.
 
     Raises:
         SettingsError: the file is of a bench, or the questions are not those that were asked.

@@ -52,12 +52,7 @@ def score_run(contender: Contender, run: Run, task: Task, question: Question) ->
 
 
 def score_all(exam: Exam, runs: Iterable[Run]) -> dict[str, list[ScoredRun]]:
-    """Score the decodes of an exam, by task; the same text for the same question is scored once.
-
-    Args:
-        exam: with ``auto`` resolved.
-        runs: of its questions.
-    """
+    """Score the decodes of an exam, by task; the same text for the same question is scored once."""
     asked = {(one.name, question.id): (one, question) for one in exam.runs for question in one.questions}
     contenders = {one.name: one for one in exam.contenders}
     known: dict[tuple[str, str, str], ScoredRun] = {}
@@ -107,16 +102,9 @@ def make_table(
     baseline: str | None = None,
     conditions: Mapping[str, Any] | None = None,
 ) -> EvaluationTable:
-    """Return the table of a task.
+    """Return the table of a task, its rows in the order of ``scored``.
 
-    Args:
-        scored: decodes of every contender, in the order in which the rows shall stand.
-        task: its name.
-        metric: the name of its main metric; None takes perplexity, of which less is better.
-        higher_is_better: of the metric.
-        note: a note that belongs to every figure of the task.
-        baseline: the contender that the others are compared with; None, or one that is not there, compares nothing.
-        conditions: machine, versions and models.
+    Without a metric it takes perplexity. A baseline that is not there compares nothing.
     """
     by_contender: dict[str, list[ScoredRun]] = {}
     for one in scored:

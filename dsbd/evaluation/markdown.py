@@ -56,13 +56,7 @@ def _summary(found: EvaluationTable, row: ContenderRow) -> list[str]:
 
 
 def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
-    """Return the whole report, a chapter for each task.
-
-    Args:
-        tables: by task.
-        complete: False where decodes are missing; the report then says so.
-        figures: address of the page with the figures, to link to.
-    """
+    """Return the whole report, a chapter for each task; ``figures`` is the address of a page to link to."""
     parts = ["# Evaluation"]
     if not complete:
         parts.append("Not complete: some decodes are missing.")

@@ -95,14 +95,8 @@ def make_race(
 ) -> Race:
     """Score the runs and compare the contenders; needs no model.
 
-    With several prompts, intervals are over prompts, clustered as the task says, with the seeds of a prompt averaged.
-    With one prompt, intervals are over its seeds.
-
-    Args:
-        raced: from :func:`race`.
-        task: what scores the answers; None for prompts without right answers.
-        questions: of the task, one for each prompt, in order.
-        conditions: machine, versions and models, to be kept with the race.
+    With several prompts, intervals are over prompts, clustered as the task says; with one prompt they are over its
+    seeds. There is one of ``questions`` for each prompt, in order.
     """
     contest = raced.contest
     scored = {one.name: _scored(one, raced, task, questions) for one in contest.contenders}

@@ -36,18 +36,9 @@ _converted: WeakKeyDictionary[LanguageModel, _Converted] = WeakKeyDictionary()
 
 
 def search(pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings) -> Hypotheses:
-    """Run beam search with ``settings.num_beams`` beams.
+    """Run beam search with ``settings.num_beams`` beams. Raises: PairError: as :func:`generator_of`.
 
     Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
-
-    Args:
-        pair: the models; only the target is used.
-        prompt_ids: ids of the prompt.
-        method: of :data:`~dsbd.measure.bench.contenders.CTRANSLATE2`.
-        settings: num_beams, max_new_tokens and length_penalty are read.
-
-    Raises:
-        PairError: CTranslate2 is not installed, or has no such model or number format.
     """
     generator = generator_of(pair, method)
     (result,) = generator.generate_batch(
@@ -75,7 +66,7 @@ def generator_of(pair: Pair, method: str) -> Any:
     """Return the target on the kernels of CTranslate2: converted at the first call, loaded once for each number format.
 
     Raises:
-        PairError: as :func:`search`.
+        PairError: CTranslate2 is not installed, or has no such model or number format.
     """
     remedy = f"or leave {method} out of the methods"
     if find_spec("ctranslate2") is None:

@@ -33,11 +33,7 @@ def from_plain(kind: type[Record], data: Any) -> Record:
 def read_record(kind: type[Record], data: Any, what: str, remedy: str) -> Record:
     """Read a record with a field ``format`` from its plain data; a record of the kind is returned as it is.
 
-    Args:
-        kind: of the record; its class attribute ``format`` is the format that this version reads.
-        data: a record, or plain data.
-        what: the record in words, for the message.
-        remedy: what to give instead.
+    ``what`` is the record in words and ``remedy`` what to give instead, for the message.
 
     Raises:
         ValueError: it is no such record; the message names the first wrong field.

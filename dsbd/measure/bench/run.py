@@ -55,14 +55,7 @@ def measure_turn(
 ) -> Run:
     """Decode once; the clock and the meters measure nothing but the call itself.
 
-    The quality of the hypotheses comes from a separate forward of the target for each.
-
-    Args:
-        pair: the models.
-        turn: which contender, which prompt and which of its seeds.
-        meters: of the devices, by name.
-        stop: ends a decode by our decoders; opponents cannot be stopped.
-        chat: apply the model's chat template.
+    The quality of the hypotheses comes from a separate forward of the target for each. Opponents cannot be stopped.
 
     Raises:
         StoppedError: ``stop`` returned True.
@@ -109,19 +102,7 @@ def timed(
     until: Sequence[str] = (),
     observers: Sequence[Observer] = (),
 ) -> Measured:
-    """Decode once, between two readings of the clock and of the meters.
-
-    Args:
-        pair: the models.
-        contender: what decodes.
-        prompt: text to continue.
-        seed: replaces that of the contender's settings.
-        meters: of the devices, by name.
-        stop: ends a decode by our decoders.
-        chat: apply the model's chat template.
-        until: texts that end the answer; beams of opponents go on all the same.
-        observers: of a decode by our decoders.
-    """
+    """Decode once, between two readings of the clock and of the meters; beams of opponents go on past ``until``."""
     settings, prompt_ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
     method = contender.method
     if method not in OPPONENTS:

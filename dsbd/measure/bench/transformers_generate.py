@@ -48,14 +48,7 @@ class _Ending(StoppingCriteria):
 def generate(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
 ) -> Hypotheses:
-    """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets torch's global generator.
-
-    Args:
-        pair: the models.
-        prompt_ids: ids of the prompt.
-        method: an opponent.
-        settings: of our method that it corresponds to.
-        until: texts that end the answer; a method of one sequence stops there.
+    """Run an opponent; the seed sets torch's global generator, and a method of one sequence stops at one of ``until``.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.

@@ -61,14 +61,7 @@ def has_aggregate(expression: Any) -> bool:
 
 
 def counts(query: str) -> Counts:
-    """Count what the rule counts.
-
-    Args:
-        query: one SELECT in SQLite's dialect.
-
-    Raises:
-        TaskError: the text is not one SELECT.
-    """
+    """Count what the rule counts of one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
     try:
         tree = sqlglot.parse_one(query, dialect="sqlite")
     except sqlglot.errors.SqlglotError as error:
@@ -101,14 +94,7 @@ def counts(query: str) -> Counts:
 
 
 def hardness(query: str) -> str:
-    """Return easy, medium, hard or extra.
-
-    Args:
-        query: one SELECT in SQLite's dialect.
-
-    Raises:
-        TaskError: the text is not one SELECT.
-    """
+    """Return easy, medium, hard or extra, for one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
     found = counts(query)
     clauses, nested, several = found.clauses, found.nested, found.several
     if clauses <= 1 and several == 0 and nested == 0:
