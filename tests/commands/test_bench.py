@@ -5,9 +5,8 @@ import json
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench import baselines_of, contest_of, prompts_of
+from dsbd.commands.bench import baselines_of, contest_of
 from dsbd.measure.bench import driver
-from dsbd.models import loading as loading_module
 from tests.command_line import refused, run
 
 
@@ -54,6 +53,16 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert json.loads(again) == summary
 
 
+@pytest.mark.slow
+def test_a_stop_does_not_look_like_success(capsys, short, monkeypatch):
+    def stopped(*given, **named):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(driver, "measure_turn", stopped)
+    code, out, _ = bench(capsys, *short, "--methods", "beam_sampling", "--json")
+    assert (code, json.loads(out)["complete"]) == (130, False)
+
+
 def test_a_grid_stands_alone_or_beside_methods():
     """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
 
@@ -68,8 +77,3 @@ def test_a_grid_stands_alone_or_beside_methods():
     beside, _ = asked("--methods", "hf_beam_sampling,greedy")
     assert beside == [*alone, "hf_beam_sampling", "greedy"]
     assert asked("--baselines", "sampling")[1] == ["sampling"]
-
-
-def test_the_prompts_that_come_along():
-    assert len(prompts_of(None)) >= 12
-    assert prompts_of(None, 3) == prompts_of(None)[:3]

@@ -10,9 +10,10 @@ Record = TypeVar("Record")
 _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
 
 
-def to_plain(record: Any) -> Any:
+def to_plain(record: Any) -> dict[str, Any]:
     """Turn a record into plain data, ready for JSON."""
-    return _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    plain: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    return plain
 
 
 def from_plain(kind: type[Record], data: Any) -> Record:

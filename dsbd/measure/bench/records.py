@@ -325,8 +325,7 @@ class BenchSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain data, ready for JSON."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
+        return to_plain(self)
 
 
 def bench_summary(data: BenchSummary | Mapping[str, Any]) -> BenchSummary:
