@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_names
+from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_count, require_names
 from dsbd.measure.bench.contest import Contest, Prompt, asked_of, digest_of
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
@@ -106,8 +106,9 @@ def make_exam(
     for name in data or {}:
         if name not in names:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
-    _require_count("limit", limit, None)
-    _require_count("seeds", seeds, MAX_SEEDS)
+    if limit is not None:
+        require_count("limit", limit)
+    require_count("seeds", seeds, MAX_SEEDS)
     runs = []
     for name, task in zip(names, tasks, strict=True):
         place = (data or {}).get(name)
@@ -151,10 +152,3 @@ def _contender(name: str, facts: Mapping[str, Any]) -> Contender:
 def _run(name: str, task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:
     length = task.max_new_tokens if max_new_tokens is None else max_new_tokens
     return TaskRun(name, task, data, tuple(task.questions(limit)), length)
-
-
-def _require_count(name: str, value: int | None, most: int | None) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
-        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")
