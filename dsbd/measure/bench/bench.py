@@ -57,7 +57,7 @@ class Bench:
         at = ContestProgress(0, contest.total, "forwards")
         if answers.forwards is None:
             yield at
-            answers.add_forwards(measure_forwards(pair, FORWARD_SIZES))
+            answers.add(measure_forwards(pair, FORWARD_SIZES))
         yield from resolve_auto(pair, contest, answers, at)
         for name in learn_acceptance(pair, contest, answers):
             yield ContestProgress(0, contest.total, "acceptance", name)
@@ -76,4 +76,4 @@ def learn_acceptance(pair: Pair, contest: Contest, answers: AnswersFile) -> Iter
             watch = AcceptanceWatch()
             for prompt in contest.prompts[:WATCHED_PROMPTS]:
                 decode(pair, prompt.text, contender.settings, observers=[watch])
-            answers.add_acceptance(contender.name, watch.summary())
+            answers.add(watch.summary(), contender.name)

@@ -140,7 +140,7 @@ def resolve_auto(
         settings = contest.turn(prompt, contender).contender.settings
         trials = planning(pair, prompt.text, settings, contest.chat, stop)
         found = yield from _told(trials, replace(at, doing="auto", name=contender.name))
-        answers.add_auto(contender.name, ResolvedAuto(values=dict(found.values), sentence=found.sentence))
+        answers.add(ResolvedAuto(values=dict(found.values), sentence=found.sentence), contender.name)
 
 
 def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Generator[ContestProgress, None, Plan]:
