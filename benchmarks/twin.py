@@ -10,8 +10,7 @@ Why the function stays the same (d, d' are the hidden sizes):
 - the residual stream is padded with zeros, so its mean square is d/d' of the original: norm weights become
   weight * sqrt(d/d') and the epsilon eps * d/d';
 - additional heads (of the same size, because rotation and scale depend on it), feed-forward units and layers have
-  random weights, but what they write to the residual stream is multiplied by zero;
-- if the twin has fewer queries per key than the original, keys and values are repeated.
+  random weights, but what they write to the residual stream is multiplied by zero.
 The vocabulary stays as it is, because zero rows in the head would take probability. It is small, so a twin's head and
 its sampling cost less than those of a real model of that size.
 """
@@ -44,28 +43,22 @@ class Shape(NamedTuple):
 
 SHAPES = {
     "tiny": Shape(512, 1024, 18, 8, 4),
-    "68M": Shape(1024, 4096, 4, 16, 8),
     "0.3B": Shape(1024, 4096, 20, 16, 8),
     "0.5B": Shape(2048, 8192, 8, 32, 8),
     "1B": Shape(2048, 8192, 16, 32, 8),
     "8B": Shape(4096, 14336, 32, 64, 16),
-    "13B": Shape(5120, 13824, 40, 80, 80),
 }
-"""Heads have size 64. If the real model has heads of 128 (8B, 13B), the twin has twice as many, so that keys and
-values take as many bytes."""
+"""Heads have size 64. If the real model has heads of 128 (8B), the twin has twice as many, so that keys and values take
+as many bytes."""
 
 
 def twin_config(original: LlamaConfig, shape: Shape) -> LlamaConfig:
     """Return the configuration of a twin. Raises: ValueError: the shape is smaller than the original somewhere."""
     heads, key_value_heads, size = _heads(original)
     group = heads // key_value_heads
-    needed = Shape(
-        original.hidden_size,
-        original.intermediate_size,
-        original.num_hidden_layers,
-        heads,
-        key_value_heads * math.ceil(group / (shape.heads // shape.key_value_heads)),
-    )
+    layers = original.num_hidden_layers
+    queries = group * shape.key_value_heads
+    needed = Shape(original.hidden_size, original.intermediate_size, layers, queries, key_value_heads)
     if any(value < least for value, least in zip(shape, needed, strict=True)):
         raise ValueError(f"a twin needs at least {needed}, and {shape} is asked for; choose a larger shape")
     config = copy.deepcopy(original)
@@ -121,41 +114,26 @@ def _fill(twin: LlamaForCausalLM, generator: torch.Generator) -> None:
 
 def _place(twin: LlamaForCausalLM, original: LlamaForCausalLM) -> None:
     """Copy the original's weights into the first places of the twin's."""
-    width, wide = original.config.hidden_size, twin.config.hidden_size
-    shrink = math.sqrt(width / wide)
+    width = original.config.hidden_size
+    shrink = math.sqrt(width / twin.config.hidden_size)
     _corner(twin.model.embed_tokens.weight, original.model.embed_tokens.weight)
     if twin.lm_head.weight is not twin.model.embed_tokens.weight:
         _corner(twin.lm_head.weight, original.lm_head.weight)
     _corner(twin.model.norm.weight, original.model.norm.weight.double() * shrink)
-    queries, keys = _head_places(original.config, twin.config)
-    _, _, size = _heads(original.config)
+    heads, key_value_heads, size = _heads(original.config)
+    group, wide = heads // key_value_heads, twin.config.num_attention_heads // twin.config.num_key_value_heads
     for ours, theirs in zip(twin.model.layers, original.model.layers, strict=False):
         for name in ("input_layernorm", "post_attention_layernorm"):
             _corner(getattr(ours, name).weight, getattr(theirs, name).weight.double() * shrink)
         for name in ("gate_proj", "up_proj", "down_proj"):
             _corner(getattr(ours.mlp, name).weight, getattr(theirs.mlp, name).weight)
-        for place, head in enumerate(queries):
+        for name in ("k_proj", "v_proj"):
+            _corner(getattr(ours.self_attn, name).weight, getattr(theirs.self_attn, name).weight)
+        for place in range(heads):
+            head = place // group * wide + place % group  # beside the other queries of its key
             rows, source = slice(head * size, (head + 1) * size), slice(place * size, (place + 1) * size)
             ours.self_attn.q_proj.weight[rows, :width] = theirs.self_attn.q_proj.weight[source].to(twin.dtype)
             ours.self_attn.o_proj.weight[:width, rows] = theirs.self_attn.o_proj.weight[:, source].to(twin.dtype)
-        for head, place in keys.items():
-            rows, source = slice(head * size, (head + 1) * size), slice(place * size, (place + 1) * size)
-            ours.self_attn.k_proj.weight[rows, :width] = theirs.self_attn.k_proj.weight[source].to(twin.dtype)
-            ours.self_attn.v_proj.weight[rows, :width] = theirs.self_attn.v_proj.weight[source].to(twin.dtype)
-
-
-def _head_places(original: LlamaConfig, twin: LlamaConfig) -> tuple[list[int], dict[int, int]]:
-    """Return the place of each original query head, and the original key-value head of each one used in the twin."""
-    heads, key_value_heads, _ = _heads(original)
-    wide_heads, wide_key_value_heads, _ = _heads(twin)
-    group, wide = heads // key_value_heads, wide_heads // wide_key_value_heads
-    queries, keys = [], dict[int, int]()
-    for pair in range(key_value_heads):
-        for start in range(0, group, wide):
-            place = len(keys)
-            keys[place] = pair
-            queries += [place * wide + one for one in range(min(wide, group - start))]
-    return queries, keys
 
 
 def _corner(weight: torch.Tensor, source: torch.Tensor) -> None:

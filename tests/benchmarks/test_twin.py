@@ -28,8 +28,8 @@ def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize(
     "shape",
-    [Shape(96, 64, 3, 8, 4), Shape(33, 41, 2, 8, 2), Shape(48, 40, 5, 4, 4), Shape(24, 40, 2, 12, 4)],
-    ids=["wider", "four queries a key", "keys repeated", "three queries a key"],
+    [Shape(96, 64, 3, 8, 4), Shape(33, 41, 2, 8, 2), Shape(24, 40, 2, 12, 4)],
+    ids=["wider", "four queries a key", "three queries a key"],
 )
 def test_logits_are_equal_in_float64(shape, tied):
     """Catches norms scaled the wrong way, an epsilon that is not scaled, and heads paired with another key.
@@ -76,7 +76,7 @@ def test_a_shape_that_holds_less_is_refused(shape):
 @pytest.mark.parametrize("size", SHAPES)
 def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
     """Catches a preset whose number of parameters is more than a fifth off its name; only shapes are built."""
-    promised = {"68M": 68e6, "0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9, "13B": 12.7e9}
+    promised = {"0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9}
     for role in ("target", "draft"):
         original = LlamaConfig.from_pretrained(asset_path(f"models/stories/{role}"))
         if SHAPES[size].layers >= original.num_hidden_layers:
