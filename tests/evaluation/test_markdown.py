@@ -1,12 +1,11 @@
 """The report as Markdown: what stands where, and the words for what was not seen or not measured."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from dsbd.evaluation.make_tables import make_table
-from dsbd.evaluation.markdown import quality_cell, report_markdown, verdict
+from dsbd.evaluation.markdown import report_markdown, verdict
 from dsbd.evaluation.statistics import NO_DIFFERENCE
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
 
@@ -74,18 +73,6 @@ def test_less_perplexity_is_better():
     assert verdict(table, table.rows[0].difference) == "worse"
     compared = cells(sections(report_markdown({"stories": table}))[f"Differences to {BASELINE}"])
     assert compared["beam_sampling num_beams=2"][1:5] == ["+1.000", "worse", "0", "8"]
-
-
-def test_clusters_widen_the_interval_of_a_share():
-    """Catches questions of two databases taken as independent."""
-    alone = [answer("sampling", question, float(question < 3), cluster=str(question)) for question in range(8)]
-    table = make_table(alone, task="t", metric="m")
-    assert quality_cell(table, table.rows[0]) == "37.5 % [13.7, 69.4]"
-    together = [replace(one, run=replace(one.run, cluster=str(one.run.question < "q4"))) for one in alone]
-    wide = make_table(together, task="t", metric="m")
-    assert quality_cell(wide, wide.rows[0]) != quality_cell(table, table.rows[0])
-    one = make_table([replace(one, run=replace(one.run, cluster="a")) for one in alone], task="t", metric="m")
-    assert quality_cell(one, one.rows[0]) == "37.5 %"
 
 
 def test_a_task_note_stands_in_its_chapter():

@@ -6,7 +6,7 @@ import statistics
 import pytest
 
 import dsbd
-from dsbd.errors import SettingsError, StoppedError
+from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import lane_of
 from dsbd.evaluation.race import RaceRuns, make_race, race
 from dsbd.evaluation.race_records import read_race
@@ -137,12 +137,6 @@ def test_answers_are_scored_by_the_task():
     assert [prompt.gold for prompt in result.prompts] == ["yes 0", "yes 1"]
     assert (result.task, result.metric, result.higher_is_better) == ("quiz", "exact", True)
     assert result.racers[0].row.right is not None
-
-
-def test_a_race_can_be_stopped():
-    asked = iter([False] * 40 + [True] * 1000)
-    with pytest.raises(StoppedError):
-        list(race(toy_pair(), contenders(NAMES[:2], ("defaults",), VALUES), ["Once"], 2, stop=lambda: next(asked)))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from dsbd.measure.bench.records import BenchSummary, EnergyPerToken, Forwards
 from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables, cell, mean_cell, median_cell
+from dsbd.measure.bench.tables import bench_tables
 from tests.measure.bench.made_up import made_up_costs, made_up_summary
 
 
@@ -27,10 +27,3 @@ def test_figures_are_where_their_heads_say():
     assert "|dsbd|gpu|counter|2.000|1.500|" in lines
     assert "dsbd: because" in printed
     assert "Not complete" not in printed
-
-
-def test_cells():
-    """Catches an interval that is shown although it is not known."""
-    assert (cell(None), cell(1.234, 1)) == ("–", "1.2")
-    assert (mean_cell(1.0, None), mean_cell(1.0, 0.5)) == ("1.00", "1.00 ± 0.50")
-    assert (median_cell(1.0, None, None), median_cell(2.0, 1.0, 3.0, 1)) == ("1.00", "2.0 [1.0, 3.0]")
