@@ -9,7 +9,7 @@ from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 
 NOT_MEASURED = "not measured"
-HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "speed ratio [95 %]", "J/token",
+HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "ratio of tokens/s [95 %]", "J/token",
          "layers/iteration", "acceptance", "mean width"]  # fmt: skip
 NOTES = """\
 Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
@@ -142,7 +142,7 @@ def _front(found: EvaluationTable, rows: Sequence[ContenderRow], cost: str, sign
 
 def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
     heads = ["contender", f"{found.metric} [95 %]", "verdict", "better on", "worse on", "p", "perplexity [95 %]",
-             "tokens/s ratio [95 %]"]  # fmt: skip
+             "ratio of tokens/s [95 %]"]  # fmt: skip
     lines = []
     for row in rows:
         assert row.difference is not None, "only rows with a difference are compared"
