@@ -10,8 +10,7 @@ Why the function stays the same (d, d' are the hidden sizes):
 - the residual stream is padded with zeros, so its mean square is d/d' of the original: norm weights become
   weight * sqrt(d/d') and the epsilon eps * d/d';
 - additional heads (of the same size, because rotation and scale depend on it), feed-forward units and layers have
-  random weights, but what they write to the residual stream is multiplied by zero;
-- if the twin has fewer queries per key than the original, keys and values are repeated.
+  random weights, but what they write to the residual stream is multiplied by zero.
 The vocabulary stays as it is, because zero rows in the head would take probability. It is small, so a twin's head and
 its sampling cost less than those of a real model of that size.
 """
@@ -19,8 +18,8 @@ its sampling cost less than those of a real model of that size.
 import argparse
 import copy
 import math
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
@@ -32,8 +31,7 @@ from dsbd.assets import asset_path
 SPREAD = 0.02
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """The sizes of a Llama whose heads have the original's size."""
 
     hidden_size: int
@@ -45,35 +43,24 @@ class Shape:
 
 SHAPES = {
     "tiny": Shape(512, 1024, 18, 8, 4),
-    "68M": Shape(1024, 4096, 4, 16, 8),
     "0.3B": Shape(1024, 4096, 20, 16, 8),
     "0.5B": Shape(2048, 8192, 8, 32, 8),
     "1B": Shape(2048, 8192, 16, 32, 8),
     "8B": Shape(4096, 14336, 32, 64, 16),
-    "13B": Shape(5120, 13824, 40, 80, 80),
 }
-"""Heads have size 64. If the real model has heads of 128 (8B, 13B), the twin has twice as many, so that keys and
-values take as many bytes."""
+"""Heads have size 64. If the real model has heads of 128 (8B), the twin has twice as many, so that keys and values take
+as many bytes."""
 
 
 def twin_config(original: LlamaConfig, shape: Shape) -> LlamaConfig:
-    """Return the configuration of a twin.
-
-    Raises:
-        ValueError: the shape is smaller than the original somewhere, or has no place for its heads.
-    """
+    """Return the configuration of a twin. Raises: ValueError: the shape is smaller than the original somewhere."""
     heads, key_value_heads, size = _heads(original)
-    needed = key_value_heads * math.ceil(heads // key_value_heads / (shape.heads // shape.key_value_heads))
-    least = {
-        "hidden_size": (shape.hidden_size, original.hidden_size),
-        "intermediate_size": (shape.intermediate_size, original.intermediate_size),
-        "layers": (shape.layers, original.num_hidden_layers),
-        "heads": (shape.heads, heads),
-        "key_value_heads": (shape.key_value_heads, needed),
-    }
-    for name, (value, smallest) in least.items():
-        if value < smallest:
-            raise ValueError(f"{name} is {value}; the original needs at least {smallest}: choose a larger shape")
+    group = heads // key_value_heads
+    layers = original.num_hidden_layers
+    queries = group * shape.key_value_heads
+    needed = Shape(original.hidden_size, original.intermediate_size, layers, queries, key_value_heads)
+    if any(value < least for value, least in zip(shape, needed, strict=True)):
+        raise ValueError(f"a twin needs at least {needed}, and {shape} is asked for; choose a larger shape")
     config = copy.deepcopy(original)
     config.num_hidden_layers = shape.layers
     config.hidden_size, config.intermediate_size = shape.hidden_size, shape.intermediate_size
@@ -88,7 +75,6 @@ def make_twin(
     shape: Shape,
     dtype: torch.dtype | None = None,
     device: torch.device | str = "cpu",
-    seed: int = 0,
 ) -> LlamaForCausalLM:
     """Build a Llama of this shape that computes the original's logits.
 
@@ -97,7 +83,6 @@ def make_twin(
         shape: at least as large everywhere.
         dtype: of the twin; None is the original's. Its weights are rounded to it once.
         device: where it is built.
-        seed: of the weights that have no effect.
 
     Raises:
         ValueError: the shape is too small for the original.
@@ -108,7 +93,7 @@ def make_twin(
     twin = twin.to(dtype=dtype or original.dtype).to_empty(device=device)  # type: ignore[call-arg]
     twin.model.rotary_emb = LlamaRotaryEmbedding(config=config).to(device)
     twin.tie_weights()
-    generator = torch.Generator(device).manual_seed(seed)
+    generator = torch.Generator(device).manual_seed(0)
     with torch.no_grad():
         _fill(twin, generator)
         _place(twin, original)
@@ -129,41 +114,26 @@ def _fill(twin: LlamaForCausalLM, generator: torch.Generator) -> None:
 
 def _place(twin: LlamaForCausalLM, original: LlamaForCausalLM) -> None:
     """Copy the original's weights into the first places of the twin's."""
-    width, wide = original.config.hidden_size, twin.config.hidden_size
-    shrink = math.sqrt(width / wide)
+    width = original.config.hidden_size
+    shrink = math.sqrt(width / twin.config.hidden_size)
     _corner(twin.model.embed_tokens.weight, original.model.embed_tokens.weight)
     if twin.lm_head.weight is not twin.model.embed_tokens.weight:
         _corner(twin.lm_head.weight, original.lm_head.weight)
     _corner(twin.model.norm.weight, original.model.norm.weight.double() * shrink)
-    queries, keys = _head_places(original.config, twin.config)
-    _, _, size = _heads(original.config)
+    heads, key_value_heads, size = _heads(original.config)
+    group, wide = heads // key_value_heads, twin.config.num_attention_heads // twin.config.num_key_value_heads
     for ours, theirs in zip(twin.model.layers, original.model.layers, strict=False):
         for name in ("input_layernorm", "post_attention_layernorm"):
             _corner(getattr(ours, name).weight, getattr(theirs, name).weight.double() * shrink)
         for name in ("gate_proj", "up_proj", "down_proj"):
             _corner(getattr(ours.mlp, name).weight, getattr(theirs.mlp, name).weight)
-        for place, head in enumerate(queries):
+        for name in ("k_proj", "v_proj"):
+            _corner(getattr(ours.self_attn, name).weight, getattr(theirs.self_attn, name).weight)
+        for place in range(heads):
+            head = place // group * wide + place % group  # beside the other queries of its key
             rows, source = slice(head * size, (head + 1) * size), slice(place * size, (place + 1) * size)
             ours.self_attn.q_proj.weight[rows, :width] = theirs.self_attn.q_proj.weight[source].to(twin.dtype)
             ours.self_attn.o_proj.weight[:width, rows] = theirs.self_attn.o_proj.weight[:, source].to(twin.dtype)
-        for head, place in keys.items():
-            rows, source = slice(head * size, (head + 1) * size), slice(place * size, (place + 1) * size)
-            ours.self_attn.k_proj.weight[rows, :width] = theirs.self_attn.k_proj.weight[source].to(twin.dtype)
-            ours.self_attn.v_proj.weight[rows, :width] = theirs.self_attn.v_proj.weight[source].to(twin.dtype)
-
-
-def _head_places(original: LlamaConfig, twin: LlamaConfig) -> tuple[list[int], dict[int, int]]:
-    """Return the place of each original query head, and the original key-value head of each one used in the twin."""
-    heads, key_value_heads, _ = _heads(original)
-    wide_heads, wide_key_value_heads, _ = _heads(twin)
-    group, wide = heads // key_value_heads, wide_heads // wide_key_value_heads
-    queries, keys = [], dict[int, int]()
-    for pair in range(key_value_heads):
-        for start in range(0, group, wide):
-            place = len(keys)
-            keys[place] = pair
-            queries += [place * wide + one for one in range(min(wide, group - start))]
-    return queries, keys
 
 
 def _corner(weight: torch.Tensor, source: torch.Tensor) -> None:

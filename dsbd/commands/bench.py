@@ -10,7 +10,7 @@ from dsbd.commands.pair_flags import add_pair_flags, pair_of
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.contenders import CONTENDER_METHODS
+from dsbd.measure.bench.contenders import CONTENDER_METHODS, require_count
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.grids import GRID_BASELINE
 
@@ -62,8 +62,7 @@ def run(parsed: argparse.Namespace) -> int:
 def contest_of(parsed: argparse.Namespace) -> Contest:
     """Return the contest that the flags ask for. Raises: SettingsError."""
     chosen = contenders_of(parsed)
-    if not 1 <= parsed.seeds <= MAX_ROUNDS:
-        raise SettingsError(f"seeds is {parsed.seeds}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
+    require_count("seeds", parsed.seeds, MAX_ROUNDS)
     return Contest(chosen, plain_prompts(prompts_of(parsed.prompts, parsed.limit)), parsed.seeds)
 
 
@@ -90,6 +89,6 @@ def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
     found = tuple(dict.fromkeys(line for line in lines if line.strip()))
     if not found:
         raise SettingsError(f"{str(path)!r} has no prompt; give one per line")
-    if limit is not None and limit < 1:
-        raise SettingsError(f"limit is {limit}; allowed are whole numbers from 1")
+    if limit is not None:
+        require_count("limit", limit)
     return found[:limit]

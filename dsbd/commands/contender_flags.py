@@ -27,13 +27,7 @@ from dsbd.settings import DecodingSettings
 def add_contender_flags(
     parser: argparse.ArgumentParser, points: Sequence[str], defaults: Mapping[str, str] | None = None
 ) -> None:
-    """Add the flags.
-
-    Args:
-        parser: takes them.
-        points: of ``dsbd``, unless the user names some.
-        defaults: what the help says of a setting whose default is not that of DecodingSettings.
-    """
+    """Add the flags; ``points`` are those of a bare ``dsbd``, ``defaults`` what the help says of some settings."""
     known, unnamed = ", ".join((*CONTENDER_METHODS, "dsbd:POINT")), ",".join(DEFAULT_METHODS)
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({unnamed}; none with --grid)")
@@ -83,10 +77,6 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
 
 def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> AnswersFile | None:
     """Return the answers of an earlier call; what can be seen to differ before models are loaded is refused.
-
-    Args:
-        parsed: with the flags of the file and of the pair.
-        asked: what is asked now.
 
     Raises:
         SettingsError: the file is there and is not to be continued, or the other way round; or it has other answers.

@@ -40,11 +40,8 @@ def settings_of_flags(parsed: argparse.Namespace) -> DecodingSettings:
 def value_of_text(name: str, text: str) -> Any:
     """Return the value of a setting, as the first of its types that can read the text.
 
-    A text that none can read comes back, cut where it is long: the settings refuse it with what is allowed.
-
-    Args:
-        name: a field of DecodingSettings.
-        text: what was typed. Where a comma separates values, ``x`` does between the counts of ``branching``.
+    A text that none can read comes back, cut where it is long: the settings refuse it with what is allowed. Where a
+    comma separates values, ``x`` does between the counts of ``branching``.
     """
     for kind in _kinds(name):
         try:

@@ -1,13 +1,74 @@
-"""An evaluation: a contest on the questions of tasks. Ctrl-C and a stop keep what is done."""
+"""An evaluation: a contest on the questions of tasks. Ctrl-C keeps what is done."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from dsbd.errors import SettingsError
-from dsbd.evaluation.exam import Exam
+from dsbd.evaluation.exam import Exam, make_exam
+from dsbd.evaluation.report import Report, make_report
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.driver import ContestProgress, conditions_of, require_runnable, run_contest, shown
+from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
+from dsbd.measure.bench.driver import conditions_of, require_runnable, run_contest, shown
 from dsbd.models.pair import Pair
+from dsbd.settings import DecodingSettings
+from dsbd.tasks.records import Task
+
+
+def evaluate(
+    pair: Pair,
+    tasks: Sequence[str | Task],
+    output: str | Path | None = None,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    *,
+    data: Mapping[str, str] | None = None,
+    limit: int | None = None,
+    seeds: int = 1,
+    chat: bool = False,
+    **settings: Any,
+) -> Report:
+    """Answer the questions of tasks with several decoders in turn, and score the answers.
+
+    Every decode is in the file as soon as it is made. The same call continues where an earlier one was stopped, by
+    Ctrl-C for example; then the report says that it is not complete.
+
+    Args:
+        pair: from :func:`dsbd.load_pair`.
+        tasks: names such as ``"sql"``, or your own tasks.
+        output: a file for the answers; docs/evaluation.md describes it. None keeps them in memory.
+        methods: names of the bench, such as ``"dsbd:same-law"``, ``"beam_sampling"`` or ``"hf_beam_sampling"``.
+        data: where a task's data is, by the task's name.
+        limit: only the first questions of each task.
+        seeds: how often every question is answered.
+        chat: apply the model's chat template.
+        settings: fields of :class:`dsbd.DecodingSettings`, for every method that reads them; a list is a sweep. Without
+            ``max_new_tokens`` each task has its own.
+
+    Raises:
+        SettingsError: a value is unknown or out of range, or the file has other answers.
+        TaskError: a task's data is missing or damaged.
+        PairError: a method drafts and the pair has no draft model.
+        PromptError: a question does not fit the models.
+        ModelError: a model returns logits that are not numbers, or memory runs out.
+    """
+    known = [field.name for field in fields(DecodingSettings) if field.name != "method"]
+    for name in settings:
+        if name not in known:
+            raise SettingsError(f"there is no setting {name!r}; settings are {', '.join(known)}")
+    values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
+    exam = make_exam(
+        tasks,
+        contenders(methods, ("defaults",), values),
+        data=data,
+        limit=limit,
+        seeds=seeds,
+        max_new_tokens=settings.get("max_new_tokens"),
+        chat=chat,
+    )
+    evaluation = Evaluation(pair, exam, output)
+    evaluation.run()
+    return make_report(evaluation.answers, [run.task for run in exam.runs])
 
 
 class Evaluation:
@@ -38,11 +99,7 @@ class Evaluation:
 
     def run(self) -> bool:
         """Decode what is missing; returns False where Ctrl-C stopped it."""
-        return shown(self.steps())
-
-    def steps(self, stop: Callable[[], bool] | None = None) -> Iterator[ContestProgress]:
-        """Decode what is missing; see :func:`dsbd.measure.bench.driver.run_contest`."""
-        return run_contest(self._pair, self._contest, self.answers, metered=True, stop=stop)
+        return shown(run_contest(self._pair, self._contest, self.answers, metered=True))
 
 
 def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_names
+from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_count, require_names
 from dsbd.measure.bench.contest import Contest, Prompt, asked_of, digest_of
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
@@ -65,11 +65,7 @@ class Exam:
         }
 
     def contest(self, texts: Mapping[tuple[str, str], str] | None = None) -> Contest:
-        """Return the contest.
-
-        Args:
-            texts: prompts that had to be shortened, by task and question.
-        """
+        """Return the contest; ``texts`` are prompts that had to be shortened, by task and question."""
         prompts = []
         for run in self.runs:
             for question in run.questions:
@@ -98,16 +94,7 @@ def make_exam(
     max_new_tokens: int | None = None,
     chat: bool = False,
 ) -> Exam:
-    """Return the exam.
-
-    Args:
-        tasks: names of :data:`dsbd.tasks.registry.TASKS`, or your own tasks; each once.
-        contenders: what decodes.
-        data: where a task's data is, by the task's name; a task that is not named has bundled data.
-        limit: only the first questions of each task, in the task's order.
-        seeds: how often every question is answered.
-        max_new_tokens: instead of what each task allows.
-        chat: apply the model's chat template.
+    """Return the exam; the arguments are those of :func:`dsbd.evaluate`.
 
     Raises:
         SettingsError: an unknown or repeated name, a number out of range, or data for a task that is not asked for.
@@ -119,8 +106,9 @@ def make_exam(
     for name in data or {}:
         if name not in names:
             raise SettingsError(f"data is given for {name!r}, which is not asked for; tasks are {', '.join(names)}")
-    _require_count("limit", limit, None)
-    _require_count("seeds", seeds, MAX_SEEDS)
+    if limit is not None:
+        require_count("limit", limit)
+    require_count("seeds", seeds, MAX_SEEDS)
     runs = []
     for name, task in zip(names, tasks, strict=True):
         place = (data or {}).get(name)
@@ -130,11 +118,7 @@ def make_exam(
 
 
 def exam_of(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Exam:
-    """Return the exam that a file's first line asks for.
-
-    Args:
-        answers: the file.
-        tasks: your own tasks that were asked; the others are loaded again.
+    """Return the exam that a file's first line asks for; your own tasks are given, the others are loaded again.
 
     Raises:
         SettingsError: the file is of a bench, or the questions are not those that were asked.
@@ -168,10 +152,3 @@ def _contender(name: str, facts: Mapping[str, Any]) -> Contender:
 def _run(name: str, task: Task, data: str | None, limit: int | None, max_new_tokens: int | None) -> TaskRun:
     length = task.max_new_tokens if max_new_tokens is None else max_new_tokens
     return TaskRun(name, task, data, tuple(task.questions(limit)), length)
-
-
-def _require_count(name: str, value: int | None, most: int | None) -> None:
-    if value is None:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
-        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")

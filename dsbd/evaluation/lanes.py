@@ -16,15 +16,7 @@ from dsbd.tracing.trace import Trace
 
 
 def run_lane(pair: Pair, contender: Contender, prompt: str, seed: int, stop: Callable[[], bool] | None = None) -> Lane:
-    """Decode once for the lane: our decoders are recorded; of an opponent only the beginning and the end are known.
-
-    Args:
-        pair: the models.
-        contender: with nothing ``auto``.
-        prompt: text to continue.
-        seed: replaces that of the contender's settings.
-        stop: ends a decode of our decoders with a StoppedError.
-    """
+    """Decode once for the lane: our decoders are recorded; of an opponent only the beginning and the end are known."""
     if contender.method in OPPONENTS:
         return _without_phases(pair, contender, prompt, seed)
     result = decode(pair, prompt, replace(contender.settings, seed=seed), record=True, stop=stop)
@@ -69,6 +61,6 @@ def _own_bytes(node: Node) -> bytes:
 def _without_phases(pair: Pair, contender: Contender, prompt: str, seed: int) -> Lane:
     measured = timed(pair, contender, prompt, seed)
     found, seconds = measured.hypotheses, measured.seconds
-    prefill = min(found.prefill_seconds, seconds)
+    prefill = min(measured.prefill_seconds, seconds)
     stretches = (Stretch("prefill", 0.0, prefill), Stretch("forward", prefill, seconds))
     return Lane(stretches, (Landing(seconds, found.layers, pair.decode(found.token_ids[0])),), seed)

@@ -9,7 +9,6 @@ from typing import Any
 from dsbd.evaluation.exam import Exam
 from dsbd.evaluation.statistics import (
     Mean,
-    Rate,
     Scores,
     clustered_mean,
     clustered_perplexity,
@@ -52,12 +51,7 @@ def score_run(contender: Contender, run: Run, task: Task, question: Question) ->
 
 
 def score_all(exam: Exam, runs: Iterable[Run]) -> dict[str, list[ScoredRun]]:
-    """Score the decodes of an exam, by task; the same text for the same question is scored once.
-
-    Args:
-        exam: with ``auto`` resolved.
-        runs: of its questions.
-    """
+    """Score the decodes of an exam, by task; the same text for the same question is scored once."""
     asked = {(one.name, question.id): (one, question) for one in exam.runs for question in one.questions}
     contenders = {one.name: one for one in exam.contenders}
     known: dict[tuple[str, str, str], ScoredRun] = {}
@@ -107,16 +101,9 @@ def make_table(
     baseline: str | None = None,
     conditions: Mapping[str, Any] | None = None,
 ) -> EvaluationTable:
-    """Return the table of a task.
+    """Return the table of a task, its rows in the order of ``scored``.
 
-    Args:
-        scored: decodes of every contender, in the order in which the rows shall stand.
-        task: its name.
-        metric: the name of its main metric; None takes perplexity, of which less is better.
-        higher_is_better: of the metric.
-        note: a note that belongs to every figure of the task.
-        baseline: the contender that the others are compared with; None, or one that is not there, compares nothing.
-        conditions: machine, versions and models.
+    Without a metric it takes perplexity. A baseline that is not there compares nothing.
     """
     by_contender: dict[str, list[ScoredRun]] = {}
     for one in scored:
@@ -139,18 +126,23 @@ def make_table(
 def _row(own: Sequence[ScoredRun], has_metric: bool, base: Sequence[ScoredRun] | None) -> ContenderRow:
     contender, runs = own[0].contender, [one.run for one in own]
     resolved, clusters = resolve(contender.settings), {run.question: run.cluster for run in runs}
-    scores, perplexities = _by_question(own, _score), _by_question(own, _perplexity)
-    right, perplexity = _right(scores, clusters), _mean_perplexity(perplexities, clusters)
     wide = [run for run in runs if run.mean_width is not None]
-    quality, difference, perplexity_difference, ratios = perplexity, None, None, list[list[float]]()
+    units, perplexities = list(clusters.values()), _by_question(own, _perplexity)
+    perplexity = clustered_perplexity([statistics.geometric_mean(one) for one in perplexities.values()], units)
+    quality, right = perplexity, None
     if has_metric:
-        quality = _mean_score(scores, clusters, right)
+        means = [statistics.fmean(one) for one in _by_question(own, _score).values()]
+        quality = clustered_mean(means, units)
+        if all(one.score in (0, 1) for one in own):
+            right = clustered_rate(means, units)
+            quality = replace(quality, low=right.low, high=right.high)
+    difference, perplexity_difference, ratios = None, None, list[list[float]]()
     if base is not None:
         ratios = speed_ratios(runs, [one.run for one in base])
         perplexity_difference = paired_difference(perplexities, _by_question(base, _perplexity), clusters)
         difference = perplexity_difference
         if has_metric:
-            difference = paired_difference(scores, _by_question(base, _score), clusters)
+            difference = paired_difference(_by_question(own, _score), _by_question(base, _score), clusters)
     return ContenderRow(
         contender=contender.name,
         method=contender.method,
@@ -171,42 +163,21 @@ def _row(own: Sequence[ScoredRun], has_metric: bool, base: Sequence[ScoredRun] |
     )
 
 
-def _score(one: ScoredRun) -> float | None:
+def _score(one: ScoredRun) -> float:
+    assert one.score is not None, "a task with a metric scores every answer"
     return one.score
 
 
-def _perplexity(one: ScoredRun) -> float | None:
+def _perplexity(one: ScoredRun) -> float:
     return one.run.perplexity
 
 
-def _by_question(own: Sequence[ScoredRun], figure: Callable[[ScoredRun], float | None]) -> Scores:
+def _by_question(own: Sequence[ScoredRun], figure: Callable[[ScoredRun], float]) -> Scores:
     """Return a figure of each question, one value for every seed."""
     found: dict[str, list[float]] = {}
     for one in own:
-        value = figure(one)
-        if value is not None:
-            found.setdefault(one.run.question, []).append(value)
+        found.setdefault(one.run.question, []).append(figure(one))
     return found
-
-
-def _mean_perplexity(values: Scores, clusters: Mapping[str, str]) -> Mean | None:
-    means = [statistics.geometric_mean(own) for own in values.values()]
-    return clustered_perplexity(means, [clusters[name] for name in values]) if means else None
-
-
-def _right(scores: Scores, clusters: Mapping[str, str]) -> Rate | None:
-    """Return the share of right answers; None where a score is neither 0 nor 1."""
-    if not scores or any(value not in (0, 1) for own in scores.values() for value in own):
-        return None
-    return clustered_rate([statistics.fmean(own) for own in scores.values()], [clusters[name] for name in scores])
-
-
-def _mean_score(scores: Scores, clusters: Mapping[str, str], right: Rate | None) -> Mean | None:
-    """Return the mean of the metric; a share of right answers has the interval of Wilson."""
-    if not scores:
-        return None
-    mean = clustered_mean([statistics.fmean(own) for own in scores.values()], [clusters[name] for name in scores])
-    return mean if right is None else replace(mean, low=right.low, high=right.high)
 
 
 def _per(parts: Sequence[tuple[float, float, str]]) -> Mean | None:

@@ -9,7 +9,7 @@ from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 
 NOT_MEASURED = "not measured"
-HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "speed ratio [95 %]", "J/token",
+HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "ratio of tokens/s [95 %]", "J/token",
          "layers/iteration", "acceptance", "mean width"]  # fmt: skip
 NOTES = """\
 Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
@@ -56,13 +56,7 @@ def _summary(found: EvaluationTable, row: ContenderRow) -> list[str]:
 
 
 def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
-    """Return the whole report, a chapter for each task.
-
-    Args:
-        tables: by task.
-        complete: False where decodes are missing; the report then says so.
-        figures: address of the page with the figures, to link to.
-    """
+    """Return the whole report, a chapter for each task; ``figures`` is the address of a page to link to."""
     parts = ["# Evaluation"]
     if not complete:
         parts.append("Not complete: some decodes are missing.")
@@ -148,7 +142,7 @@ def _front(found: EvaluationTable, rows: Sequence[ContenderRow], cost: str, sign
 
 def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
     heads = ["contender", f"{found.metric} [95 %]", "verdict", "better on", "worse on", "p", "perplexity [95 %]",
-             "tokens/s ratio [95 %]"]  # fmt: skip
+             "ratio of tokens/s [95 %]"]  # fmt: skip
     lines = []
     for row in rows:
         assert row.difference is not None, "only rows with a difference are compared"

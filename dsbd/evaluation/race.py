@@ -16,7 +16,7 @@ from dsbd.evaluation.make_tables import ScoredRun, baseline_of, make_table, scor
 from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
 from dsbd.evaluation.statistics import clustered_mean
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import Contender
+from dsbd.measure.bench.contenders import Contender, require_count
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
 from dsbd.measure.bench.paired import speed_ratios
@@ -95,14 +95,8 @@ def make_race(
 ) -> Race:
     """Score the runs and compare the contenders; needs no model.
 
-    With several prompts, intervals are over prompts, clustered as the task says, with the seeds of a prompt averaged.
-    With one prompt, intervals are over its seeds.
-
-    Args:
-        raced: from :func:`race`.
-        task: what scores the answers; None for prompts without right answers.
-        questions: of the task, one for each prompt, in order.
-        conditions: machine, versions and models, to be kept with the race.
+    With several prompts, intervals are over prompts, clustered as the task says; with one prompt they are over its
+    seeds. There is one of ``questions`` for each prompt, in order.
     """
     contest = raced.contest
     scored = {one.name: _scored(one, raced, task, questions) for one in contest.contenders}
@@ -188,6 +182,4 @@ def _require_race(contest: Contest) -> None:
     for what, chosen in (("decoders", names), ("prompts", [prompt.text for prompt in contest.prompts])):
         if len(set(chosen)) < len(chosen):
             raise SettingsError(f"{what} name one twice; name each once")
-    rounds = contest.rounds
-    if isinstance(rounds, bool) or not isinstance(rounds, int) or not 1 <= rounds <= MAX_ROUNDS:
-        raise SettingsError(f"rounds is {rounds!r}; allowed are whole numbers from 1 to {MAX_ROUNDS}")
+    require_count("rounds", contest.rounds, MAX_ROUNDS)

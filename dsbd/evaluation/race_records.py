@@ -145,8 +145,7 @@ class Race:
 
     def to_dict(self) -> dict[str, Any]:
         """The race as plain data, ready for JSON."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
+        return to_plain(self)
 
 
 def read_race(data: "Race | Mapping[str, Any]") -> Race:

@@ -66,38 +66,19 @@ class Difference:
         return "higher" if self.of.low > 0 else "lower"
 
 
-def wilson(right: float, questions: int) -> Rate:
-    """Return the share of right answers and its Wilson interval.
-
-    Args:
-        right: right answers, 0 to ``questions``; not whole where a question counts as the mean over its seeds.
-        questions: at least 1. Seeds do not multiply it: that would make the interval too narrow.
-
-    Raises:
-        ValueError: a number is out of range.
-    """
-    if questions < 1 or not 0 <= right <= questions:
-        raise ValueError(f"{right:g} right of {questions} questions; allowed are 0 to all of at least one question")
-    return Rate(right / questions, *_wilson(right / questions, questions, NORMAL_95), questions)
-
-
 def clustered_rate(values: Sequence[float], clusters: Sequence[Hashable]) -> Rate:
-    """Return the share of right answers with Wilson's interval for clustered questions.
+    """Return the share of right answers, 1 each or a mean over seeds, with Wilson's interval for clustered questions.
 
     Near 0 and 1 its coverage wavers, as that of every Wilson interval: 92 % at a share of 0.95 over 20 clusters.
     Correlated questions count as fewer independent ones: as many as have the standard error of :func:`clustered_mean`,
     and Student's t takes the place of the normal quantile. Where all are right, or all wrong, there is no such error to
-    read, and each cluster counts as one question. With a cluster for each question this is :func:`wilson`.
-
-    Args:
-        values: 0 to 1 for each question: 1 is right; between the two, a mean over seeds.
-        clusters: the cluster of each question.
+    read, and each cluster counts as one question. With a cluster for each question this is Wilson's own interval.
 
     *Source:* Franco, Little, Louis and Slud, Journal of Survey Statistics and Methodology 7 (2019).
     """
     found, count = clustered_mean(values, clusters), len(values)
     if found.clusters == count:
-        return wilson(math.fsum(values), count)
+        return Rate(found.mean, *_wilson(found.mean, count, NORMAL_95), count)
     if found.standard_error is None:
         return Rate(found.mean, None, None, count)
     spread, error = found.mean * (1 - found.mean), found.standard_error
@@ -118,10 +99,6 @@ def clustered_mean(values: Sequence[float], clusters: Sequence[Hashable]) -> Mea
 
     The squared error is G / (G - 1) times the sum of (sum of the deviations in a cluster)², over n²; the interval takes
     Student's t with G - 1 degrees of freedom. With a cluster for each value this is the usual s / √n.
-
-    Args:
-        values: one for each question, at least one.
-        clusters: the cluster of each question.
     """
     mean = statistics.fmean(values)
     groups: defaultdict[Hashable, float] = defaultdict(float)
@@ -140,14 +117,7 @@ def clustered_perplexity(values: Sequence[float], clusters: Sequence[Hashable]) 
     """Return the geometric mean of perplexities; its interval is that of their logarithms, and never below 1.
 
     Few perplexities spread widely upwards and are at least 1: an interval around their arithmetic mean would reach
-    values that no text has.
-
-    Args:
-        values: one for each question, at least one, each 1 or more.
-        clusters: the cluster of each question.
-
-    Returns:
-        The error is that of the mean logarithm, times the mean.
+    values that no text has. The error is that of the mean logarithm, times the mean.
     """
     logs = clustered_mean([math.log(value) for value in values], clusters)
     mean = math.exp(logs.mean)
@@ -158,16 +128,7 @@ def clustered_perplexity(values: Sequence[float], clusters: Sequence[Hashable]) 
 
 
 def clustered_ratio(tops: Sequence[float], bottoms: Sequence[float], clusters: Sequence[Hashable]) -> Mean | None:
-    """Return sum over sum, such as tokens per second, with the error of its linearised form.
-
-    Args:
-        tops: numerator of each question.
-        bottoms: denominator of each question, 0 or more.
-        clusters: the cluster of each question.
-
-    Returns:
-        None where the denominators sum to 0.
-    """
+    """Return sum over sum, such as tokens per second, with the error of its linearised form; None over a sum of 0."""
     total = math.fsum(bottoms)
     if not total:
         return None
@@ -181,12 +142,7 @@ def paired_difference(ours: Scores, theirs: Scores, clusters: Mapping[str, Hasha
 
     With one seed and scores of 0 and 1, ``p`` is the exact test of McNemar. With more seeds a question counts once, for
     the decoder that answered it better over its seeds: if each seed were a pair, a question would count several
-    times. The test ignores clusters, the interval does not.
-
-    Args:
-        ours: scores by question.
-        theirs: likewise; the questions that both have are compared.
-        clusters: the cluster of each question; one that is missing is a separate cluster.
+    times. The test ignores clusters, the interval does not. A question that ``clusters`` lacks is a separate one.
     """
     both = [question for question in ours if ours[question] and theirs.get(question)]
     if not both:

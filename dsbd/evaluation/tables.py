@@ -63,8 +63,7 @@ class EvaluationTable:
 
     def to_dict(self) -> dict[str, Any]:
         """The table as plain data, ready for JSON."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
+        return to_plain(self)
 
 
 Table = EvaluationTable | Mapping[str, Any]

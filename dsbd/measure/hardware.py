@@ -23,11 +23,7 @@ BANDWIDTH_REPEATS = 25
 
 
 def measure_forwards(pair: Pair, sizes: Sequence[int]) -> Forwards:
-    """Measure what the forwards of both models cost.
-
-    Args:
-        sizes: numbers of tokens of the forwards to time.
-    """
+    """Measure what the forwards of both models cost, at these numbers of tokens."""
     return Forwards(
         target=_costs(pair.target, sizes),
         draft=None if pair.draft is None else _costs(pair.draft, sizes),
@@ -91,9 +87,7 @@ def _fastest(device: torch.device, work: Any) -> float:
 def forward_milliseconds(model: LanguageModel, sizes: Sequence[int], context: int = CONTEXT) -> dict[int, float]:
     """Return the median milliseconds of a forward, by its number of tokens; sizes take turns, after a warm-up.
 
-    Args:
-        sizes: numbers of tokens.
-        context: tokens that are in the cache already.
+    ``context`` tokens are in the cache already.
     """
     times: dict[int, list[float]] = {size: [] for size in sizes}
     for repeat in range(REPEATS + WARM_UPS):

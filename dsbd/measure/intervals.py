@@ -33,11 +33,7 @@ class Interval:
 
 
 def estimate(groups: Sequence[Sequence[float]]) -> Estimate:
-    """Return the mean over the prompts and its interval by Student's t; the runs of a prompt are averaged first.
-
-    Args:
-        groups: values by prompt, at least one prompt, each with at least one value.
-    """
+    """Return the mean over the prompts and its interval by Student's t; the runs of a prompt are averaged first."""
     means = [statistics.fmean(group) for group in groups]
     mean, count = statistics.fmean(means), len(means)
     if count < 2:
@@ -66,11 +62,7 @@ def median_interval(groups: Sequence[Sequence[float]]) -> Interval:
 
 
 def student_95(degrees: int) -> float:
-    """Return the 97.5 % quantile of Student's t, by halving on the closed form of its distribution.
-
-    Args:
-        degrees: of freedom, at least 1.
-    """
+    """Return the 97.5 % quantile of Student's t, by halving on the closed form of its distribution."""
     low, high = 1.0, 16.0
     while high - low > 1e-12 * high:
         middle = (low + high) / 2

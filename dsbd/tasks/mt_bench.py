@@ -6,12 +6,11 @@ The benchmark's own score comes from a large model that judges both turns. Nothi
 """
 
 from pathlib import Path
-from types import MappingProxyType
 
 from dsbd.errors import TaskError
 from dsbd.tasks.files import json_lines
 from dsbd.tasks.places import hub_rows, place_of
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.records import Question, Task, in_order
 
 REMEDY = "the path of MT-Bench's question.jsonl, or a hub id such as HuggingFaceH4/mt_bench_prompts (Apache-2.0)"
 
@@ -21,10 +20,7 @@ class MtBench(Task):
 
     name = "mt_bench"
     version = 1
-    until = ()
     max_new_tokens = 256
-    metrics = MappingProxyType({})
-    main_metric = None
 
     def __init__(self, data: str | Path | None) -> None:
         """Read the prompts.
@@ -45,7 +41,3 @@ class MtBench(Task):
             id = f"{entry.get('question_id', entry.get('prompt_id', line))}"
             read.append(Question(id, turns[0], fields={"category": f"{entry.get('category', '')}"}))
         super().__init__(in_order(read))
-
-    def score(self, question: Question, answer: str) -> Score:
-        """Return no metric: there is no right answer."""
-        return Score({})

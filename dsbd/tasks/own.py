@@ -64,11 +64,7 @@ def _read(path: Path) -> list[Question]:
 
 
 def questions_of(source: str | Path, lines: Sequence[tuple[int, Any]]) -> list[Question]:
-    """Return the questions of lines that were read.
-
-    Args:
-        source: where they come from, for messages.
-        lines: each with its number.
+    """Return the questions of numbered lines that were read from ``source``.
 
     Raises:
         TaskError: a line is not as it should be; the message names it.

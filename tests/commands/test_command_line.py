@@ -1,35 +1,12 @@
-"""The command line as a program reads it: names, one JSON object, exit codes, one line for bad input."""
+"""The command line as a program reads it: names, exit codes, quick help."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from tests.command_line import refused, run
+from tests.command_line import run
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["decode", "--prompt", "x", "--method", "magic"], "'magic'"),
-        (["decode", "--prompt", "x", "--target", "./no/such/folder"], "./no/such/folder"),
-        (["decode", "--prompt", "x", "--draft", "./no/such/folder"], "without a target"),
-        (["decode", "--prompt", "x", "--device", "toaster"], "toaster"),
-        (["decode", "--prompt", "x", "--dtype", "float13"], "float13"),
-        (["decode"], "--prompt"),
-        (["compare", "--prompt", "x"], "use python -m dsbd bench"),
-        (["export", "x", "--format", "pdf", "--output", "x"], "pdf"),
-        (["export", "x", "--format", "html", "--output", "x", "--plotly", "web"], "web"),
-        (["export", "x", "--format", "html", "--output", "x", "--language", "tlh"], "'tlh'; there are"),
-        ([], "COMMAND"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
-)
-def test_bad_input_is_one_line_and_exit_code_two(capsys, arguments, named):
-    assert named in refused(capsys, *arguments)
 
 
 def test_ctrl_c_is_one_line_and_exit_code_130(capsys, monkeypatch):

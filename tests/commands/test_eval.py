@@ -47,30 +47,3 @@ def test_an_evaluation_from_the_first_question_to_the_table(capsys, pair_flags, 
     draft = pair_flags[pair_flags.index("--draft") + 1]
     assert "models.target.id was " in refused(capsys, *flags, "--resume", "--target", draft)
     assert json.loads(run(capsys, *flags, "--resume", "--json")[1]) == report
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ([], "tasks is empty"),
-        ([*FEW, "--methods", "dsbd:best"], "'dsbd:best'"),
-        ([*FEW, "--limit", "few"], "'few'"),
-        ([*FEW, "--seed", "1,2"], "--seeds N"),
-        ([*FEW, "--max-new-tokens", "4,8"], "give one value"),
-        ([*FEW, "--data", "stories"], "TASK=PATH"),
-        ([*FEW, "--output", "binary/below"], "the folder of 'binary/below' does not exist"),
-        ([*FEW, "--output", "binary"], "add --resume"),
-        ([*FEW, "--output", "binary", "--resume"], "cannot read 'binary'"),
-        ([*FEW, "--output", "out", "--resume"], "nothing to resume"),
-        (["--score", "out"], "there is no file 'out'"),
-        (["--score", "binary", "--report", "binary"], "it is not a folder"),
-        ([*FEW, "--target", "./no/such/folder"], "./no/such/folder"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_bad_input_is_one_line_and_exit_code_two(capsys, tmp_path, monkeypatch, arguments, named):
-    """Catches models loaded, or a folder made, before what was typed is checked."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "binary").write_bytes(bytes(range(256)))
-    assert named in refused(capsys, "eval", *arguments)
-    assert [file.name for file in tmp_path.iterdir()] == ["binary"]

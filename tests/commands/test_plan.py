@@ -2,10 +2,8 @@
 
 import json
 
-import pytest
-
 from dsbd.assets import asset_path
-from tests.command_line import refused, run
+from tests.command_line import run
 
 MODELS = asset_path("models/stories")
 FOLDERS = ("--target", str(MODELS / "target"), "--draft", str(MODELS / "draft"))
@@ -32,18 +30,3 @@ def test_a_prompt_beyond_the_largest_context_is_said(capsys):
     said = "100,064 tokens of prompt and answer, which is more than that"
     assert said in run(capsys, "plan", *FOLDERS, "--memory", "80", "--prompt-tokens", "100000")[1]
     assert "more than that" not in run(capsys, "plan", *FOLDERS, "--memory", "80", "--prompt-tokens", "20")[1]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (["--memory", "-1"], "memory is -1"),
-        (["--prompt-tokens", "0"], "prompt_tokens is 0"),
-        (["--engine", "warp"], "'warp'"),
-        (["--pair", "sql", *FOLDERS], "two pairs"),
-    ],
-    ids=["memory", "prompt", "engine", "pair"],
-)
-def test_refusals(capsys, arguments, named):
-    """Catches a traceback."""
-    assert named in refused(capsys, "plan", *arguments)

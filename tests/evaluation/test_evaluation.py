@@ -6,15 +6,13 @@ from dataclasses import replace
 import pytest
 
 import dsbd
-from dsbd.errors import PairError, PromptError, SettingsError
+from dsbd.errors import PromptError, SettingsError
 from dsbd.evaluation.evaluation import Evaluation
 from dsbd.evaluation.exam import exam_of, make_exam
 from dsbd.evaluation.make_tables import score_all, tables_of
-from dsbd.evaluation.markdown import summary_table
 from dsbd.evaluation.report import score_file
 from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.models.making import make_pair
 from tests.evaluation.quiz import Quiz, exam
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair
@@ -66,12 +64,6 @@ def test_a_file_of_other_settings_is_refused(report, file, changes, named):
         Evaluation(toy_pair(), exam(**{"methods": METHODS} | changes), file)
 
 
-def test_other_models_are_refused(report, file):
-    swapped = make_pair(toy_pair().draft, toy_pair().target, toy_pair().tokenizer)
-    with pytest.raises(SettingsError, match=r"conditions\.models\.target"):
-        Evaluation(swapped, exam(METHODS), file)
-
-
 def test_the_first_line_tells_what_was_asked(report, file):
     """Catches a line from which the exam cannot be made again: scoring needs it."""
     assert exam_of(AnswersFile(file), [Quiz()]).asked() == exam(METHODS).asked()
@@ -83,17 +75,6 @@ def test_the_first_line_tells_what_was_asked(report, file):
 
     with pytest.raises(SettingsError, match="questions of task quiz are not those that were asked"):
         score_file(file, [Changed()])
-
-
-def test_the_table_has_a_row_for_each_contender(report):
-    text = summary_table(report)
-    assert [line.split("|")[2].strip() for line in text.splitlines()[2:5]] == [
-        "dsbd same-law", "beam_sampling", "hf_beam_sampling",
-    ]  # fmt: skip
-    assert "quiz: a toy." in text
-    assert "not measured" in text
-    assert "Not complete" not in text
-    assert "Not complete" in summary_table(replace(report, complete=False))
 
 
 def test_long_prompts_lose_their_passage_and_say_so():
@@ -116,13 +97,6 @@ def test_long_prompts_lose_their_passage_and_say_so():
         Evaluation(toy_pair(), replace(asked, runs=(too_long,)))
 
 
-def test_a_pair_without_a_draft_is_refused_before_anything_runs(tmp_path):
-    alone = make_pair(toy_pair().target, None, toy_pair().tokenizer)
-    with pytest.raises(PairError, match="dsbd same-law needs a draft model"):
-        Evaluation(alone, exam(), tmp_path / "none")
-    assert not (tmp_path / "none").exists()
-
-
 @pytest.mark.parametrize(("text", "score"), [(" yes {}=and so on =", 1.0), (" no=", 0.0)], ids=["right", "wrong"])
 def test_a_decoder_scores_what_it_answers(text, score):
     """Catches an answer that is not cut at its end, a text scored for another question, and a reason that is lost."""
@@ -143,20 +117,14 @@ def test_a_decoder_scores_what_it_answers(text, score):
     ("changes", "named"),
     [
         ({"tasks": []}, "tasks is empty"),
-        ({"tasks": ["riddles"]}, "'riddles'"),
-        ({"tasks": [Quiz(), Quiz()]}, "name each once"),
         ({"limit": 0}, "limit is 0"),
-        ({"limit": True}, "limit is True"),
         ({"seeds": 0}, "seeds is 0"),
-        ({"seeds": 10**6}, "seeds is 1000000"),
         ({"data": {"squad": "x"}}, "'squad'"),
         ({"methods": ["magic"]}, "'magic'"),
         ({"temprature": 1.0}, "'temprature'"),
-        ({"temperature": -1.0}, "temperature is -1"),
-        ({"max_new_tokens": 0}, "max_new_tokens is 0"),
         ({"max_new_tokens": 200}, "leaves no room"),
     ],
-    ids=range(13),
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
 def test_bad_values_are_named_before_a_file_is_made(tmp_path, changes, named):
     asked = {"tasks": [Quiz()], "methods": ["sampling"]} | changes

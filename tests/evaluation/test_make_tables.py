@@ -9,7 +9,7 @@ import pytest
 from dsbd.evaluation.make_tables import make_table
 from dsbd.evaluation.statistics import clustered_mean, clustered_perplexity, clustered_rate, paired_difference
 from dsbd.evaluation.tables import read_table
-from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
+from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_table
 
 
 def row(table, contender):
@@ -71,12 +71,6 @@ def test_all_are_compared_with_the_baseline_question_by_question():
     assert found.perplexity_difference.of.mean == 0
     ratios = [(40 / 40 + place / 100) / (40 / 130 + place / 100) for place in range(8)]
     assert found.speed.median == pytest.approx(statistics.median(ratios))
-
-
-def test_an_unknown_baseline_compares_nothing():
-    table = make_table(made_up_answers(), task="sql", metric="m", baseline="slowest")
-    assert table.baseline is None
-    assert {one.difference for one in table.rows} == {None}
 
 
 def test_without_right_answers_perplexity_is_the_quality():

@@ -1,12 +1,11 @@
 """The report as Markdown: what stands where, and the words for what was not seen or not measured."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
 from dsbd.evaluation.make_tables import make_table
-from dsbd.evaluation.markdown import quality_cell, report_markdown, verdict
+from dsbd.evaluation.markdown import report_markdown, verdict
 from dsbd.evaluation.statistics import NO_DIFFERENCE
 from tests.evaluation.made_up import BASELINE, RIGHT, answer, made_up_answers, made_up_table
 
@@ -63,13 +62,6 @@ def test_differences_come_with_words_and_exact_p(found):
     assert "the test of McNemar" in found[f"Differences to {BASELINE}"]
 
 
-def test_with_more_seeds_it_is_no_longer_mcnemar():
-    answers = [one for seed in (0, 1) for one in made_up_answers(round=seed)]
-    text = report_markdown({"sql": make_table(answers, task="sql", metric="m", baseline=BASELINE)})
-    assert "McNemar" not in text
-    assert "2 seeds each" in text
-
-
 def test_less_perplexity_is_better():
     """Catches "better" for a higher perplexity, and a perplexity in per cent."""
     rows = [
@@ -81,24 +73,6 @@ def test_less_perplexity_is_better():
     assert verdict(table, table.rows[0].difference) == "worse"
     compared = cells(sections(report_markdown({"stories": table}))[f"Differences to {BASELINE}"])
     assert compared["beam_sampling num_beams=2"][1:5] == ["+1.000", "worse", "0", "8"]
-
-
-def test_clusters_widen_the_interval_of_a_share():
-    """Catches questions of two databases taken as independent."""
-    alone = [answer("sampling", question, float(question < 3), cluster=str(question)) for question in range(8)]
-    table = make_table(alone, task="t", metric="m")
-    assert quality_cell(table, table.rows[0]) == "37.5 % [13.7, 69.4]"
-    together = [replace(one, run=replace(one.run, cluster=str(one.run.question < "q4"))) for one in alone]
-    wide = make_table(together, task="t", metric="m")
-    assert quality_cell(wide, wide.rows[0]) != quality_cell(table, table.rows[0])
-    one = make_table([replace(one, run=replace(one.run, cluster="a")) for one in alone], task="t", metric="m")
-    assert quality_cell(one, one.rows[0]) == "37.5 %"
-
-
-def test_the_same_difference_everywhere_has_no_interval(found):
-    """Catches [+0.0, +0.0] after a few equal answers: it claims certainty."""
-    compared = cells(found[f"Differences to {BASELINE}"])
-    assert compared["speculative"][6] == "+0.000"
 
 
 def test_a_task_note_stands_in_its_chapter():

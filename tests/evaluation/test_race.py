@@ -2,12 +2,11 @@
 
 import math
 import statistics
-from dataclasses import replace
 
 import pytest
 
 import dsbd
-from dsbd.errors import SettingsError, StoppedError
+from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import lane_of
 from dsbd.evaluation.race import RaceRuns, make_race, race
 from dsbd.evaluation.race_records import read_race
@@ -78,13 +77,6 @@ def test_everybody_runs_as_often_as_asked_and_has_a_lane(runs):
     assert result.racers[1].ratio is None
 
 
-def test_without_phases_nothing_is_made_up(runs):
-    """Catches a lane of ``transformers`` with times of tokens that nobody measured."""
-    lane = runs.lanes["hf_sampling"]
-    assert [one.phase for one in lane.stretches] == ["prefill", "forward"]
-    assert [one.seconds for one in lane.landings] == [lane.seconds]
-
-
 def test_plain_data_and_back(runs):
     result = make_race(runs)
     assert read_race(result.to_dict()) == result
@@ -147,12 +139,6 @@ def test_answers_are_scored_by_the_task():
     assert result.racers[0].row.right is not None
 
 
-def test_a_race_can_be_stopped():
-    asked = iter([False] * 40 + [True] * 1000)
-    with pytest.raises(StoppedError):
-        list(race(toy_pair(), contenders(NAMES[:2], ("defaults",), VALUES), ["Once"], 2, stop=lambda: next(asked)))
-
-
 @pytest.mark.parametrize(
     ("names", "prompts", "rounds", "said"),
     [
@@ -165,9 +151,3 @@ def test_what_cannot_race(names, prompts, rounds, said):
     racing = contenders(names, ("defaults",), VALUES) if names else ()
     with pytest.raises(SettingsError, match=said):
         race(toy_pair(), racing, prompts, rounds)
-
-
-def test_two_racers_of_one_name():
-    twin = contenders(["sampling"], ("defaults",), VALUES)[0]
-    with pytest.raises(SettingsError, match="twice"):
-        race(toy_pair(), [twin, replace(twin)], ["Once"], 1)

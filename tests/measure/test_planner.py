@@ -10,9 +10,8 @@ import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import PairError, PlanError
 from dsbd.measure.hardware import slot_bytes
-from dsbd.measure.memory_needs import RESERVED, largest_context, memory_needs
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
-from dsbd.measure.planner import plan_memory
+from dsbd.measure.planner import RESERVED, largest_context, memory_needs, plan_memory
 from dsbd.methods import resolve
 from tests.models.tiny import CONFIGS, VOCABULARY, tiny_model
 from tests.toy_pair import toy_pair
@@ -32,18 +31,6 @@ def size_of(tensor) -> int:
 
 
 SETTINGS = resolve(dsbd.DecodingSettings(min_width=2, max_width=2, draft_width=3, draft_depth=2, max_new_tokens=8))
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [("stories/target", 12_656_896), ("stories/draft", 1_934_080), ("sql/target", 8_265_408), ("sql/draft", 934_464)],
-)
-def test_parameters_of_the_bundled_models(name, parameters, tmp_path):
-    """Catches tied embeddings that count twice, and a plan that needs more than the configuration."""
-    (tmp_path / "config.json").write_bytes((asset_path("models") / name / "config.json").read_bytes())
-    found = model_sizes(tmp_path, "bfloat16")
-    assert found.parameters == parameters
-    assert 2 * parameters <= found.weight_bytes < 2.01 * parameters, "weights of two bytes, and small buffers"
 
 
 @pytest.mark.parametrize("family", ["qwen2", "gemma3 windows", "gpt2", "opt", "gpt_neox"])

@@ -6,7 +6,7 @@ import pytest
 
 from dsbd.errors import TaskError
 from dsbd.tasks import files
-from dsbd.tasks.files import csv_rows, json_lines, read_json, read_text
+from dsbd.tasks.files import csv_rows, json_lines, read_json
 
 
 def test_packed_and_plain_files_read_the_same(tmp_path):
@@ -18,6 +18,7 @@ def test_packed_and_plain_files_read_the_same(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
+        ("a.json", None, "there is no file .*; check the path"),
         ("a.json", b"\xff", "not UTF-8 at byte 0"),
         ("a.json", b"{", "is not JSON"),
         ("a.json", b"[" * 100_000, "is not JSON"),
@@ -31,14 +32,10 @@ def test_a_damaged_file_is_an_error(name, content, message, tmp_path, monkeypatc
     """Catches a traceback, and a packed file that fills the memory."""
     if "bytes" in message:
         monkeypatch.setattr(files, "MAX_BYTES", 100)
-    (tmp_path / name).write_bytes(content)
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
     with pytest.raises(TaskError, match=message):
         read_json(tmp_path / name)
-
-
-def test_a_missing_file_is_an_error(tmp_path):
-    with pytest.raises(TaskError, match=r"there is no file .*x\.json; check the path"):
-        read_text(tmp_path / "x.json")
 
 
 def test_lines_are_numbered_as_in_an_editor(tmp_path):

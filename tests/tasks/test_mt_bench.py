@@ -20,11 +20,6 @@ def test_the_first_turn_is_the_prompt(tmp_path):
     assert dict(question.fields) == {"category": "writing"}
 
 
-def test_nothing_is_scored(tmp_path):
-    task = MtBench(write(tmp_path / "question.jsonl", {"turns": ["a"]}))
-    assert (task.score(task.questions()[0], "b").metrics, task.main_metric) == ({}, None)
-
-
 @pytest.mark.parametrize("entry", [{}, {"turns": []}, {"turns": "a"}, {"turns": [1]}])
 def test_a_line_without_turns_is_an_error(entry, tmp_path):
     with pytest.raises(TaskError, match="line 1: turns must be a list of texts"):

@@ -39,11 +39,6 @@ def test_a_passage_is_cut_and_never_the_question(limit):
         assert fitted.endswith("\nAsk: five six")
 
 
-def test_a_prompt_without_a_passage_is_not_cut():
-    with pytest.raises(PromptError, match="'b' of task stories has 3 tokens"):
-        Stories().fit(Question("b", "one two three"), words, 2)
-
-
 @pytest.mark.parametrize(
     ("text", "until", "kept"),
     [("a;b\nc", ("\n", ";"), "a"), ("a;b\nc", ("\n",), "a;b"), ("abc", (), "abc"), ("\nabc", ("\n",), "")],
@@ -58,10 +53,6 @@ def test_the_order_of_questions_is_fixed():
     ordered = [question.id for question in in_order(questions)]
     assert ordered == [question.id for question in in_order(reversed(questions))]
     assert ordered[:5] == ["7", "11", "4", "8", "17"]
-
-
-def test_a_question_is_a_cluster_of_its_own_unless_it_says_so():
-    assert (Question("a", "").cluster, Question("a", "", cluster="b").cluster) == ("a", "b")
 
 
 @pytest.mark.parametrize("limit", [0, -1])

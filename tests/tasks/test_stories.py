@@ -15,9 +15,3 @@ def test_the_bundled_prompts_come_first_and_a_limit_takes_the_first():
     questions = Stories().questions(40)
     assert [question.prompt for question in questions[: len(bundled)]] == bundled
     assert questions == Stories().questions()[:40]
-
-
-def test_a_story_is_not_scored():
-    question = Stories().questions(1)[0]
-    assert Stories().score(question, "the end").metrics == {}
-    assert question.references == ()

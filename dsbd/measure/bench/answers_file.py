@@ -20,6 +20,15 @@ from dsbd.measure.bench.records import Acceptance, Control, Forwards, ResolvedAu
 FORMAT = "dsbd-answers/1"
 REMEDY = "name another --output"
 COMPARED = ("asked", "conditions")
+Record = Run | Forwards | Control | Acceptance | ResolvedAuto
+KINDS: dict[str, Any] = {
+    "decode": Run,
+    "forwards": Forwards,
+    "control": Control,
+    "acceptance": Acceptance,
+    "auto": ResolvedAuto,
+}
+"""What a line holds, by the name that it gives."""
 
 
 class AnswersFile:
@@ -83,30 +92,24 @@ class AnswersFile:
                     "same again"
                 )
 
-    def add(self, run: Run) -> None:
-        """Keep a decode; it is in the file when this returns."""
-        self._runs[run.key] = run
-        self._write({"record": "decode", **to_plain(run)})
+    def add(self, record: Record, contender: str = "") -> None:
+        """Keep a record, of a contender where it is of one; it is in the file when this returns."""
+        self._keep(record, contender)
+        kind = next(name for name, one in KINDS.items() if isinstance(record, one))
+        named = {"contender": contender} if contender else {}
+        self._write({"record": kind, **named, **to_plain(record)})
 
-    def add_forwards(self, forwards: Forwards) -> None:
-        """Keep the costs of the models' forwards."""
-        self.forwards = forwards
-        self._write({"record": "forwards", **to_plain(forwards)})
-
-    def add_control(self, control: Control) -> None:
-        """Keep a session's control."""
-        self.controls.append(control)
-        self._write({"record": "control", **to_plain(control)})
-
-    def add_acceptance(self, contender: str, acceptance: Acceptance) -> None:
-        """Keep a contender's acceptance."""
-        self.acceptance[contender] = acceptance
-        self._write({"record": "acceptance", "contender": contender, **to_plain(acceptance)})
-
-    def add_auto(self, contender: str, resolved: ResolvedAuto) -> None:
-        """Keep what a contender's ``auto`` resolved to."""
-        self.auto[contender] = resolved
-        self._write({"record": "auto", "contender": contender, **to_plain(resolved)})
+    def _keep(self, record: Record, contender: str) -> None:
+        if isinstance(record, Run):
+            self._runs[record.key] = record
+        elif isinstance(record, Forwards):
+            self.forwards = record
+        elif isinstance(record, Control):
+            self.controls.append(record)
+        elif isinstance(record, Acceptance):
+            self.acceptance[contender] = record
+        else:
+            self.auto[contender] = record
 
     def _write(self, record: Mapping[str, Any]) -> None:
         if self._path is None:
@@ -129,25 +132,11 @@ class AnswersFile:
                 raise ValueError(f"format {head['format']!r}")
             self.head = {part: head[part] for part in COMPARED}
             for line in lines:
-                self._take(line)
+                self._keep(from_plain(KINDS[line["record"]], line), line.get("contender", ""))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise SettingsError(f"{str(path)!r} is not a file of answers ({error}); {REMEDY}") from None
         if len(whole) < len(text):
             write_text(path, whole)
-
-    def _take(self, record: Mapping[str, Any]) -> None:
-        kind = record["record"]
-        if kind == "decode":
-            run = from_plain(Run, record)
-            self._runs[run.key] = run
-        elif kind == "forwards":
-            self.forwards = from_plain(Forwards, record)
-        elif kind == "control":
-            self.controls.append(from_plain(Control, record))
-        elif kind == "acceptance":
-            self.acceptance[record["contender"]] = from_plain(Acceptance, record)
-        else:
-            self.auto[record["contender"]] = from_plain(ResolvedAuto, record)
 
 
 def _with_auto(contender: Contender, found: ResolvedAuto) -> Contender:

@@ -67,14 +67,14 @@ class Bench:
         at = replace(at, doing="forwards")
         if answers.forwards is None:
             yield at
-            answers.add_forwards(measure_forwards(pair, FORWARD_SIZES))
+            answers.add(measure_forwards(pair, FORWARD_SIZES))
         yield from resolve_auto(pair, contest, answers, at)
         for name in learn_acceptance(pair, contest, answers):
             yield ContestProgress(0, contest.total, "acceptance", name)
         yield from run_contest(pair, contest, answers, metered=True)
         yield replace(at, doing="control", done=contest.total)
         after = control_milliseconds(pair, contest)
-        answers.add_control(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
+        answers.add(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
 
 
 def control_milliseconds(pair: Pair, contest: Contest) -> float:
@@ -100,4 +100,4 @@ def learn_acceptance(pair: Pair, contest: Contest, answers: AnswersFile) -> Iter
             watch = AcceptanceWatch()
             for prompt in contest.prompts[:WATCHED_PROMPTS]:
                 decode(pair, prompt.text, contender.settings, observers=[watch])
-            answers.add_acceptance(contender.name, watch.summary())
+            answers.add(watch.summary(), contender.name)

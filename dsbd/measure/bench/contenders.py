@@ -98,10 +98,8 @@ def contenders(
 ) -> tuple[Contender, ...]:
     """Return a contender for every method at every value of the settings it reads; ``dsbd`` also at every point.
 
-    Args:
-        methods: of :data:`CONTENDER_METHODS`, or ``dsbd:POINT`` for one point of :data:`POINTS`; each once.
-        points: of :data:`POINTS`, each once; only a bare ``dsbd`` reads them.
-        values: the values asked for, by field; more than one value is a sweep.
+    Methods are those of :data:`CONTENDER_METHODS`, or ``dsbd:POINT``; only a bare ``dsbd`` reads ``points``. ``values``
+    are those asked for, by field; more than one is a sweep.
 
     Raises:
         SettingsError: an unknown or repeated name, a bad value, or a field that a point fixes already.
@@ -129,10 +127,7 @@ def contenders(
 def swept(method: str, point: str | None, values: Mapping[str, Sequence[Any]]) -> list[Contender]:
     """Return a contender for one method at every combination of the values of the settings that it reads.
 
-    Args:
-        method: of :data:`CONTENDER_METHODS`.
-        point: of :data:`POINTS`, or None.
-        values: by field; a field with several values stands in the contender's name.
+    A field with several values stands in the contender's name.
     """
     own, fixed = OPPONENTS.get(method, method), POINTS[point] if point else {}
     given = {name: chosen for name, chosen in values.items() if name in fields_read(method)}
@@ -163,6 +158,12 @@ def require_names(what: str, names: Sequence[str], known: Sequence[str] | Mappin
             raise SettingsError(f"{what} names {name!r}; choose from {', '.join(known)}")
     if len(set(names)) < len(names):
         raise SettingsError(f"{what} are {', '.join(names)}; name each once")
+
+
+def require_count(name: str, value: Any, most: int | None = None) -> None:
+    """Check a number. Raises: SettingsError where it is no whole number from 1 to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
+        raise SettingsError(f"{name} is {value!r}; allowed are whole numbers from 1{f' to {most}' if most else ''}")
 
 
 def _require_free(point: str, values: Mapping[str, Sequence[Any]]) -> None:

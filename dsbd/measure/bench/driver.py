@@ -90,13 +90,8 @@ def run_contest(
 ) -> Iterator[ContestProgress]:
     """Decode what the answers lack; closing the iterator ends it after a decode, and what is done is kept.
 
-    Args:
-        pair: the models.
-        contest: with ``auto`` where it is asked for; it is resolved once, at the first prompt, and kept in the answers.
-        answers: of earlier calls; every decode is added as soon as it is made.
-        metered: measure the energy of the devices.
-        stop: asked before each forward of a model; once it returns True the contest ends inside a decode. Opponents
-            are not asked.
+    ``auto`` is resolved once, at the first prompt, and kept in the answers. ``stop`` is asked before each forward of a
+    model; opponents are not asked.
 
     Yields:
         Progress before each trial of ``auto``, each warm-up and each decode, and after the last; nothing where no
@@ -144,7 +139,7 @@ def resolve_auto(
         settings = contest.turn(prompt, contender).contender.settings
         trials = planning(pair, prompt.text, settings, contest.chat, stop)
         found = yield from _told(trials, replace(at, doing="auto", name=contender.name))
-        answers.add_auto(contender.name, ResolvedAuto(values=dict(found.values), sentence=found.sentence))
+        answers.add(ResolvedAuto(values=dict(found.values), sentence=found.sentence), contender.name)
 
 
 def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Generator[ContestProgress, None, Plan]:

@@ -51,14 +51,10 @@ GRID_BASELINE = f"{BASELINE} num_beams={DecodingSettings.num_beams}"
 
 
 def grid_contenders(name: str, values: Mapping[str, Sequence[Any]]) -> tuple[Contender, ...]:
-    """Return the contenders of a grid.
+    """Return the contenders of a grid, with the values of settings that it does not sweep.
 
     Points that measure nothing new are left out: a ``min_width`` above ``draft_width``, which no layer can
     reach, and a second threshold where the width is fixed.
-
-    Args:
-        name: of :data:`GRIDS`.
-        values: of the settings that the grid does not sweep, by field; several values multiply the grid.
 
     Raises:
         SettingsError: an unknown name, or a field that the grid sweeps already.

@@ -15,9 +15,7 @@ from dsbd.settings import DecodingSettings
 def layers_at_depth(continuation: float, depth: float) -> float:
     """Return expected layers per iteration at a mean draft depth, interpolated between the two whole depths beside it.
 
-    Args:
-        continuation: probability that a draft layer lets verification go on, 0 to 1.
-        depth: mean number of draft layers per iteration.
+    ``continuation`` is the probability that a draft layer lets verification go on.
     """
     low = math.floor(depth)
     share = depth - low
@@ -30,12 +28,7 @@ def speed_up_limit(layers: float, depth: float, draft_share: float) -> float:
 
 
 def limits_of(row: ContenderSummary, speed_up: float | None, forwards: Forwards | None) -> Limits | None:
-    """Return what one contender could reach and how much of it it reaches.
-
-    Args:
-        row: its summary.
-        speed_up: its measured speed over beam sampling; None where beam sampling was not run.
-        forwards: costs of both models.
+    """Return what one contender could reach and how much of it it reaches; ``speed_up`` is over beam sampling.
 
     Returns:
         None without costs, and for ``transformers``, which does not report what it ran.

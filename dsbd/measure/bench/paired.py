@@ -35,13 +35,7 @@ def speed_ratios(runs: Sequence[Run], others: Sequence[Run]) -> list[list[float]
 
 
 def speed_ratio(runs: Sequence[Run], others: Sequence[Run], baseline: str) -> SpeedRatio | None:
-    """Return the median of the speed ratios, its interval and the sign test; None where no two runs match.
-
-    Args:
-        runs: of the contender.
-        others: of the baseline.
-        baseline: the baseline's name.
-    """
+    """Return the median of the speed ratios, its interval and the sign test; None where no two runs match."""
     groups = speed_ratios(runs, others)
     values = [value for group in groups for value in group]
     if not values:

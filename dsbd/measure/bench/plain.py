@@ -10,9 +10,10 @@ Record = TypeVar("Record")
 _adapter: Callable[[Any], TypeAdapter[Any]] = lru_cache(TypeAdapter)
 
 
-def to_plain(record: Any) -> Any:
+def to_plain(record: Any) -> dict[str, Any]:
     """Turn a record into plain data, ready for JSON."""
-    return _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    plain: dict[str, Any] = _adapter(type(record)).dump_python(record, mode="json", by_alias=True)
+    return plain
 
 
 def from_plain(kind: type[Record], data: Any) -> Record:
@@ -33,11 +34,7 @@ def from_plain(kind: type[Record], data: Any) -> Record:
 def read_record(kind: type[Record], data: Any, what: str, remedy: str) -> Record:
     """Read a record with a field ``format`` from its plain data; a record of the kind is returned as it is.
 
-    Args:
-        kind: of the record; its class attribute ``format`` is the format that this version reads.
-        data: a record, or plain data.
-        what: the record in words, for the message.
-        remedy: what to give instead.
+    ``what`` is the record in words and ``remedy`` what to give instead, for the message.
 
     Raises:
         ValueError: it is no such record; the message names the first wrong field.

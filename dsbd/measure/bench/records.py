@@ -13,7 +13,7 @@ from pydantic import Field, PlainSerializer
 from dsbd.measure.bench.plain import read_record, to_plain
 from dsbd.measure.energy import Energy
 from dsbd.measure.intervals import Estimate
-from dsbd.results import brief
+from dsbd.results import Stats, brief
 from dsbd.settings import DecodingSettings
 
 FORMAT = "dsbd-bench/1"
@@ -101,6 +101,19 @@ class Run:
         """Of all devices that were measured; None if none was."""
         measured = [one.joules for one in (self.energy or {}).values() if one.joules is not None]
         return sum(measured) if measured else None
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """What a decode returned, ours or an opponent's."""
+
+    token_ids: list[list[int]]
+    """Generated ids of each distinct hypothesis, EOS included, the returned one first."""
+    layers: int
+    """Tokens the beams were decoded to."""
+    target_calls: int
+    stats: Stats | None = None
+    """None for an opponent."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -341,8 +354,7 @@ class BenchSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as plain data, ready for JSON."""
-        plain: dict[str, Any] = to_plain(self)
-        return plain
+        return to_plain(self)
 
 
 def bench_summary(data: BenchSummary | Mapping[str, Any]) -> BenchSummary:

@@ -13,8 +13,8 @@ from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.foreign import engine_of
-from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
+from dsbd.measure.bench.records import Hypotheses, Run
+from dsbd.measure.bench.transformers_generate import as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
@@ -24,23 +24,11 @@ from dsbd.settings import DecodingSettings
 
 
 @dataclass(frozen=True)
-class Hypotheses:
-    """What a decode returned, ours or an opponent's."""
-
-    token_ids: list[list[int]]
-    """Generated ids of each distinct hypothesis, the returned one first."""
-    layers: int
-    target_calls: int
-    prefill_seconds: float
-    stats: Stats | None
-    """None for an opponent."""
-
-
-@dataclass(frozen=True)
 class Measured:
     """Hypotheses and what they cost."""
 
     hypotheses: Hypotheses
+    prefill_seconds: float
     seconds: float
     energy: dict[str, Energy]
     peak_allocated_bytes: int | None
@@ -68,14 +56,7 @@ def measure_turn(
 ) -> Run:
     """Decode once; the clock and the meters measure nothing but the call itself.
 
-    The quality of the hypotheses comes from a separate forward of the target for each.
-
-    Args:
-        pair: the models.
-        turn: which contender, which prompt and which of its seeds.
-        meters: of the devices, by name.
-        stop: ends a decode by our decoders; opponents cannot be stopped.
-        chat: apply the model's chat template.
+    The quality of the hypotheses comes from a separate forward of the target for each. Opponents cannot be stopped.
 
     Raises:
         StoppedError: ``stop`` returned True.
@@ -97,7 +78,7 @@ def measure_turn(
         text=pair.decode(found.token_ids[0]),
         ended=_ended(pair, found, turn.contender.settings.max_new_tokens),
         seconds=measured.seconds,
-        prefill_seconds=min(found.prefill_seconds, measured.seconds),
+        prefill_seconds=min(measured.prefill_seconds, measured.seconds),
         layers=found.layers,
         new_tokens=len(found.token_ids[0]),
         perplexity=perplexity(*weights[0]),
@@ -122,19 +103,7 @@ def timed(
     until: Sequence[str] = (),
     observers: Sequence[Observer] = (),
 ) -> Measured:
-    """Decode once, between two readings of the clock and of the meters.
-
-    Args:
-        pair: the models.
-        contender: what decodes.
-        prompt: text to continue.
-        seed: replaces that of the contender's settings.
-        meters: of the devices, by name.
-        stop: ends a decode by our decoders.
-        chat: apply the model's chat template.
-        until: texts that end the answer; beams of opponents go on all the same.
-        observers: of a decode by our decoders.
-    """
+    """Decode once, between two readings of the clock and of the meters; beams of opponents go on past ``until``."""
     settings, prompt_ids = replace(contender.settings, seed=seed), pair.encode(prompt, chat)
     method = contender.method
     if method not in OPPONENTS:
@@ -144,10 +113,12 @@ def timed(
         return _searched(pair, prompt_ids, method, settings, meters)
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, contender)
-        return _measured(pair, meters, lambda: _generated(generate(pair, prompt_ids, method, settings, until), prefill))
+        return _measured(pair, meters, lambda: generate(pair, prompt_ids, method, settings, until), prefill)
 
 
-def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses]) -> Measured:
+def _measured(
+    pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[], Hypotheses], prefill_seconds: float = 0.0
+) -> Measured:
     watching, cuda = meters or {}, pair.device.type == "cuda"
     if cuda:
         torch.cuda.reset_peak_memory_stats(pair.device)
@@ -159,7 +130,8 @@ def _measured(pair: Pair, meters: Mapping[str, Meter] | None, call: Callable[[],
     synchronise(pair.device)
     seconds = time.perf_counter() - start
     energy = {name: meter.end() for name, meter in watching.items()}
-    return Measured(found, seconds, energy, torch.cuda.max_memory_allocated(pair.device) if cuda else None)
+    peak = torch.cuda.max_memory_allocated(pair.device) if cuda else None
+    return Measured(found, found.stats.prefill_seconds if found.stats else prefill_seconds, seconds, energy, peak)
 
 
 def _decoded(result: DecodingResult) -> Hypotheses:
@@ -169,12 +141,7 @@ def _decoded(result: DecodingResult) -> Hypotheses:
     per_token = max(beams, key=lambda beam: beam.log_weight / len(beam.token_ids))
     chosen = dict.fromkeys(tuple(beam.token_ids) for beam in (beams[0], likeliest, per_token))
     stats = result.stats
-    return Hypotheses([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats.prefill_seconds, stats)
-
-
-def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
-    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, made.hypotheses))]
-    return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
+    return Hypotheses([list(ids) for ids in chosen], stats.layers, stats.target_calls, stats)
 
 
 def _searched(
@@ -184,16 +151,16 @@ def _searched(
 
     Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
     """
-    engine = engine_of(pair, method)
-    prefill, took = engine.prefill_seconds(prompt_ids), []
+    engine, took = engine_of(pair, method), list[float]()
+    prefill = engine.prefill_seconds(prompt_ids)
 
     def search() -> Hypotheses:
         found, seconds = engine.generate(prompt_ids, settings)
         took.append(seconds)
         steps = max(map(len, found))
-        return Hypotheses(found, steps, steps, prefill, None)
+        return Hypotheses(found, steps, steps)
 
-    return replace(_measured(pair, meters, search), seconds=took[0])
+    return replace(_measured(pair, meters, search, prefill), seconds=took[0])
 
 
 def _ended(pair: Pair, found: Hypotheses, limit: int) -> str:

@@ -37,11 +37,8 @@ QUALITY = ("perplexity", "best_log_weight", "best_log_weight_per_token")
 def summarise(contest: Contest, answers: AnswersFile, baselines: Sequence[str] = (BASELINE,)) -> BenchSummary:
     """Return the summary of everything measured so far.
 
-    Args:
-        contest: which contenders, prompts and rounds count.
-        answers: the decodes.
-        baselines: names or methods of contenders to take ratios to; the first decides quality and limits. A baseline
-            that was not measured gives no ratio.
+    ``baselines`` are names or methods of contenders to take ratios to; the first decides quality and limits. One that
+    was not measured gives no ratio.
     """
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
     runs_of = {one.name: [run for run in answers.runs if run.contender == one.name] for one in contest.contenders}
@@ -151,11 +148,7 @@ def quality_figures(runs: Sequence[Run]) -> dict[str, Any]:
 def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Forwards | None) -> Memory:
     """Return the largest memory of any run, and what other designs of the cache would need.
 
-    Args:
-        beams: how many beams may be alive at once: the widest layer.
-        drafts: whether the draft model's cache counts too.
-        runs: at least one.
-        forwards: costs of both models, for the bytes of a slot; None: nothing is computed.
+    ``beams`` may be alive at once. Without the costs of both models nothing is computed.
     """
     kv = max((run.kv_peak_bytes for run in runs if run.kv_peak_bytes is not None), default=None)
     allocated = max((run.peak_allocated_bytes for run in runs if run.peak_allocated_bytes is not None), default=None)

@@ -8,7 +8,6 @@ it runs one sequence.
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 from dsbd.clock import synchronise
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import Contender
+from dsbd.measure.bench.records import Hypotheses
 from dsbd.models.attention import NAME as PACKED
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
@@ -25,17 +25,6 @@ from dsbd.settings import DecodingSettings
 from dsbd.stopping import cut
 
 _BEAMS = ("hf_beam_sampling", "hf_beam_search")
-
-
-@dataclass(frozen=True)
-class Generated:
-    """What one call of ``generate`` returned."""
-
-    hypotheses: list[list[int]]
-    """Generated ids, EOS included, the returned one first."""
-    layers: int
-    """Tokens the beams were decoded to."""
-    target_calls: int
 
 
 class _Ending(StoppingCriteria):
@@ -58,15 +47,8 @@ class _Ending(StoppingCriteria):
 @torch.inference_mode()
 def generate(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
-) -> Generated:
-    """Run one method of :data:`~dsbd.measure.bench.contenders.OPPONENTS`; the seed sets torch's global generator.
-
-    Args:
-        pair: the models.
-        prompt_ids: ids of the prompt.
-        method: an opponent.
-        settings: of our method that it corresponds to.
-        until: texts that end the answer; a method of one sequence stops there.
+) -> Hypotheses:
+    """Run an opponent; the seed sets torch's global generator, and a method of one sequence stops at one of ``until``.
 
     Raises:
         SettingsError: temperature is 0: ``generate`` has it only as greedy search.
@@ -79,9 +61,9 @@ def generate(
         torch.manual_seed(settings.seed)
         with without_warnings, _counted(pair.target.model) as calls:  # a user of the bench does not call generate
             output = pair.target.model.generate(tokens, attention_mask=torch.ones_like(tokens), **options)
-    hypotheses = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
-    layers = len(hypotheses[0]) if method == "hf_assisted" else len(calls)
-    return Generated(hypotheses, layers, len(calls))
+    found = [_trimmed(row, pair) for row in output[:, len(prompt_ids) :].tolist()]
+    distinct = [list(ids) for ids in dict.fromkeys(map(tuple, found))]
+    return Hypotheses(distinct, len(found[0]) if method == "hf_assisted" else len(calls), len(calls))
 
 
 def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, Any]:

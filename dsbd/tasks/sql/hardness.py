@@ -16,7 +16,6 @@ try:
 except ImportError:
     raise TaskError("the hardness of a query needs the package sqlglot; pip install 'dsbd[eval]'") from None
 
-LEVELS = ("easy", "medium", "hard", "extra")
 SET_OPERATIONS = (sql.Union, sql.Except, sql.Intersect)
 
 
@@ -45,30 +44,13 @@ def parts(condition: Any) -> tuple[list[Any], list[str]]:
     return [condition], []
 
 
-def is_negated(comparison: Any) -> bool:
-    """Say whether NOT stands in a comparison, as in NOT IN; IS NOT NULL is an operator."""
-    return isinstance(comparison, sql.Not) and not isinstance(comparison.this, sql.Is)
-
-
 def queries_in(comparison: Any) -> int:
     """Return how many queries a comparison compares with; those inside them do not count."""
     return sum(isinstance(one, sql.Query) for one in comparison.walk(prune=lambda one: isinstance(one, sql.Query)))
 
 
-def has_aggregate(expression: Any) -> bool:
-    """Say whether an expression is an aggregate."""
-    return expression.find(sql.AggFunc) is not None
-
-
 def counts(query: str) -> Counts:
-    """Count what the rule counts.
-
-    Args:
-        query: one SELECT in SQLite's dialect.
-
-    Raises:
-        TaskError: the text is not one SELECT.
-    """
+    """Count what the rule counts of one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
     try:
         tree = sqlglot.parse_one(query, dialect="sqlite")
     except sqlglot.errors.SqlglotError as error:
@@ -94,21 +76,15 @@ def counts(query: str) -> Counts:
     clauses = sum(map(bool, (where, group, order, tree.args.get("limit"))))
     clauses += len(joins) + [*on_links, *where_links, *having_links].count("or") + likes
     nested += sum(map(queries_in, comparisons))
-    aggregates = sum(map(has_aggregate, [*tree.expressions, *group, *order]))
-    aggregates += sum(map(is_negated, where + having)) + len(having_links)
+    aggregates = sum(one.find(sql.AggFunc) is not None for one in [*tree.expressions, *group, *order])
+    negated = [one for one in where + having if isinstance(one, sql.Not) and not isinstance(one.this, sql.Is)]
+    aggregates += len(negated) + len(having_links)  # IS NOT NULL is an operator
     several = sum(count > 1 for count in (aggregates, len(tree.expressions), len(where), len(group)))
     return Counts(clauses, nested, several)
 
 
 def hardness(query: str) -> str:
-    """Return easy, medium, hard or extra.
-
-    Args:
-        query: one SELECT in SQLite's dialect.
-
-    Raises:
-        TaskError: the text is not one SELECT.
-    """
+    """Return easy, medium, hard or extra, for one SELECT in SQLite's dialect. Raises: TaskError: the text is none."""
     found = counts(query)
     clauses, nested, several = found.clauses, found.nested, found.several
     if clauses <= 1 and several == 0 and nested == 0:

@@ -6,29 +6,27 @@ same tables and other rows: luck on one database does not count.
 
 from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 
 from dsbd.assets import asset_path
 from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import json_lines, text_of
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.sql.execution import Row, run_query
 from dsbd.tasks.sql.rows import same_rows
-from dsbd.tasks.sql.text import normalised, orders_rows
+from dsbd.tasks.sql.scoring import SqlTask
+from dsbd.tasks.sql.text import orders_rows
 
 DATABASES = ("library", *(f"sibling-{number}" for number in range(1, 6)))
 KEPT = ("split", "hardness", "skeleton")
 
 
-class Library(Task):
+class Library(SqlTask):
     """Questions to SQL about one bundled database."""
 
     name = "sql"
     version = 1
     until = ("\n", ";")
     max_new_tokens = 96
-    metrics = MappingProxyType({"execution_accuracy": True, "exact_match": True})
-    main_metric = "execution_accuracy"
 
     def __init__(self, part: str = "test", folder: str | Path | None = None) -> None:
         """Choose the questions.
@@ -51,15 +49,9 @@ class Library(Task):
         super().__init__(in_order(_questions(file)))
         self._gold: dict[tuple[Path, str], list[Row]] = {}
 
-    def score(self, question: Question, answer: str) -> Score:
-        """Score by execution on all databases, and by the text of the query."""
+    def difference(self, question: Question, answer: str) -> str:
+        """Compare the rows on all databases. Raises: TaskError: the right query fails."""
         right = question.references[0]
-        reason = self._difference(right, answer)
-        exact = normalised(right) == normalised(answer)
-        return Score({"execution_accuracy": float(not reason), "exact_match": float(exact)}, reason)
-
-    def _difference(self, right: str, answer: str) -> str:
-        """Return what is wrong with an answer, or nothing."""
         ordered = orders_rows(right)
         for database in self.databases:
             try:

@@ -7,16 +7,15 @@ for each question and with DISTINCT kept.
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import read_json
 from dsbd.tasks.places import hub_folder, place_of
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.sql.execution import Limits, Row, run_query
 from dsbd.tasks.sql.rows import same_rows
-from dsbd.tasks.sql.text import normalised
+from dsbd.tasks.sql.scoring import SqlTask
 
 REMEDY = (
     "a folder with Spider's dev.json and tables.json (or .json.gz), and its databases as database/NAME/NAME.sqlite "
@@ -37,15 +36,13 @@ Database:
 """
 
 
-class Spider(Task):
+class Spider(SqlTask):
     """Questions to SQL about many databases, one cluster for each. Too long a prompt loses tables, from the last."""
 
     name = "spider"
     version = 1
     until = (";", "\n\n")
     max_new_tokens = 128
-    metrics = MappingProxyType({"execution_accuracy": True, "exact_match": True})
-    main_metric = "execution_accuracy"
     cut_at = "\n"
 
     def __init__(self, data: str | Path | None) -> None:
@@ -73,15 +70,9 @@ class Spider(Task):
     def _database(self, question: Question) -> Path:
         return self._folder / question.cluster / f"{question.cluster}.sqlite"
 
-    def score(self, question: Question, answer: str) -> Score:
-        """Score by execution, and by the text of the query. A question whose right query fails scores 0."""
+    def difference(self, question: Question, answer: str) -> str:
+        """Compare the rows on the question's database. Where the right query fails, no answer is right."""
         right = question.references[0]
-        reason = self._difference(question, right, answer)
-        exact = normalised(right) == normalised(answer)
-        return Score({"execution_accuracy": float(not reason), "exact_match": float(exact)}, reason)
-
-    def _difference(self, question: Question, right: str, answer: str) -> str:
-        """Return what is wrong with an answer, or nothing."""
         try:
             if question.id not in self._gold:
                 self._gold[question.id] = run_query(self._database(question), _joined(right), LIMITS)

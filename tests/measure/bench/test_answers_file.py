@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsbd.errors import SettingsError
-from dsbd.measure.bench.answers_file import AnswersFile, difference
+from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.driver import run_contest
 from tests.measure.bench.contests import CONDITIONS, answers_of, contest_of
 from tests.measure.bench.made_up import made_up_run
@@ -68,9 +68,3 @@ def test_a_full_disk_is_one_line(tmp_path):
     answers._path = tmp_path / "none" / "answers.jsonl"
     with pytest.raises(SettingsError, match=r"cannot write .*: No such file"):
         answers.add(made_up_run(5))
-
-
-def test_difference_names_the_place():
-    assert difference({"a": {"b": 1}}, {"a": {"b": 1}}) is None
-    assert difference({"a": {"b": 1}}, {"a": {"b": 2}}) == "a.b was 1, is 2"
-    assert difference({"a": 1, "c": 3}, {"a": 1}) == "c was 3, is None"

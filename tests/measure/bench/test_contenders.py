@@ -26,14 +26,6 @@ def test_same_law_follows_num_beams():
     assert [one.settings.num_beams for one in found[2:]] == [2, 8]
 
 
-def test_opponents_stand_for_a_method_of_ours():
-    found = contenders(["hf_beam_sampling", "hf_sampling"], [], {"temperature": [0.7], "max_new_tokens": [9]})
-    assert [(one.method, one.settings.method) for one in found] == [
-        ("hf_beam_sampling", "beam_sampling"), ("hf_sampling", "sampling")
-    ]  # fmt: skip
-    assert {(one.settings.temperature, one.settings.max_new_tokens) for one in found} == {(0.7, 9)}
-
-
 @pytest.mark.parametrize(
     ("methods", "points", "values", "named"),
     [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dsbd.measure.bench.limits import forward_of, layers_at_depth, limits_of, speed_up_limit
+from dsbd.measure.bench.limits import forward_of, layers_at_depth, limits_of
 from dsbd.measure.bench.records import Acceptance, Forwards, ModelCosts
 from tests.measure.bench.made_up import made_up_costs, made_up_summary
 
@@ -13,12 +13,6 @@ from tests.measure.bench.made_up import made_up_costs, made_up_summary
 def test_a_mean_depth_lies_between_two_whole_depths(depth, layers):
     """Catches a mean depth that is rounded, and a sum that forgets the bonus layer."""
     assert layers_at_depth(0.5, depth) == pytest.approx(layers)
-
-
-def test_drafts_that_cost_nothing_make_layers_the_limit():
-    """Catches a limit that forgets the draft forwards, or counts them twice."""
-    assert speed_up_limit(3.0, 4, 0.0) == 3.0
-    assert speed_up_limit(3.0, 4, 0.25) == 1.5
 
 
 @pytest.mark.parametrize(("size", "value"), [(1, 10), (2, 12), (3, 14), (64, 40), (999, 40)])

@@ -1,8 +1,6 @@
 """The records of a bench and their JSON."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,10 +42,3 @@ def test_data_that_is_no_summary_is_refused_in_one_line(data, named):
         bench_summary(data)
     assert "\n" not in str(caught.value)
     assert "python -m dsbd bench --json" in str(caught.value)
-
-
-def test_records_need_no_torch():
-    """Catches an import that makes every drawing of a bench wait for torch."""
-    code = "import sys, dsbd.measure.bench.records; print('torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert done.stdout.strip() == "False"

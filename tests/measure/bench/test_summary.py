@@ -80,8 +80,8 @@ def test_the_control_is_compared_with_the_same_decodes():
         answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=float(prompt)))
         answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=99.0, round=1))
         answers.add(made_up_run(10, contender="dsbd defaults", question=str(prompt), seconds=99.0))
-    answers.add_control(Control(before=1.0, after=4.0))
-    answers.add_control(Control(before=3.0, after=4.0, openmp_runtimes=2))
+    answers.add(Control(before=1.0, after=4.0))
+    answers.add(Control(before=3.0, after=4.0, openmp_runtimes=2))
     assert summarise(contest, answers).control == Control(before=2.0, after=4.0, row=200.0, openmp_runtimes=2)
 
 

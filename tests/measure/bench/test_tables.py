@@ -4,7 +4,7 @@ import pytest
 
 from dsbd.measure.bench.records import BenchSummary, Control, EnergyPerToken, Forwards
 from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables, cell, mean_cell, median_cell
+from dsbd.measure.bench.tables import bench_tables
 from tests.measure.bench.made_up import made_up_costs, made_up_summary
 
 
@@ -16,12 +16,6 @@ def test_every_contender_has_its_rows(measured):
     assert "| dsbd defaults / beam_sampling " in printed
     assert "Energy: not measured." in printed
     assert "a mean has none from one prompt, a median from fewer than 6" in printed
-
-
-def test_nothing_and_half_of_it_say_so():
-    """Catches empty tables, and an unfinished bench that looks finished."""
-    assert bench_tables(BenchSummary(contenders=())) == "nothing measured yet"
-    assert "Not complete" in bench_tables(BenchSummary(contenders=(made_up_summary("dsbd", 5.0),)))
 
 
 def test_figures_are_where_their_heads_say():
@@ -53,10 +47,3 @@ def test_figures_of_a_disturbed_bench_are_not_to_be_published(control, warning):
     assert f"alone took {control.before:.2f} ms per token" in printed
     assert ("Do not publish" in printed) is (warning is not None)
     assert warning is None or warning in printed
-
-
-def test_cells():
-    """Catches an interval that is shown although it is not known."""
-    assert (cell(None), cell(1.234, 1)) == ("–", "1.2")
-    assert (mean_cell(1.0, None), mean_cell(1.0, 0.5)) == ("1.00", "1.00 ± 0.50")
-    assert (median_cell(1.0, None, None), median_cell(2.0, 1.0, 3.0, 1)) == ("1.00", "2.0 [1.0, 3.0]")

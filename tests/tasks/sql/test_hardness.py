@@ -3,7 +3,7 @@
 import pytest
 
 from dsbd.errors import TaskError
-from dsbd.tasks.sql.hardness import LEVELS, Counts, counts, hardness
+from dsbd.tasks.sql.hardness import Counts, counts, hardness
 
 DOCUMENTED = {
     "SELECT COUNT(*) FROM cars_data WHERE cylinders > 4": "easy",
@@ -65,7 +65,7 @@ def level(clauses: int, nested: int, several: int) -> str:
         or (2 < clauses <= 3 and several <= 2 and nested == 0)
         or (clauses <= 1 and several == 0 and nested <= 1)
     )
-    return LEVELS[0 if easy else 1 if medium else 2 if hard else 3]
+    return "easy" if easy else "medium" if medium else "hard" if hard else "extra"
 
 
 def test_every_combination_of_counts_has_the_level_of_the_formula(monkeypatch):

@@ -48,11 +48,6 @@ def test_an_answer_is_right_on_every_database_or_wrong(task, asked, id, answer, 
     assert (scored.metrics["execution_accuracy"], scored.reason) == (float(right), reason)
 
 
-def test_an_answer_ends_at_its_line_or_semicolon(task):
-    assert task.answer(" SELECT 1; DROP TABLE books\nQ: next") == "SELECT 1"
-    assert task.answer(" SELECT 1\nQ: next") == "SELECT 1"
-
-
 def test_questions_say_what_results_are_split_by(asked):
     question = asked["q3"]
     assert dict(question.fields) == {"split": "iid", "hardness": "easy", "skeleton": "order"}
