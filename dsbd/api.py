@@ -18,7 +18,7 @@ from dsbd.models.pair import Pair
 from dsbd.models.rows.processed import Processor
 from dsbd.observer import InStep, Observer, RunStart
 from dsbd.results import PlainResult, brief
-from dsbd.settings import METHODS, DecodingSettings, ResolvedSettings
+from dsbd.settings import METHODS, DecodingSettings
 from dsbd.snapshot import Enough, Snapshot, Until, never_enough
 from dsbd.steps import value_of
 from dsbd.stopping import Check, check_of
@@ -160,8 +160,10 @@ def stream(
     _check_processors(processors, asked, record)
     prompt_ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
-    resolved = _resolved(pair, prompt_ids, asked, check)
-    start = RunStart(pair, prompt, prompt_ids, resolved, tuple(processors))
+    if has_auto(asked):
+        with memory_errors(TRYING):
+            asked = replace(asked, **value_of(measure_forests(pair, prompt_ids, asked, check)).values)
+    start = RunStart(pair, prompt, prompt_ids, resolve(asked), tuple(processors))
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
 
@@ -233,13 +235,6 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
     prompt_ids = pair.encode(prompt, chat=chat)
     pair.require_room(len(prompt_ids), settings.max_new_tokens)
     return prompt_ids
-
-
-def _resolved(pair: Pair, prompt_ids: list[int], asked: DecodingSettings, check: Check) -> ResolvedSettings:
-    if has_auto(asked):
-        with memory_errors(TRYING):
-            asked = replace(asked, **value_of(measure_forests(pair, prompt_ids, asked, check)).values)
-    return resolve(asked)
 
 
 def _settings_of(pair: Any, settings: Any) -> DecodingSettings:

@@ -35,12 +35,6 @@ def known_plan(pair: Pair, asked: DecodingSettings) -> Plan | None:
     return known.get(key)
 
 
-def _remember(pair: Pair, asked: DecodingSettings, made: Plan) -> None:
-    known_plans(pair)[plan_key(asked)] = made
-    if (here := _conditions_of(pair)) is not None:
-        save_plan(here, asked, made)
-
-
 def _conditions_of(pair: Pair) -> dict[str, Any] | None:
     """Return what measurements with this pair depend on, computed once: digests of large models take a while.
 
@@ -70,7 +64,9 @@ def measure_forests(
         return known
     made = yield from make_plan(asked, lambda chosen: _try_out(pair, prompt_ids, resolve(chosen), check), room)
     if room >= MEASURED_TOKENS:  # shorter measurements say too little to be remembered
-        _remember(pair, asked, made)
+        known_plans(pair)[plan_key(asked)] = made
+        if (here := _conditions_of(pair)) is not None:
+            save_plan(here, asked, made)
     return made
 
 
