@@ -10,13 +10,13 @@ from training.tokenizer import CONTEXT_TOKENS
 
 def model_config(layers: int, **sizes: Any) -> LlamaConfig:
     """Return the configuration of a pair member with `layers` layers; `sizes` are named as in ``LlamaConfig``."""
+    sizes["attn_implementation"] = "eager"  # in bfloat16 on a CPU the backward of fused attention takes much longer
     return LlamaConfig(
         num_hidden_layers=layers,
         max_position_embeddings=CONTEXT_TOKENS,
         tie_word_embeddings=True,
         bos_token_id=0,
         eos_token_id=0,
-        attn_implementation="eager",  # in bfloat16 on a CPU the backward of fused attention takes much longer
         **sizes,
     )
 
