@@ -8,8 +8,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from dsbd.commands.output import BAD_INPUT, OK, STOPPED
 from dsbd.commands.page import add_flags
+from dsbd.commands.parser import BAD_INPUT, OK, STOPPED
 from dsbd.errors import DsbdError
 from ui.start import serve
 

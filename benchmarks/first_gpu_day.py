@@ -1,120 +1,155 @@
 """Everything that only a GPU can tell, in one command of an hour: is it right there, and how fast is it.
 
     python -m benchmarks.first_gpu_day
-    python -m benchmarks.first_gpu_day --dry-run
     python -m benchmarks.first_gpu_day --only ids,copies
 
-Compares ids with the CPU, counts host copies, measures every table of docs/performance.md with energy, and writes what
-was measured into the pages, where they say "not measured". The same command goes on where it was stopped: a step whose
-file in ``--results`` says ``done`` is not done again. Energy needs the extra ``energy``. Real models are measured if
-their files are on the machine; nothing is fetched.
+Every step is a command within a budget of minutes. What it prints is kept in ``--results``, and written into the pages
+where they say "not measured". The same command goes on where it was stopped: what is done is not done again, and a
+bench continues its file of answers. Energy needs the extra ``energy``. Nothing is fetched.
 
     python -m benchmarks.first_gpu_day --device cpu --small --results DIR --pages DIR
 
-rehearses all steps on tiny random models; the figures mean nothing.
+rehearses all steps with few tokens; the figures mean nothing.
 """
 
 import argparse
+import json
+import re
+import signal
+import subprocess
 import sys
-from functools import partial
+import tempfile
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
-from benchmarks.gpu_day import checks, measured
-from benchmarks.gpu_day.pages import write_pages
-from benchmarks.gpu_day.runner import Day, Kept, Step, kept, run_all, run_one
+from dsbd.files import write_file
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS, PAGES = ROOT / "benchmarks" / "results" / "gpu", ROOT / "docs"
+SCRATCH = Path(tempfile.gettempdir()) / "dsbd-gpu-day"
+"""Where twins are kept: they are built once, and are no results; those of 8B and 0.5B take 20 GB."""
+BLOCK = re.compile(r"(<!-- measured: (?P<name>[\w-]+) -->)(?P<text>.*?)(<!-- /measured -->)", re.S)
+STATES = {0: "done", 130: "stopped"}
+GRACE_SECONDS = 60
+"""How long a command may take to show what it has measured once its budget is used up."""
+
+
+class Step(NamedTuple):
+    """A command of the day."""
+
+    name: str
+    minutes: int
+    """Its budget."""
+    command: str
+    """A module of Python with its flags."""
+    small: str = ""
+    """Flags of a rehearsal."""
+
+
+BENCH = "dsbd bench --methods dsbd,beam_sampling,hf_beam_sampling --points same-law,auto-same-law --max-new-tokens 128"
+EVERY = "--methods dsbd,beam_sampling,hf_beam_sampling,hf_beam_search,hf_assisted,hf_sampling"
+POINTS = "--points defaults,same-law,equal-quality,auto-same-law,auto-equal-quality"
+FEW = "--limit 1 --seeds 1 --max-new-tokens 4 --methods dsbd:same-law,beam_sampling"
+TWIN = f"{BENCH} --target {SCRATCH}/target-8B --draft {SCRATCH}/draft-0.5B --limit 4 --seeds 1"
+FEW_TWIN = f"{FEW} --target {SCRATCH}/target-tiny --draft assets/models/stories/draft"
+QUALITY = "sampling,greedy,beam_sampling,dsbd:same-law,speculative,hf_beam_sampling"
 STEPS = (
-    Step("machine", "what computes, and which counters of energy there are", 1, checks.machine),
-    Step("ids", "the ids of the CPU in float64, in every mode, with every engine", 4, checks.ids),
-    Step("copies", "copies from the device to the host: one an iteration", 2, checks.copies),
-    Step("phases", "where an iteration goes", 2, measured.phases),
-    Step("temperature-1", "bundled pair, temperature 1", 6, partial(measured.stories, temperature=1.0)),
-    Step("temperature-0-7", "bundled pair, temperature 0.7", 6, partial(measured.stories, temperature=0.7)),
-    Step("eager", "bundled pair, eager engine", 3, partial(measured.other_pair, engine="eager")),
-    Step("float32", "bundled pair in float32", 3, partial(measured.other_pair, dtype="float32")),
-    Step("scale-methods", "a twin of 8B, draft of 0.5B: every decoder", 10, partial(measured.at_scale, part="methods")),
-    Step("scale-widths", "the twin: 2 to 8 beams", 4, partial(measured.at_scale, part="widths")),
-    Step("scale-depths", "the twin: depth 2 to 8", 4, partial(measured.at_scale, part="depths")),
-    Step("outside-the-models", "an iteration without the models, by vocabulary", 1, measured.outside_the_models),
-    Step("quality", "questions to SQL", 4, measured.quality),
-    Step("real-pairs", "known pairs of public models that are on this machine", 3, measured.real_pairs),
+    Step("machine", 2, "dsbd doctor"),
+    Step("ids", 4, "benchmarks.gpu_checks ids", "--small"),
+    Step("copies", 2, "benchmarks.gpu_checks copies", "--small"),
+    Step("temperature-1", 7, f"{BENCH} {EVERY} {POINTS} --seeds 2", FEW),
+    Step("temperature-0-7", 7, f"{BENCH} {EVERY} {POINTS} --seeds 2 --temperature 0.7", FEW),
+    Step("eager", 3, f"{BENCH} --seeds 1 --engine eager", FEW),
+    Step("float32", 3, f"{BENCH} --seeds 1 --dtype float32", FEW),
+    Step("twins", 6, f"benchmarks.twin --twins target-8B,draft-0.5B --folder {SCRATCH}", "--twins target-tiny"),
+    Step("scale-methods", 9, f"{TWIN} {EVERY},speculative,greedy {POINTS}", FEW_TWIN),
+    Step("scale-widths", 4, f"{TWIN} --methods dsbd:same-law,beam_sampling --num-beams 2,4,6,8", FEW_TWIN),
+    Step("scale-depths", 4, f"{TWIN} --methods dsbd:defaults,dsbd:same-law --draft-depth 2,4,6,8", FEW_TWIN),
+    Step("outside-the-models", 1, "benchmarks.overhead"),
+    Step("quality", 4, f"dsbd eval --pair sql --tasks sql --limit 100 --methods {QUALITY} --draft-depth 12", FEW),
 )
 
 
+def command_of(step: Step, asked: argparse.Namespace) -> list[str]:
+    """Return the command of a step; one that writes answers continues its file."""
+    command = [sys.executable, "-m", *step.command.split(), "--device", asked.device]
+    if step.command.startswith(("dsbd bench", "dsbd eval")):
+        output = asked.results / f"{step.name}.jsonl"
+        command += ["--output", str(output), *(["--resume"] if output.exists() else [])]
+    return command + (step.small.split() if asked.small else [])
+
+
+def run(step: Step, asked: argparse.Namespace) -> dict[str, str | float]:
+    """Run a step within its budget, and keep what it prints."""
+    start, command = time.monotonic(), command_of(step, asked)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        try:
+            said, _ = process.communicate(timeout=60 * step.minutes)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)  # a bench shows what it has measured
+            try:
+                said, _ = process.communicate(timeout=GRACE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                said, _ = process.communicate()
+    state = STATES.get(process.returncode, "failed")
+    table = said.strip() if said.startswith("|") else f"```text\n{said.strip() or 'not measured'}\n```"
+    kept = {"state": state, "seconds": round(time.monotonic() - start, 1), "table": table}
+    write_file(asked.results / f"{step.name}.json", json.dumps(kept, indent=1) + "\n")
+    return kept
+
+
+def blocks(text: str) -> dict[str, str]:
+    """Return the text of each block of a page, by name."""
+    return {found["name"]: found["text"].strip() for found in BLOCK.finditer(text)}
+
+
+def filled(text: str, tables: dict[str, str]) -> str:
+    """Return a page with the blocks of these names replaced; a block within a line stays within it."""
+
+    def fill(found: re.Match[str]) -> str:
+        if found["name"] not in tables:
+            return found[0]
+        edge = "\n" if "\n" in found["text"] else ""
+        return f"{found[1]}{edge}{tables[found['name']].strip()}{edge}{found[4]}"
+
+    return BLOCK.sub(fill, text)
+
+
 def main(arguments: list[str] | None = None) -> int:
-    parser = flags()
-    asked = parser.parse_args(arguments)
-    day = Day(asked.device, asked.results, asked.small)
-    if asked.step:
-        run_one(day, steps_of(parser, asked.step)[0])
-        return 0
-    steps = steps_of(parser, asked.only) if asked.only else list(STEPS)
-    if asked.dry_run:
-        for step in steps:
-            before = kept(day, step)
-            print(f"{step.name:20} {step.minutes:3} min  {before.state if before else 'to do':8} {step.what}")
-        print(f"{'all':20} {sum(step.minutes for step in steps):3} min at most")
-        return 0
-    if not asked.small and not asked.device.startswith("cuda"):
-        parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR --pages DIR")
-    if asked.small and (asked.results == RESULTS or asked.pages == PAGES):
-        parser.error("a rehearsal measures nothing: give it separate --results and --pages")
-    found = []
-    for step, outcome in run_all(day, steps, alone=not asked.small):
-        found.append(outcome)
-        print(f"{step.name:20} {outcome.state:8} {outcome.seconds:7.1f} s", flush=True)
-        if outcome.state != "done":
-            print(f"  {outcome.data.get('error') or outcome.table.splitlines()[-1]}", flush=True)
-    for page in write_pages(asked.pages, tables_of(found)):
-        print(f"written: {page}")
-    return 1 if any(outcome.state == "failed" for outcome in found) or wrong(found) else 0
-
-
-RESULTS, PAGES = ROOT / "benchmarks" / "results" / "gpu", ROOT / "docs"
-
-
-def flags() -> argparse.ArgumentParser:
+    """Run what is not done yet. Returns the exit code: 1 if a step failed."""
+    names = [step.name for step in STEPS]
     parser = argparse.ArgumentParser(description="The first day on a GPU", allow_abbrev=False)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder that keeps the outcome of every step")
     parser.add_argument("--pages", type=Path, default=PAGES, help="folder of the pages (docs)")
-    parser.add_argument("--only", metavar="LIST", help=f"of {', '.join(step.name for step in STEPS)}")
-    parser.add_argument("--dry-run", action="store_true", help="show the steps, their budgets and what is done")
-    parser.add_argument("--small", action="store_true", help="a rehearsal on tiny models, in one process")
-    parser.add_argument("--step", help=argparse.SUPPRESS)
-    return parser
-
-
-def steps_of(parser: argparse.ArgumentParser, text: str) -> list[Step]:
-    """Return the steps of these names, in the order of the day."""
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    known = [step.name for step in STEPS]
-    for name in names:
-        if name not in known:
-            parser.error(f"there is no step {name!r}; choose from {', '.join(known)}")
-    return [step for step in STEPS if step.name in names]
-
-
-def tables_of(found: list[Kept]) -> dict[str, str]:
-    """Return what the pages show: the table of each step, and one sentence about the day."""
-    tables = {one.step: one.table for one in found}
-    machine = next((one for one in found if one.step == "machine" and one.state == "done"), None)
-    if machine is not None:
-        device = machine.data["machine"]
-        tables["day"] = f"Measured on one {device.get('gpu', device['device'])}: [On a GPU](gpu.md)."
-    return tables
-
-
-def wrong(found: list[Kept]) -> bool:
-    """Return True, with a sentence for each, if a check found ids or copies that are not as they should be."""
-    said = {"equal": "ids differ from those of the CPU", "one": "an iteration does not copy exactly once"}
-    bad = [text for one in found for key, text in said.items() if one.data.get(key) is False]
-    for text in bad:
-        print(f"WRONG: {text}", file=sys.stderr)
-    return bool(bad)
+    parser.add_argument("--only", default=",".join(names), metavar="LIST", help=f"of {', '.join(names)}")
+    parser.add_argument("--small", action="store_true", help="a rehearsal with few tokens")
+    asked = parser.parse_args(arguments)
+    if unknown := sorted(set(asked.only.split(",")) - set(names)):
+        parser.error(f"there is no step {unknown[0]!r}; choose from {', '.join(names)}")
+    if not asked.small and not asked.device.startswith("cuda"):
+        parser.error("there is no GPU here; rehearse with --device cpu --small --results DIR --pages DIR")
+    if asked.small and (asked.results == RESULTS or asked.pages == PAGES):
+        parser.error("a rehearsal measures nothing: give it separate --results and --pages")
+    asked.results = asked.results.resolve()
+    asked.results.mkdir(parents=True, exist_ok=True)
+    found = {}
+    for step in STEPS:
+        if step.name in asked.only.split(","):
+            file = asked.results / f"{step.name}.json"
+            kept = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+            found[step.name] = kept if kept.get("state") == "done" else run(step, asked)
+            print(f"{step.name:20} {found[step.name]['state']:8} {found[step.name]['seconds']:7.1f} s", flush=True)
+    tables = {name: kept["table"] for name, kept in found.items()}
+    if found.get("machine", {}).get("state") == "done":
+        tables["day"] = "measured on one GPU: [On a GPU](gpu.md)."
+    for page in asked.pages.rglob("*.md"):
+        write_file(page, filled(page.read_text(encoding="utf-8"), tables))
+    return 1 if any(kept["state"] == "failed" for kept in found.values()) else 0
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from dsbd.files import write_file
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
+from dsbd.measure.bench.tables import cell, table
 from dsbd.methods import resolve
 from dsbd.models.load_options import resolve_device
 from dsbd.score import score
@@ -61,9 +62,12 @@ def main() -> None:
     for vocabulary in VOCABULARIES:
         for name, changes in FORESTS.items():
             settings = resolve(DecodingSettings(**changes))
-            row = {"vocabulary": vocabulary, "forest": name, **measure(settings, vocabulary, device)}
-            print(json.dumps(row), flush=True)
-            rows.append(row)
+            rows.append({"vocabulary": vocabulary, "forest": name, **measure(settings, vocabulary, device)})
+    print(
+        table(
+            list(rows[0]), [[cell(one) if isinstance(one, float) else str(one) for one in row.values()] for row in rows]
+        )
+    )
     if chosen.output:
         record = {"device": str(device), "torch": torch.__version__, "threads": torch.get_num_threads(), "rows": rows}
         write_file(chosen.output, json.dumps(record, indent=1) + "\n")

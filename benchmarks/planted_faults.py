@@ -1,4 +1,4 @@
-"""Planted faults: single-line mistakes in what must not go wrong, each of which the tests of its file must catch.
+"""Planted faults: small mistakes in what must not go wrong, each of which the tests of its file must catch.
 
 Run from the clone's root, with the requirements of the tests:
 
@@ -27,7 +27,11 @@ LIMIT = 240
 """Seconds after which a fault counts as caught: no test file takes that long, so the fault made an endless loop."""
 ALSO = {
     "dsbd/law/laws.py": ["tests/law/test_extremes.py"],
-    "dsbd/law/verify.py": ["tests/law/test_extremes.py", "tests/law/test_enumeration.py"],
+    "dsbd/law/verify.py": [
+        "tests/law/test_extremes.py",
+        "tests/law/test_enumeration.py",
+        "tests/law/test_drawn_widths.py",
+    ],
     "dsbd/law/block.py": ["tests/law/test_enumeration.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],

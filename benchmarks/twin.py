@@ -3,6 +3,9 @@
 A twin computes the small model's logits, up to rounding, with weights of another size. So decoding it costs as much as
 a real model of that size, and drafts are accepted as often as with the small pair. Nothing is downloaded.
 
+    python -m benchmarks.twin --twins target-0.3B --folder twins
+    python -m dsbd bench --target twins/target-0.3B --draft assets/models/stories/draft
+
 Why the function stays the same (d, d' are the hidden sizes):
 - the residual stream is padded with zeros, so its mean square is d/d' of the original: norm weights become
   weight * sqrt(d/d') and the epsilon eps * d/d';
@@ -13,6 +16,7 @@ The vocabulary stays as it is, because zero rows in the head would take probabil
 its sampling cost less than those of a real model of that size.
 """
 
+import argparse
 import copy
 import math
 from dataclasses import dataclass
@@ -190,3 +194,17 @@ def build_twin(role: str, size: str, folder: Path, device: str = "cpu") -> Path:
         AutoTokenizer.from_pretrained(source, trust_remote_code=False).save_pretrained(folder)
         twin.save_pretrained(folder)
     return folder
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write twins of the bundled pair")
+    parser.add_argument("--twins", default="target-8B", metavar="LIST", help=f"ROLE-SIZE; sizes: {', '.join(SHAPES)}")
+    parser.add_argument("--folder", type=Path, required=True, metavar="DIR", help="the twins become folders in it")
+    parser.add_argument("--device", default="cpu", help="where they are built")
+    asked = parser.parse_args()
+    for name in asked.twins.split(","):
+        print(build_twin(*name.split("-"), asked.folder / name, asked.device))
+
+
+if __name__ == "__main__":
+    main()

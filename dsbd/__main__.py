@@ -23,8 +23,7 @@ from dsbd.commands import (
     site,
     verify_trace,
 )
-from dsbd.commands.output import BAD_INPUT, OK, STOPPED
-from dsbd.commands.parser import OneLineParser
+from dsbd.commands.parser import BAD_INPUT, OK, STOPPED, OneLineParser
 from dsbd.errors import DsbdError
 from dsbd.version import __version__
 

@@ -20,11 +20,12 @@ class BoundedProcess:
     """A process that calls functions; threads take turns.
 
     Args:
-        memory_bytes: the most memory that it may take; not every system can limit it.
+        memory_bytes: the most memory that it may take; not every system can limit it. None: for functions that can be
+            trusted; it takes what they need and may write files.
         folder: its working folder; None: that of this process.
     """
 
-    def __init__(self, memory_bytes: int, folder: Path | None = None) -> None:
+    def __init__(self, memory_bytes: int | None, folder: Path | None = None) -> None:
         self._memory_bytes, self._folder = memory_bytes, folder
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = Lock()
@@ -90,7 +91,7 @@ class BoundedProcess:
             beside = str(Path(__file__).resolve().parents[1])
             paths = os.pathsep.join([*filter(None, sys.path), beside])
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(self._memory_bytes)],
+                [sys.executable, __file__, *([] if self._memory_bytes is None else [str(self._memory_bytes)])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -128,10 +129,11 @@ def answer_to(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bytes
         return pickle.dumps((None, error), pickle.HIGHEST_PROTOCOL)
 
 
-def main(memory_bytes: int, calls: BinaryIO, answers: BinaryIO) -> None:
+def main(memory_bytes: int | None, calls: BinaryIO, answers: BinaryIO) -> None:
     """Answer calls until there are no more."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
-    bound(memory_bytes)
+    if memory_bytes is not None:
+        bound(memory_bytes)
     while True:
         try:
             function, arguments = pickle.load(calls)
@@ -145,4 +147,4 @@ if __name__ == "__main__":
     sys.path.pop(0)  # this folder: its names are those of a package
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what is printed is no answer
-    main(int(sys.argv[1]), sys.stdin.buffer, answers)
+    main(int(sys.argv[1]) if sys.argv[1:] else None, sys.stdin.buffer, answers)

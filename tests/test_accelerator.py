@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import dsbd
-from dsbd import draft as drafting
 from dsbd import score as scoring
 from dsbd.models.engines import graph
 from dsbd.models.pair import Pair
@@ -108,21 +107,3 @@ def test_an_iteration_copies_to_the_host_exactly_once(engine, mode, monkeypatch)
     assert bool(replays) == (engine == "graph")
     assert left == []
     assert result.beams == on_cpu.beams
-
-
-@pytest.mark.parametrize("reading", ["item", "tolist", "mixed"])
-def test_the_stand_in_notices_what_a_device_would_suffer_from(reading, monkeypatch):
-    """Catches a stand-in that lets reads in the draft stage, or a second device, pass."""
-
-    def read_too(logits, *given):
-        if reading == "mixed":
-            logits = logits + torch.ones(logits.shape)
-        else:
-            getattr(logits[0, 0], reading)()
-        return drawn(logits, *given)
-
-    drawn = drafting.joint_draft_law
-    monkeypatch.setattr(drafting, "joint_draft_law", read_too)
-    let_meta_draw(monkeypatch)
-    with pytest.raises(RuntimeError):
-        dsbd.decode(on_meta(toy_pair(), "eager"), "One day", dsbd.DecodingSettings(max_new_tokens=6))

@@ -59,21 +59,6 @@ def test_beams_carry_their_true_log_weight(replacement, settings):
         assert EOS not in beam.token_ids[:-1]
 
 
-@pytest.mark.parametrize("replacement", [True, False])
-def test_temperature_zero_is_the_argmax_whatever_is_drafted(replacement):
-    """Catches a forest that changes the text at temperature 0."""
-    plain = decode(method="beam_sampling", temperature=0.0, num_beams=3, replacement=replacement, max_new_tokens=12)
-    for cover in (0, 6):
-        speculative = decode(
-            temperature=0.0, min_width=3, max_width=3, draft_width=4, replacement=replacement, max_new_tokens=12,
-            cover_width=cover,
-        )  # fmt: skip
-        assert [beam.token_ids for beam in speculative.beams] == [beam.token_ids for beam in plain.beams]
-    greedy = decode(method="greedy", max_new_tokens=12)
-    if replacement:
-        assert plain.token_ids == greedy.token_ids
-
-
 def test_stream_settles_monotonically_and_ends_with_the_result():
     """Catches settled text that shrinks, or that the result does not begin with."""
     settled = ""
@@ -105,23 +90,6 @@ def test_progress_says_what_is_best_and_how_much_of_it_is_settled():
         settled = ids[: progress.settled]
     assert progress.best == update.result.trace.result.beams[0]
     assert settled == update.result.token_ids
-
-
-def test_closing_the_stream_cancels():
-    """Catches an iteration after the stream was closed."""
-    heard = []
-
-    class Listener(dsbd.Observer):
-        def on_iteration(self, iteration):
-            heard.append(iteration.index)
-
-        def on_finish(self, result):
-            heard.append("finish")
-
-    updates = dsbd.stream(toy_pair(), PROMPT, dsbd.DecodingSettings(max_new_tokens=64), observers=[Listener()])
-    next(updates)
-    updates.close()
-    assert heard == [0]
 
 
 def test_recording_changes_nothing_but_the_trace():
@@ -166,13 +134,6 @@ def test_a_method_that_drafts_needs_a_draft_model():
     with pytest.raises(PairError, match="needs a draft model"):
         dsbd.decode(alone, PROMPT)
     assert dsbd.decode(alone, PROMPT, dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=3)).token_ids
-
-
-def test_input_beams_one_keeps_one():
-    """Catches an iteration that does not start from the best beam alone: the paper's memory variant."""
-    settings = dsbd.DecodingSettings(max_new_tokens=12, input_beams=1, min_width=3)
-    trace = dsbd.decode(toy_pair(), PROMPT, settings, record=True).trace
-    assert {len(iteration.input_beams) for iteration in trace.iterations} == {1}
 
 
 def test_errors_surface_before_the_first_update():

@@ -119,21 +119,6 @@ def test_mjgd_is_greedy_at_one_and_the_mode_at_the_whole_length(pair, seed):
     assert ids(pair, method="mjgd", block=2, max_new_tokens=5) == text[1:]
 
 
-def test_equal_draws_are_one_beam_and_the_likeliest_is_tested():
-    """Catches a tie or a duplicate that moves the beam: every trace is decided again, with its best beam."""
-    for seed in range(3):
-        settings = dsbd.DecodingSettings(
-            method="mjsd", top_k=3, draft_depth=3, draft_width=12, max_new_tokens=9, seed=seed
-        )
-        result = dsbd.decode(toy_pair(), "Once", settings, record=True)
-        assert dsbd.verify_trace(result.trace).failure is None
-        assert not result.trace.settings.lossless
-        for iteration in result.trace.iterations:
-            room = 9 - sum(len(other.layers) for other in result.trace.iterations[: iteration.index])
-            assert iteration.draft_depth == min(3, room - 1)
-            assert len({(node.parent, node.token_id) for node in iteration.nodes}) == len(iteration.nodes)
-
-
 def test_too_many_blocks_are_refused_with_their_numbers():
     with pytest.raises(dsbd.SettingsError, match="260 tokens make 17,576,000 blocks"):
         dsbd.decode(toy_pair(), "Once", dsbd.DecodingSettings(method="mjgd", block=3))

@@ -31,15 +31,6 @@ def test_the_answer_is_that_of_the_whole_decode(method):
     assert saved > 0, "the texts are never there: this test sees nothing"
 
 
-def test_one_sequence_ends_in_the_iteration_of_the_text():
-    """Catches a decode that goes on although nothing can change any more."""
-    texts = [decoded("sampling", seed, ENDS).text for seed in SEEDS]
-    ended = [text for text in texts if cut(text, ENDS) != text]
-    assert len(ended) > len(texts) / 2
-    for text in ended:
-        assert cut(text[:-1], ENDS) == text[:-1]
-
-
 @pytest.mark.parametrize(
     ("candidates", "enough"),
     [
@@ -61,12 +52,6 @@ def test_beams_that_can_still_differ_go_on(candidates, enough):
     ]
     snapshot = SimpleNamespace(pair=SimpleNamespace(decode=str), candidates=hypotheses)
     assert Until([";"])(snapshot) is enough
-
-
-def test_the_cut_the_first_of_several_ends():
-    assert cut("one; two\nthree", ["\n", ";"]) == "one"
-    assert cut("one", ["\n"]) == "one"
-    assert cut("one", []) == "one"
 
 
 @pytest.mark.parametrize("until", ["\n", ["\n", ""], [3]])

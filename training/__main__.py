@@ -30,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=(stage.__doc__ or "").splitlines()[0])
         command.add_argument("--recipe", choices=tuple(RECIPES), default="stories", help="which pair (stories)")
         command.add_argument("--data", type=Path, required=True, help="folder of the corpora")
-        command.add_argument("--work", type=Path, required=True, help="folder of what the stages make")
+        command.add_argument("--work", type=Path, required=True, help="folder of checkpoints")
         command.add_argument("--seed", type=int, default=0)
         command.add_argument("--threads", type=int, default=2, help="CPU threads of torch")
         if name in ("target", "draft"):

@@ -10,6 +10,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from transformers import PreTrainedTokenizerBase
@@ -101,34 +102,60 @@ def encode_documents(tokenizer: PreTrainedTokenizerBase, documents: list[str]) -
     return EncodedDocuments(ids, starts, sum(len(text.encode()) for text in documents))
 
 
-Parts = dict[str, tuple[EncodedDocuments, EncodedDocuments]]
-"""By name, the documents to train on and those held out."""
-
-
-def encoded_parts(data: Path, parts: dict[str, Part], tokenizer: PreTrainedTokenizerBase) -> Parts:
-    """Return {part: (training, held-out)}."""
+def load_encoded(
+    data: Path, work: Path, parts: dict[str, Part], tokenizer: PreTrainedTokenizerBase
+) -> dict[str, tuple[EncodedDocuments, ...]]:
+    """Return {part: (training, held-out)}, encoded once and kept under `work/tokens`."""
+    folder = work / "tokens"
+    folder.mkdir(parents=True, exist_ok=True)
     found = {}
     for name, part in parts.items():
-        training, held_out = split(read_part(data, part))
-        found[name] = encode_documents(tokenizer, training), encode_documents(tokenizer, held_out)
+        file = folder / f"{name}.npz"
+        if not file.exists():
+            _encode_part(file, read_part(data, part), tokenizer)
+        with np.load(file) as arrays:
+            found[name] = tuple(
+                EncodedDocuments(arrays[f"{side}_ids"], arrays[f"{side}_starts"], int(arrays[f"{side}_bytes"]))
+                for side in ("training", "held_out")
+            )
     return found
+
+
+def _encode_part(file: Path, documents: list[str], tokenizer: PreTrainedTokenizerBase) -> None:
+    arrays: dict[str, Any] = {}
+    for side, texts in zip(("training", "held_out"), split(documents), strict=True):
+        encoded = encode_documents(tokenizer, texts)
+        arrays |= {
+            f"{side}_ids": encoded.ids,
+            f"{side}_starts": encoded.starts,
+            f"{side}_bytes": np.int64(encoded.text_bytes),
+        }
+    partial = file.with_suffix(".partial.npz")
+    np.savez(partial, **arrays)
+    partial.rename(file)
 
 
 class DocumentStream:
     """Endless tokens of one part: every epoch all documents once, in a new order.
 
-    The order depends on (seed, epoch) alone. With `whole_documents` every `take` begins at the beginning of a
-    document: what is left of the one before is passed over.
+    The order depends on (seed, epoch) alone, so `state` is two integers. With `whole_documents` every `take` begins
+    at the beginning of a document: what is left of the one before is passed over.
     """
 
     def __init__(self, documents: EncodedDocuments, seed: int, *, whole_documents: bool = False) -> None:
         assert len(documents.ids), "an empty part cannot be streamed"
         self._documents, self._seed, self._whole = documents, seed, whole_documents
-        self._begin_epoch(0)
+        self.restore({"epoch": 0, "cursor": 0})
 
-    def _begin_epoch(self, epoch: int) -> None:
-        self._epoch, self._cursor = epoch, 0
-        order = np.random.default_rng([self._seed, epoch]).permutation(len(self._documents))
+    @property
+    def state(self) -> dict[str, int]:
+        """Return the place of the next token: {"epoch", "cursor"}."""
+        return {"epoch": self._epoch, "cursor": self._cursor}
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Go to a place that `state` returned."""
+        self._epoch, self._cursor = state["epoch"], state["cursor"]
+        order = np.random.default_rng([self._seed, self._epoch]).permutation(len(self._documents))
         pieces = [self._documents.document(index) for index in order]
         self._ids = np.concatenate(pieces)
         self._starts = np.cumsum([0, *map(len, pieces)])
@@ -142,7 +169,7 @@ class DocumentStream:
             count -= len(piece)
             self._cursor += len(piece)
             if self._cursor == len(self._ids):
-                self._begin_epoch(self._epoch + 1)
+                self.restore({"epoch": self._epoch + 1, "cursor": 0})
         if self._whole:
             self._pass_to_next_document()
         return np.concatenate(parts).astype(np.int64)
@@ -150,7 +177,7 @@ class DocumentStream:
     def _pass_to_next_document(self) -> None:
         start = int(self._starts[np.searchsorted(self._starts, self._cursor)])
         if start == len(self._ids):
-            self._begin_epoch(self._epoch + 1)
+            self.restore({"epoch": self._epoch + 1, "cursor": 0})
         else:
             self._cursor = start
 
@@ -173,3 +200,15 @@ class MixedBatches:
         """Return (rows, length + 1) int64 token ids: inputs and, shifted by one, targets."""
         names = self._random.choice(self._names, size=rows, p=self._probabilities)
         return np.stack([self._streams[name].take(length + 1) for name in names])
+
+    @property
+    def state(self) -> dict:
+        """Return everything that decides the next batches."""
+        streams = {name: stream.state for name, stream in self._streams.items()}
+        return {"streams": streams, "random": self._random.bit_generator.state}
+
+    def restore(self, state: dict) -> None:
+        """Go to a place that `state` returned."""
+        for name, stream in self._streams.items():
+            stream.restore(state["streams"][name])
+        self._random.bit_generator.state = state["random"]

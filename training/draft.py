@@ -12,9 +12,10 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
+from training.answers import answer_weights
 from training.llama import model_config, new_model
-from training.losses import answer_weights, distillation_chunk, log_probs_chunk
-from training.trainer import Trainer, in_chunks, states_of
+from training.losses import distillation_chunk, log_probs_chunk
+from training.trainer import Forward, Trainer, in_chunks
 
 
 def new_draft(target: LlamaForCausalLM, intermediate_size: int, seed: int) -> LlamaForCausalLM:
@@ -65,14 +66,17 @@ def build_pool(
     target: LlamaForCausalLM,
     ids: torch.Tensor,
     rows: int,
+    *,
+    compiled: bool = False,
     report: Callable[[str], None] = lambda text: None,
 ) -> Pool:
     """Run the target over windows (windows, length), `rows` at a time; drop a last short batch."""
+    forward = Forward(target, compiled=compiled)
     ids = ids[: max(len(ids) // rows, 1) * rows]
     size = target.config.hidden_size
     hidden = torch.empty(*ids.shape, size, dtype=target.dtype)
     for start in range(0, len(ids), rows):
-        hidden[start : start + rows] = states_of(target, ids[start : start + rows])
+        hidden[start : start + rows] = forward(ids[start : start + rows])
         if start // rows % 100 == 0:
             report(f"target states of {start} of {len(ids)} windows")
     return Pool(ids, hidden, target.model.embed_tokens.weight.detach())
@@ -83,18 +87,25 @@ class PoolBatches:
 
     def __init__(self, pool: Pool, seed: int) -> None:
         self.pool, self._seed = pool, seed
-        self._begin_epoch(0)
+        self.restore({"epoch": 0, "cursor": 0})
 
-    def _begin_epoch(self, epoch: int) -> None:
-        self._epoch, self._cursor = epoch, 0
-        self._order = np.random.default_rng([self._seed, epoch]).permutation(len(self.pool.ids))
+    @property
+    def state(self) -> dict[str, int]:
+        """Return the place of the next batch: {"epoch", "cursor"}."""
+        return {"epoch": self._epoch, "cursor": self._cursor}
+
+    def restore(self, state: dict[str, int]) -> None:
+        """Go to a place that `state` returned."""
+        self._epoch, self._cursor = state["epoch"], state["cursor"]
+        random = np.random.default_rng([self._seed, self._epoch])
+        self._order = random.permutation(len(self.pool.ids))
 
     def batch(self, rows: int, length: int) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids (rows, length) and the target's hidden states (rows, length, size)."""
         assert length == self.pool.ids.shape[1]
         assert rows <= len(self.pool.ids)
         if self._cursor + rows > len(self._order):
-            self._begin_epoch(self._epoch + 1)
+            self.restore({"epoch": self._epoch + 1, "cursor": 0})
         chosen = self._order[self._cursor : self._cursor + rows]
         self._cursor += rows
         return self.pool.ids[chosen], self.pool.hidden[chosen]
@@ -108,20 +119,31 @@ def variation_share(progress: float) -> float:
 class DraftTrainer(Trainer):
     """Distils on `PoolBatches`. `head`: the target's. `answer`: as in `answer_weights`."""
 
-    def __init__(self, *arguments: Any, head: torch.Tensor, answer: int | None = None) -> None:
-        super().__init__(*arguments)
+    def __init__(
+        self,
+        *arguments: Any,
+        head: torch.Tensor,
+        answer: int | None = None,
+        compiled: bool = False,
+        **named: Any,
+    ) -> None:
+        super().__init__(*arguments, compiled=compiled, **named)
         self._answer, self._target_head = answer, head
+        self._loss, self._target_law = distillation_chunk, log_probs_chunk
+        if compiled:
+            self._loss = torch.compile(distillation_chunk, dynamic=False)
+            self._target_law = torch.compile(log_probs_chunk, dynamic=False)
 
     def _backward(self, batch: tuple[torch.Tensor, torch.Tensor], progress: float) -> float:
         ids, target_hidden = batch
-        hidden, head = states_of(self.model, ids), self.model.model.embed_tokens.weight.detach()
-        share = variation_share(progress)
+        hidden, head = self.forward(ids), self.model.model.embed_tokens.weight.detach()
+        share = torch.tensor(variation_share(progress))  # a changing float would recompile at every step
         weights = answer_weights(ids, self._answer)
         chunks = zip(in_chunks(hidden.detach()), in_chunks(target_hidden), in_chunks(weights), strict=True)
         return self._descend(
             hidden,
             (
-                distillation_chunk(log_probs_chunk(theirs, self._target_head), mine, head, share, shares)
+                self._loss(self._target_law(theirs, self._target_head), mine, head, share, shares)
                 for mine, theirs, shares in chunks
             ),
         )

@@ -52,6 +52,15 @@ class MuonAdam:
             zeros = torch.zeros_like
             self._state[name] = {"master": master, "mean": zeros(master), "square": zeros(master)}
 
+    def state_dict(self) -> dict:
+        """Return masters, moments and the step count."""
+        return {"steps": self._steps, "state": self._state}
+
+    def load_state_dict(self, saved: dict) -> None:
+        """Continue from `state_dict()`, weights included."""
+        self._steps, self._state = saved["steps"], saved["state"]
+        self._publish()
+
     @torch.no_grad()
     def step(self, factor: float) -> None:
         """Apply the gradients at `factor` times the peak rates, then drop them."""

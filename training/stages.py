@@ -1,16 +1,20 @@
 """The stages of the command line; each reads the results of earlier stages."""
 
 import argparse
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM, PreTrainedTokenizerBase
 
+from dsbd.files import write_file
 from training import evaluate as measures
-from training.corpus import MixedBatches, Parts, encoded_parts
+from training.corpus import EncodedDocuments, MixedBatches, load_encoded
 from training.draft import (
     DraftTrainer,
+    Pool,
     PoolBatches,
     build_pool,
     new_draft,
@@ -19,8 +23,10 @@ from training.draft import (
 from training.export import export_member
 from training.llama import model_config, new_model
 from training.samples import sample_documents
+from training.schedule import Budget, Schedule
+from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
-from training.trainer import Budget, Schedule, TargetTrainer, train
+from training.trainer import load_checkpoint, save_checkpoint, train
 
 HELD_OUT_WINDOWS = 32
 """So many windows of the target's own texts are not trained on: the card's overlap was measured on them."""
@@ -54,12 +60,12 @@ def load_tokenizer(work: Path) -> PreTrainedTokenizerBase:
     return AutoTokenizer.from_pretrained(result_path(work, "tokenizer"), trust_remote_code=False)
 
 
-def parts_of(options: argparse.Namespace) -> Parts:
-    """Return {part: (training, held-out)} token ids."""
-    return encoded_parts(options.data, options.recipe.parts, load_tokenizer(options.work))
+def encoded_parts(options: argparse.Namespace) -> dict[str, tuple[EncodedDocuments, ...]]:
+    """Return {part: (training, held-out)} token ids, encoding them the first time."""
+    return load_encoded(options.data, options.work, options.recipe.parts, load_tokenizer(options.work))
 
 
-def training_batches(options: argparse.Namespace, parts: Parts) -> MixedBatches:
+def training_batches(options: argparse.Namespace, parts: dict[str, tuple[EncodedDocuments, ...]]) -> MixedBatches:
     """Return the training side of the parts, mixed as the recipe says."""
     recipe = options.recipe
     sides = {name: sides[0] for name, sides in parts.items()}
@@ -84,16 +90,16 @@ def new_target(options: argparse.Namespace) -> LlamaForCausalLM:
 
 
 def trained_target(options: argparse.Namespace) -> LlamaForCausalLM:
-    """Return the target that was trained, bfloat16, for inference."""
+    """Return the target of the last checkpoint, bfloat16, for inference."""
     model = new_target(options).eval()
-    model.load_state_dict(torch.load(result_path(options.work, "target"), weights_only=True))
+    model.load_state_dict(load_checkpoint(result_path(options.work, "target"))["model"])
     return model
 
 
 def trained_draft(options: argparse.Namespace, target: LlamaForCausalLM) -> LlamaForCausalLM:
-    """Return the draft that was trained, bfloat16, for inference."""
+    """Return the draft of the last checkpoint, bfloat16, for inference."""
     model = new_draft(target, options.recipe.draft_intermediate_size, options.seed).eval()
-    model.load_state_dict(torch.load(result_path(options.work, "draft"), weights_only=True))
+    model.load_state_dict(load_checkpoint(result_path(options.work, "draft"))["model"])
     return model
 
 
@@ -106,31 +112,30 @@ def tokenizer(options: argparse.Namespace) -> None:
 
 
 def target(options: argparse.Namespace) -> None:
-    """Train the target."""
-    parts, recipe = parts_of(options), options.recipe
+    """Train the target (resumes from its checkpoint)."""
+    parts, recipe = encoded_parts(options), options.recipe
     trainer = TargetTrainer(
         new_target(options),
         training_batches(options, parts),
         Budget(options.tokens, options.seconds),
         Schedule(short_length=recipe.row_tokens, long_share=recipe.long_share, batch_tokens=recipe.batch_tokens),
         answer=answer_token(options),
+        compiled=True,
     )
-    train(trainer, say)
-    torch.save(trainer.model.state_dict(), result_path(options.work, "target"))
+    train(trainer, result_path(options.work, "target"), report=say)
 
 
 def draft(options: argparse.Namespace) -> None:
-    """Distil the one-layer draft from the target."""
-    parts, teacher, recipe = parts_of(options), trained_target(options), options.recipe
+    """Distil the one-layer draft from the target (resumes from its checkpoint)."""
+    parts, teacher, recipe = encoded_parts(options), trained_target(options), options.recipe
     schedule = Schedule(short_length=recipe.draft_row_tokens, long_share=0.0, decay_share=0.5)
     length, rows = schedule.short_length, schedule.shape(0.0)[0]
     chunks = training_batches(options, parts).batch(int(options.pool_tokens) // length, length - 1)
     ids = torch.from_numpy(chunks)
     if recipe.sampled is not None:
-        openings, tokens = parts[recipe.sampled][0], int(options.sample_tokens)
-        written = sample_documents(teacher, openings, tokens=tokens, seed=options.seed, report=say)
-        ids = torch.cat([ids, windows(written, length)[HELD_OUT_WINDOWS:]])
-    pool = build_pool(teacher, ids, rows, say)
+        written = windows(_samples(options, teacher, parts[recipe.sampled][0]), length)
+        ids = torch.cat([ids, written[HELD_OUT_WINDOWS:]])
+    pool = _pool(options, teacher, ids, rows)
     trainer = DraftTrainer(
         new_draft(teacher, recipe.draft_intermediate_size, options.seed),
         PoolBatches(pool, options.seed),
@@ -138,9 +143,30 @@ def draft(options: argparse.Namespace) -> None:
         schedule,
         head=pool.head,
         answer=answer_token(options),
+        compiled=True,
     )
-    train(trainer, say)
-    torch.save(trainer.model.state_dict(), result_path(options.work, "draft"))
+    train(trainer, result_path(options.work, "draft"), save_every_seconds=90, report=say)
+
+
+def _samples(options: argparse.Namespace, teacher: LlamaForCausalLM, openings: EncodedDocuments) -> np.ndarray:
+    """Return the target's own texts, (tokens,) uint16, kept in the work folder."""
+    file = options.work / "samples.npy"
+    if not file.exists():
+        found = sample_documents(teacher, openings, tokens=int(options.sample_tokens), seed=options.seed, report=say)
+        content = io.BytesIO()
+        np.save(content, found)
+        write_file(file, content.getvalue())
+    return np.load(file)
+
+
+def _pool(options: argparse.Namespace, teacher: LlamaForCausalLM, ids: torch.Tensor, rows: int) -> Pool:
+    """Return the training pool, kept in the work folder."""
+    file = options.work / "pool.pt"
+    if not file.exists():
+        pool = build_pool(teacher, ids, rows, compiled=True, report=say)
+        save_checkpoint(file, (pool.ids, pool.hidden))
+    ids, hidden = torch.load(file, mmap=True)
+    return Pool(ids, hidden, teacher.model.embed_tokens.weight.detach())
 
 
 def export(options: argparse.Namespace) -> None:
@@ -154,7 +180,7 @@ def export(options: argparse.Namespace) -> None:
 
 def evaluate(options: argparse.Namespace) -> None:
     """Measure the pair on the held-out documents and print the figures as JSON."""
-    parts, teacher, answer = parts_of(options), trained_target(options), answer_token(options)
+    parts, teacher, answer = encoded_parts(options), trained_target(options), answer_token(options)
     pupil = trained_draft(options, teacher)
     held_out = {part: sides[1] for part, sides in parts.items()}
     figures = {

@@ -41,14 +41,7 @@ class MadePlan(NamedTuple):
 
 
 class Engine:
-    """Runs jobs on the page's pair, or on another one that a job names by its key.
-
-    Args:
-        pair: the page's pair, loaded, on its device.
-        limits: what a visitor may ask for; None takes the defaults.
-        load: loads further pairs.
-        allowed: what visitors may load.
-    """
+    """Runs jobs on the page's pair, or on another one that a job names by its key; ``load`` loads further pairs."""
 
     def __init__(
         self, pair: Pair, limits: Limits | None = None, load: Load = loading, allowed: AllowedModels | None = None
@@ -65,8 +58,7 @@ class Engine:
     def visit(self, session: str, limit: str) -> Iterator[StopSignal]:
         """A run of this visitor; ``limit`` names the field of the limits with its longest time in seconds.
 
-        Raises:
-            StoppedError: it was stopped; the message is the sentence for the visitor.
+        Raises: StoppedError: it was stopped; the message is the sentence for the visitor.
         """
         seconds = getattr(self.limits, limit)
         with self.visitors.run(session, seconds) as stop:
@@ -91,11 +83,8 @@ class Engine:
     def run(self, job: Job, stop: StopSignal) -> Generator[Any, None, None]:
         """Yield the steps of a job; read it to its end, or close it.
 
-        Raises:
-            PairError: the pair is not in memory.
-            SettingsError: a limit of this page is passed.
-            StoppedError: ``stop`` said so, before a forward of a model or before the job began.
-            DsbdError: as the job says.
+        Raises: PairError: the pair is not in memory. SettingsError: a limit of this page is passed. StoppedError:
+        ``stop`` said so, before a forward of a model or before the job began. DsbdError: as the job says.
         """
         note = self.visitors.note(stop, job.call, list(dict.fromkeys(one.method for one in job.settings)))
         with closing(self._steps(job, stop)) as steps:

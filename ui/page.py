@@ -55,11 +55,7 @@ def _defaults(handler: Any) -> dict[str, Any]:
 
 
 def build_page(engine: Engine) -> gr.Blocks:
-    """The page with its queue; launch it with ``launch_options(engine)``.
-
-    Args:
-        engine: shared by all visitors; one decode runs at a time.
-    """
+    """The page with its queue; launch it with ``launch_options(engine)``. All visitors share the engine."""
     os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", EVENTS_KEPT)  # Gradio counts all of them again at each error
     kept = engine.limits.file_seconds
     with Page(

@@ -92,14 +92,7 @@ def listed() -> list[dict[str, Any]]:
 
 
 def trace_of(given: Any, limits: Limits) -> Trace:
-    """Return the trace that a program names or uploads.
-
-    Args:
-        given: the name of a recorded trace, or an uploaded file as ``gradio_client.handle_file`` sends it.
-
-    Raises:
-        TraceError: no such recording, or the file was not uploaded, or is no trace.
-    """
+    """Return the trace that a program names, or uploaded as ``gradio_client.handle_file`` does. Raises: TraceError."""
     if isinstance(given, str):
         return traces.open_recorded(given).trace
     if not isinstance(given, dict) or not isinstance(given.get("path"), str):
@@ -128,6 +121,7 @@ def explained(trace: Trace, iteration: int = 0, node: int = 0, language: str = "
     chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
     place = _place_of(chosen, node)
     found = chosen.nodes[place]
+    state = f"{found.token}: {scene.strings[f'state.{found.state}']}"  # for a node that no step is about
     return {
         "token": found.token,
         "text": "".join(one.adds for one in _path(chosen, place)[1:]),
@@ -135,7 +129,7 @@ def explained(trace: Trace, iteration: int = 0, node: int = 0, language: str = "
         "kind": found.kind,
         "state": found.state,
         "kept": found.kept,
-        "sentences": [step.sentence for step in chosen.steps if step.focus == place] or [_state(found, scene)],
+        "sentences": [step.sentence for step in chosen.steps if step.focus == place] or [state],
         "arithmetic": [fact.detail for fact in found.facts if fact.detail],
         "numbers": {name: getattr(found, name) for name in NUMBERS},
     }
@@ -181,8 +175,3 @@ def _path(iteration: IterationScene, place: int) -> list[NodeScene]:
     while path[-1].parent >= 0:
         path.append(iteration.nodes[path[-1].parent])
     return path[::-1]
-
-
-def _state(node: NodeScene, scene: Scene) -> str:
-    """Return a sentence about a node that has no step."""
-    return f"{node.token}: {scene.strings[f'state.{node.state}']}"

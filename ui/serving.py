@@ -38,13 +38,7 @@ def head() -> str:
 
 
 def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
-    """Arguments of ``Blocks.launch`` for this page.
-
-    Args:
-        engine: that of the page.
-        host: how the page is served; None takes the defaults.
-        is_private: only this machine can reach the page; then it answers to names of this machine only.
-    """
+    """Arguments of ``Blocks.launch`` for this page; a private page answers to names of this machine only."""
     host = host or Host()
     gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
     leaving = Middleware(Leaving, visitors=engine.visitors)

@@ -11,15 +11,10 @@ from dsbd.errors import PageError, PairError
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Load the pair and serve the page until it is stopped.
+    """Load the pair and serve the page until it is stopped; the flags are those of :mod:`dsbd.commands.page`.
 
-    Args:
-        options: the flags of :func:`dsbd.commands.page.add_flags`.
-
-    Raises:
-        PageError: a package is missing, or the page cannot listen there.
-        PairError: the pair cannot be loaded; the message names the settings that chose it.
-        SettingsError: the host, the port or a setting in the environment is wrong.
+    Raises: PageError, PairError, SettingsError: a package is missing, the pair cannot be loaded, or a flag or setting
+    is wrong.
     """
     from .host.listening import host_of, is_private, port_of
 

@@ -13,13 +13,9 @@ Task = Callable[..., Generator[Any, None, None]]
 
 
 def on_gpu(task: Task) -> Task:
-    """The task on a GPU of ZeroGPU; elsewhere the task itself.
+    """The task on a GPU of ZeroGPU for as many seconds as its first argument says; elsewhere the task itself.
 
-    Args:
-        task: its first argument is the number of seconds that it may take.
-
-    Raises:
-        PageError: in the call, if ZeroGPU lends nothing; the message is that of ZeroGPU, such as how much time is left.
+    Raises: PageError: in the call, if ZeroGPU lends nothing; the message is that of ZeroGPU.
     """
     if importlib.util.find_spec("spaces") is None:
         return task

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.files import write_file
-from tests.ui.hostile import Page, calls
 
 from .bodies import send_bodies
 from .folders import hostile_folders
+from .strangers import Page, calls
 from .trials import alter_traces, many, memory, send_uploads, served
 from .visitors import many_clients
 

@@ -8,8 +8,7 @@ from threading import Event, Thread
 import httpx
 from gradio.utils import get_upload_folder
 
-from tests.ui.hostile import PATIENCE_SECONDS, SECRET, Call, Page, bodies
-
+from .strangers import PATIENCE_SECONDS, SECRET, Call, Page, bodies
 from .trials import many
 
 

@@ -16,13 +16,16 @@ import dsbd
 from tests.toy_pair import toy_pair
 from tests.tracing.forger import Forger, answer, sealed_places
 from tests.tracing.toys import toy_traces
-from tests.ui.hostile import uploads
 from tests.ui.one_reader import one_reader
-from ui import Engine, build_page, launch_options
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.host.options import Host
+from ui.page import build_page
 from ui.pairs.shelf import PAGE
 from ui.play import shown
+from ui.serving import launch_options
+
+from .strangers import uploads
 
 SMALL = Limits(max_new_tokens=12, max_nodes=64, max_beam_tokens=64, max_evaluated_tokens=64, uploads_per_hour=1_000_000)
 EVERY = 10

@@ -13,7 +13,7 @@ import httpx
 
 import dsbd
 from tests.toy_pair import toy_pair_on
-from ui import Engine
+from ui.engine import Engine
 from ui.host.limits import Limits
 
 from .trials import served

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.assets import asset_path
-from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, names, require_output
-from dsbd.commands.output import OK, STOPPED, print_json
+from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
 from dsbd.commands.pair_flags import add_pair_flags, pair_of
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import CONTENDER_METHODS

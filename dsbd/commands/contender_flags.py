@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.commands.pair_flags import sources_of_flags
+from dsbd.commands.parser import names
 from dsbd.commands.paths import output_file
-from dsbd.commands.setting_values import HELP, value_of_text
+from dsbd.commands.settings_flags import HELP, value_of_text
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import (
@@ -70,11 +71,6 @@ def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
     if len(values.get("seed", ())) > 1:
         raise SettingsError(f"seed is {given['seed']}; give one seed, and --seeds N for N runs of each prompt")
     return values
-
-
-def names(text: str) -> list[str]:
-    """Return the parts of a comma-separated list."""
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def add_output_flags(parser: argparse.ArgumentParser) -> None:

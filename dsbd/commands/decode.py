@@ -5,9 +5,8 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 

@@ -3,9 +3,8 @@
 import argparse
 from typing import Any
 
-from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.progress import Progress
 
 

@@ -4,9 +4,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.drawing_flags import add_plotly_flag
-from dsbd.commands.output import OK, print_json
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, add_plotly_flag, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 
 

@@ -18,7 +18,7 @@ from lm_eval.api.registry import model_registry
 from tqdm import tqdm
 
 from dsbd.api import decode
-from dsbd.commands.setting_values import value_of_text
+from dsbd.commands.settings_flags import value_of_text
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contest import digest
 from dsbd.models.loading import load_pair

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from dsbd.commands.output import OK
+from dsbd.commands.parser import OK
 from dsbd.errors import PageError
 
 

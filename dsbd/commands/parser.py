@@ -1,11 +1,12 @@
-"""The parsers of the command line: no abbreviated flags, ``--json`` everywhere, one line for bad input."""
+"""What the subcommands share: their parsers, flags of drawings, exit codes, JSON."""
 
 import argparse
+import json
 import sys
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from dsbd.commands.output import BAD_INPUT
+OK, CHECK_FAILED, BAD_INPUT, STOPPED = 0, 1, 2, 130
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -30,3 +31,33 @@ def new_command(commands: Any, name: str, summary: str, run: Any) -> argparse.Ar
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
     return parser
+
+
+def add_plotly_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add the flag that says where the page finds Plotly; ``of`` names the format it belongs to."""
+    choices = ("beside", "inline", "cdn")
+    parser.add_argument("--plotly", choices=choices, default="beside", help=f"{of}where Plotly comes from (beside)")
+
+
+def add_language_flag(parser: argparse.ArgumentParser, of: str = "") -> None:
+    """Add the flag of the language; ``of`` names the format it belongs to."""
+    parser.add_argument("--language", type=_language, default="en", help=f"{of}of sentences and controls (en)")
+
+
+def _language(text: str) -> str:
+    from visualize.words.words import Words
+
+    try:
+        return Words(text).language
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def names(text: str) -> list[str]:
+    """Return the parts of a comma-separated list."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def print_json(value: Any) -> None:
+    """Print one line of strict JSON."""
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False))

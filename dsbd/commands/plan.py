@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.output import OK, print_json
 from dsbd.commands.pair_flags import add_source_flags, sources_of_flags
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
 from dsbd.settings import DecodingSettings
 

@@ -3,8 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.output import OK, print_json
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.errors import PlanError
 from dsbd.settings import AUTO_FIELDS, DecodingSettings
 

@@ -3,9 +3,7 @@
 import argparse
 from typing import Any
 
-from dsbd.commands.drawing_flags import add_language_flag
-from dsbd.commands.output import OK, print_json
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import OK, add_language_flag, new_command, print_json
 from dsbd.commands.paths import input_path, output_folder
 from dsbd.errors import SettingsError
 

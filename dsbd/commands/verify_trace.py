@@ -4,8 +4,7 @@ import argparse
 from dataclasses import asdict
 from typing import Any
 
-from dsbd.commands.output import CHECK_FAILED, OK, print_json
-from dsbd.commands.parser import new_command
+from dsbd.commands.parser import CHECK_FAILED, OK, new_command, print_json
 from dsbd.commands.paths import input_path
 
 

@@ -21,8 +21,9 @@ from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.contenders import BASELINE, Contender
 from dsbd.measure.bench.contest import limited
 from dsbd.measure.bench.grids import GRID_BASELINE
+from dsbd.measure.bench.paired import speed_ratios
 from dsbd.measure.bench.records import Run
-from dsbd.measure.intervals import Interval, median_interval
+from dsbd.measure.intervals import median_interval
 from dsbd.methods import resolve
 from dsbd.tasks.records import Question, Task
 
@@ -141,10 +142,11 @@ def _row(own: Sequence[ScoredRun], has_metric: bool, base: Sequence[ScoredRun] |
     scores, perplexities = _by_question(own, _score), _by_question(own, _perplexity)
     right, perplexity = _right(scores, clusters), _mean_perplexity(perplexities, clusters)
     wide = [run for run in runs if run.mean_width is not None]
-    quality, difference, perplexity_difference = perplexity, None, None
+    quality, difference, perplexity_difference, ratios = perplexity, None, None, list[list[float]]()
     if has_metric:
         quality = _mean_score(scores, clusters, right)
     if base is not None:
+        ratios = speed_ratios(runs, [one.run for one in base])
         perplexity_difference = paired_difference(perplexities, _by_question(base, _perplexity), clusters)
         difference = perplexity_difference
         if has_metric:
@@ -165,7 +167,7 @@ def _row(own: Sequence[ScoredRun], has_metric: bool, base: Sequence[ScoredRun] |
         widths=_widths(runs),
         difference=difference,
         perplexity_difference=perplexity_difference,
-        speed=None if base is None else _speed(runs, [one.run for one in base]),
+        speed=median_interval(ratios) if ratios else None,
     )
 
 
@@ -218,17 +220,6 @@ def _widths(runs: Sequence[Run]) -> dict[int, int] | None:
     for run in runs:
         total.update(run.widths or {})
     return dict(sorted(total.items())) or None
-
-
-def _speed(runs: Sequence[Run], base: Sequence[Run]) -> Interval | None:
-    """Return tokens per second over the baseline's on the same question and seed; the interval is over clusters."""
-    theirs = {(run.question, run.round): run for run in base}
-    groups: dict[str, list[float]] = {}
-    for run in runs:
-        other = theirs.get((run.question, run.round))
-        if other is not None:
-            groups.setdefault(run.cluster, []).append(run.tokens_per_second / other.tokens_per_second)
-    return median_interval(list(groups.values())) if groups else None
 
 
 def _sum(runs: Sequence[Run], *names: str) -> int:

@@ -14,13 +14,13 @@ from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import run_lane
 from dsbd.evaluation.make_tables import ScoredRun, baseline_of, make_table, score_run
 from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
-from dsbd.evaluation.statistics import Scores, paired_difference
+from dsbd.evaluation.statistics import clustered_mean
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import Contender
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
+from dsbd.measure.bench.paired import speed_ratios
 from dsbd.measure.bench.records import Run
-from dsbd.measure.bench.summary import known
 from dsbd.models.pair import Pair
 from dsbd.tasks.records import Question, Task
 
@@ -33,8 +33,8 @@ class RaceRuns:
 
     contest: Contest
     """With nothing ``auto``."""
-    runs: Mapping[str, Sequence[Sequence[Run | None]]]
-    """By contender: prompts x rounds; None where a decode is still missing."""
+    runs: Sequence[Run]
+    """Of all contenders, as far as they are made."""
     lanes: Mapping[str, Lane]
 
 
@@ -84,7 +84,7 @@ def _race(pair: Pair, contest: Contest, stop: Callable[[], bool] | None) -> Iter
 
 def _so_far(contest: Contest, answers: AnswersFile, lanes: Mapping[str, Lane]) -> RaceRuns:
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
-    return RaceRuns(contest, answers.by_prompt(contest), lanes)
+    return RaceRuns(contest, answers.runs, lanes)
 
 
 def make_race(
@@ -107,32 +107,26 @@ def make_race(
     contest = raced.contest
     scored = {one.name: _scored(one, raced, task, questions) for one in contest.contenders}
     table = make_table(
-        [one for own in scored.values() for one in own],
+        [one for own in scored.values() for _, one in own],
         task=task.name if task else "",
         metric=task.main_metric if task else None,
         higher_is_better=task.metrics.get(task.main_metric or "", False) if task else False,
         baseline=baseline_of(contest.contenders),
         conditions=conditions,
     )
-    speeds = {name: _speeds(own) for name, own in scored.items()}
-    clusters = {one.run.question: one.run.cluster for own in scored.values() for one in own}
-    racers = []
-    for one, row in zip(contest.contenders, table.rows, strict=True):
-        ratio = None
-        if table.baseline is not None and one.name != table.baseline:
-            ratio = paired_difference(speeds[one.name], speeds[table.baseline], clusters)
-        answers, runs = _answers(raced.runs[one.name], scored[one.name], task), known(raced.runs[one.name])
-        racers.append(
-            Racer(
-                name=one.name,
-                row=row,
-                target_calls=statistics.fmean(run.target_calls for run in runs),
-                ratio=None if ratio is None else Ratio.from_logs(ratio),
-                lane=raced.lanes.get(one.name),
-                answers=answers,
-                auto_reason=one.auto_reason,
-            )
+    base = scored.get(table.baseline or "", [])
+    racers = [
+        Racer(
+            name=one.name,
+            row=row,
+            target_calls=statistics.fmean(scored_run.run.target_calls for _, scored_run in scored[one.name]),
+            ratio=None if one.name == table.baseline else _ratio(scored[one.name], base),
+            lane=raced.lanes.get(one.name),
+            answers=tuple(_answer(place, scored_run) for place, scored_run in scored[one.name]),
+            auto_reason=one.auto_reason,
         )
+        for one, row in zip(contest.contenders, table.rows, strict=True)
+    ]
     golds = [question.references[0] if question.references else "" for question in questions]
     golds += [""] * (len(contest.prompts) - len(golds))
     return Race(
@@ -147,41 +141,44 @@ def make_race(
     )
 
 
-def _scored(contender: Contender, raced: RaceRuns, task: Task | None, questions: Sequence[Question]) -> list[ScoredRun]:
-    """Score the runs of a contender. Intervals are over ``question``: the prompt, or of a single prompt the seed."""
-    several, found = len(raced.contest.prompts) > 1, []
-    for place, row in enumerate(raced.runs[contender.name]):
-        for run in known([row]):
-            unit = run.question if several else str(run.seed)
-            cluster = questions[place].cluster if several and questions else unit
-            one = ScoredRun(contender, run) if task is None else score_run(contender, run, task, questions[place])
-            found.append(replace(one, run=replace(run, question=unit, cluster=cluster)))
+def _scored(
+    contender: Contender, raced: RaceRuns, task: Task | None, questions: Sequence[Question]
+) -> list[tuple[int, ScoredRun]]:
+    """Score the runs of a contender, each with the place of its prompt.
+
+    Intervals are over ``question``: the prompt, or of a single prompt the seed.
+    """
+    prompts, found = raced.contest.prompts, []
+    places = {prompt.id: place for place, prompt in enumerate(prompts)}
+    for run in sorted(raced.runs, key=lambda run: (places[run.question], run.round)):
+        if run.contender == contender.name:
+            place = places[run.question]
+            question = questions[place] if questions else None
+            one = ScoredRun(contender, run)
+            if task is not None and question is not None:
+                one = score_run(contender, run, task, question)
+            unit = run.question if len(prompts) > 1 else str(run.seed)
+            cluster = question.cluster if question is not None and len(prompts) > 1 else unit
+            found.append((place, replace(one, run=replace(run, question=unit, cluster=cluster))))
     return found
 
 
-def _answers(
-    runs: Sequence[Sequence[Run | None]], scored: Sequence[ScoredRun], task: Task | None
-) -> tuple[Answer, ...]:
-    places = [place for place, row in enumerate(runs) for _ in known([row])]
-    return tuple(
-        Answer(
-            prompt=place,
-            seed=one.run.seed,
-            text=one.run.text,
-            answer=one.answer,
-            right=None if one.score is None else one.score == 1.0,
-            reason=one.reason,
-        )
-        for place, one in zip(places, scored, strict=True)
+def _answer(place: int, scored: ScoredRun) -> Answer:
+    return Answer(
+        prompt=place,
+        seed=scored.run.seed,
+        text=scored.run.text,
+        answer=scored.answer,
+        right=None if scored.score is None else scored.score == 1.0,
+        reason=scored.reason,
     )
 
 
-def _speeds(scored: Sequence[ScoredRun]) -> Scores:
-    """Return the logarithms of tokens per second, by what intervals are over."""
-    found: dict[str, list[float]] = {}
-    for one in scored:
-        found.setdefault(one.run.question, []).append(math.log(one.run.tokens_per_second))
-    return found
+def _ratio(scored: Sequence[tuple[int, ScoredRun]], base: Sequence[tuple[int, ScoredRun]]) -> Ratio | None:
+    """Return the geometric mean of the speed ratios; None where there is none."""
+    groups = speed_ratios([one.run for _, one in scored], [one.run for _, one in base])
+    logs = [(math.log(value), cluster) for cluster, group in enumerate(groups) for value in group]
+    return Ratio.from_logs(clustered_mean(*zip(*logs, strict=True))) if logs else None
 
 
 def _require_race(contest: Contest) -> None:

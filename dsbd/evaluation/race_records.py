@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dsbd.evaluation.statistics import NO_DIFFERENCE, Difference
+from dsbd.evaluation.statistics import Mean
 from dsbd.evaluation.tables import ContenderRow
 from dsbd.measure.bench.plain import read_record, to_plain
 
@@ -77,18 +77,14 @@ class Ratio:
     """``faster`` or ``slower`` where the interval leaves out 1."""
 
     @classmethod
-    def from_logs(cls, found: Difference) -> "Ratio":
-        """Return the ratio whose logarithm was compared."""
-        low, high = (None if end is None else math.exp(end) for end in (found.of.low, found.of.high))
-        return cls(math.exp(found.of.mean), low, high, _VERDICTS[found.verdict])
-
-
-_VERDICTS: dict[str, Verdict] = {
-    "higher": "faster",
-    "lower": "slower",
-    NO_DIFFERENCE: "no difference seen",
-    "not measured": "not measured",
-}
+    def from_logs(cls, mean: Mean) -> "Ratio":
+        """Return the ratio whose logarithm has this mean."""
+        if mean.low is None or mean.high is None:
+            return cls(math.exp(mean.mean), None, None, "not measured")
+        verdict: Verdict = "no difference seen"
+        if mean.low > 0 or mean.high < 0:
+            verdict = "faster" if mean.low > 0 else "slower"
+        return cls(math.exp(mean.mean), math.exp(mean.low), math.exp(mean.high), verdict)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -197,16 +197,6 @@ def test_a_short_decode_does_not_spoil_the_plan_of_a_long_one():
     assert min(forest.deepest for forest in plan.measured[1:]) >= MEASURED_DEPTH
 
 
-def test_adaptation_is_in_the_trace():
-    """Catches depths that change unrecorded, and an audit that takes any depth."""
-    settings = dsbd.DecodingSettings(draft_depth=4, depth_costs=(1, 1.3, 1.6, 1.9, 2.2), max_new_tokens=40)
-    trace = dsbd.decode(toy_pair(), "Once upon", settings, record=True).trace
-    assert len({iteration.draft_depth for iteration in trace.iterations[:-1]}) > 1
-    assert dsbd.verify_trace(trace).failure is None
-    forged = replace(trace, settings=replace(trace.settings, continuation=0.01))
-    assert "draft depth" in dsbd.verify_trace(forged).failure
-
-
 def test_methods_that_draft_nothing_ignore_auto():
     """Catches beam sampling that is planned, or refused, for a field it does not read."""
     pair = unplanned()

@@ -15,17 +15,18 @@ def test_a_small_run_writes_what_it_saw(tmp_path, monkeypatch):
     """Catches a name of the page that moved, and an answer that is not counted; nobody starts the long run often."""
     monkeypatch.setattr(trials, "EVERY", 2)
     output = tmp_path / "seen.json"
-    sizes = {"calls": 4, "bodies": 40, "uploads": 4, "clients": 2, "runs": 4, "alterations": 50, "folders": 3}
+    sizes = {"calls": 150, "bodies": 40, "uploads": 40, "clients": 8, "runs": 4, "alterations": 50, "folders": 3}
     flags = [text for name, size in sizes.items() for text in (f"--{name}", str(size))]
     monkeypatch.setattr(sys, "argv", ["reliability", *flags, "--output", str(output)])
     assert reliability.main() == 0
     found = json.loads(output.read_text())
-    assert (sum(found["calls"].values()), sum(found["uploads"].values())) == (4, 4)
+    assert (sum(found["calls"].values()), sum(found["uploads"].values())) == (150, 40)
     assert sum(found["alterations"].values()) - found["alterations"].get("same", 0) == 50
     assert sum(found["bodies"].values()) > 40
     assert found["folders"] == {"refused": 3}
-    assert found["clients"]["stayed, each with the answer of a run alone"] == 1
-    assert found["clients"]["left in mid-run"] == found["clients"]["most runs at once"] == 1
+    assert found["clients"]["stayed, each with the answer of a run alone"] == 4
+    assert found["clients"]["most runs at once"] == 1
+    assert found["clients"]["left in mid-run"] >= 1
     assert [run for run, mib in found["memory_mib"] if mib > 0] == [0, 2]
 
 

@@ -47,6 +47,8 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert summary["prompts"] == 2  # an empty line is no prompt, a repeated one counts once
     lines = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
     assert sum(line["record"] == "decode" for line in lines) == 12
+    assert summary["control"]["row"] > 0
+    assert [line["record"] for line in lines].count("control") == 1
     assert set(lines[0]["conditions"]) == {"machine", "versions", "models"}
     assert report.read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "add --resume to continue it" in refused(capsys, "bench", *flags)

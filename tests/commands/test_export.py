@@ -14,7 +14,7 @@ def test_trace_verify_and_export(capsys, pair_flags, tmp_path):
     code, out, _ = run(capsys, "verify-trace", path, "--json")
     assert code == 0
     assert json.loads(out)["passed"] is True
-    starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "text": "iteration",
+    starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "text": "pass 1",
               "csv": "id,parent,layer", "decode-svg": "<svg"}  # fmt: skip
     assert list(starts) == list(FORMATS)
     for kind, start in starts.items():

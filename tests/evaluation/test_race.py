@@ -37,19 +37,13 @@ def made_up(speeds: dict[str, list[list[int]]], prompts: tuple[str, ...] = ("Onc
     """A race with given tokens per second: prompts x rounds."""
     racing, asked = contenders(list(speeds), ("defaults",), {}), plain_prompts(prompts)
     figures = {"text": "yes 0", "seconds": 1.5, "prefill_seconds": 0.5, "target_calls": 4} | changes
-    table = {
-        one.name: [
-            [
-                made_up_run(
-                    speed, contender=one.name, question=prompt.id, cluster=prompt.id, round=seed, seed=seed, **figures
-                )
-                for seed, speed in enumerate(row)
-            ]
-            for prompt, row in zip(asked, rows, strict=True)
-        ]
+    made = [
+        made_up_run(speed, contender=one.name, question=prompt.id, cluster=prompt.id, round=seed, seed=seed, **figures)
         for one, rows in zip(racing, speeds.values(), strict=True)
-    }
-    return RaceRuns(Contest(racing, asked, len(next(iter(speeds.values()))[0])), table, {})
+        for prompt, row in zip(asked, rows, strict=True)
+        for seed, speed in enumerate(row)
+    ]
+    return RaceRuns(Contest(racing, asked, len(next(iter(speeds.values()))[0])), made, {})
 
 
 def ratio_of(raced: RaceRuns, name: str):

@@ -75,65 +75,50 @@ def path_of(node: Node) -> Path:
     return tuple(node.token_ids())
 
 
-Drafted = tuple[Multiset, tuple[Path, ...], list[tuple[Path, float]], list[Path]]
-"""Drafts from one law: the beams above it, the pairs drawn, the law, the cover nodes."""
+Drafted = tuple[Multiset, list[tuple[Path, float]], tuple[Path, ...], list[Path]]
+"""Drafts from one law: the beams above it, the law, the pairs drawn, the cover nodes."""
 
 
 def forests(case: Case, process: Process) -> Iterator[DraftedRun]:
     """Every forest that the draft model can draw."""
-    if case.settings.branching is not None:
-        yield from _trees(case, process)
-        return
-    alive = tuple((beam.path, beam.multiplicity) for beam in case.inputs)
-    drafted: list[Drafted] = []
     shared = Shared(case)
 
-    def grow(parents: Multiset, probability: float) -> Iterator[DraftedRun]:
-        if len(drafted) == case.settings.draft_depth:
-            yield _build(shared, process, probability, [[entry] for entry in drafted])
-            return
-        law = process.law(parents, "draft")
-        if not case.settings.draws_drafts:
-            drafted.append((parents, (), law, []))
-            yield from grow((), probability)
-            drafted.pop()
-            return
-        if case.settings.forest == "likely":
-            nodes = [path for path, _ in law][: case.settings.draft_width]
-            drafted.append((parents, (), law, nodes))
-            yield from grow(process.living(multiset(nodes)), probability)
-            drafted.pop()
-            return
-        for drawn, mass in sequences(law, case.settings.draft_width if law else 0, case.warp).items():
-            if case.firsts is not None and not drafted and tuple(path[-1] for path in drawn) not in case.firsts:
-                continue
-            left = [path for path, _ in law if path not in drawn and not process.ends(path)]
-            drafted.append((parents, drawn, law, left[: case.settings.cover_width]))
-            yield from grow(process.living(multiset(drawn)), probability * mass)
-            drafted.pop()
-
-    yield from grow(alive, 1.0)
-
-
-def _trees(case: Case, process: Process) -> Iterator[DraftedRun]:
-    """Every forest drawn per parent: each parent of a layer draws its children from its own law."""
-    shared = Shared(case)
-    assert case.settings.branching is not None
-
-    def grow(parents: Sequence[Path], layers: list[list[Drafted]], probability: float) -> Iterator[DraftedRun]:
-        if len(layers) == len(case.settings.branching):
+    def grow(above: Multiset, layers: list[list[Drafted]], probability: float) -> Iterator[DraftedRun]:
+        if len(layers) == case.settings.draft_depth:
             yield _build(shared, process, probability, layers)
             return
-        children = case.settings.branching[len(layers)]
-        laws = [process.law(((parent, 1),), "draft") for parent in parents]
-        for drawn in product(*(sequences(law, children, case.warp).items() for law in laws)):
-            families = [(((parent, 1),), paths, law, []) for parent, (paths, _), law in
-                        zip(parents, drawn, laws, strict=True)]  # fmt: skip
-            below = dict.fromkeys(path for paths, _ in drawn for path in paths if not process.ends(path))
-            chance = probability * math.prod(mass for _, mass in drawn)
-            yield from grow(list(below), [*layers, families], chance)
+        for mass, drafted, below in _layers_below(case, process, above, len(layers)):
+            yield from grow(below, [*layers, drafted], probability * mass)
 
-    yield from grow([beam.path for beam in case.inputs], [], 1.0)
+    yield from grow(tuple((beam.path, beam.multiplicity) for beam in case.inputs), [], 1.0)
+
+
+def _layers_below(
+    case: Case, process: Process, above: Multiset, number: int
+) -> Iterator[tuple[float, list[Drafted], Multiset]]:
+    """Every layer that can be drawn below some nodes: its probability, the drafts of its laws, what it extends to."""
+    chosen = case.settings
+    if chosen.branching is not None:
+        families = [((parent,), process.law((parent,), "draft")) for parent in above]
+        laws = [sequences(law, chosen.branching[number], case.warp).items() for _, law in families]
+        for drawn in product(*laws):
+            drafted = [(*family, paths) for family, (paths, _) in zip(families, drawn, strict=True)]
+            below = dict.fromkeys(path for paths, _ in drawn for path in paths)
+            alive = process.living(tuple((path, 1) for path in below))
+            yield math.prod(mass for _, mass in drawn), [(*one, []) for one in drafted], alive
+        return
+    law = process.law(above, "draft")
+    if not chosen.draws_drafts:
+        yield 1.0, [(above, law, (), [])], ()
+    elif chosen.forest == "likely":
+        nodes = [path for path, _ in law][: chosen.draft_width]
+        yield 1.0, [(above, law, (), nodes)], process.living(multiset(nodes))
+    else:
+        for drawn, mass in sequences(law, chosen.draft_width if law else 0, case.warp).items():
+            if case.firsts is None or number or tuple(path[-1] for path in drawn) in case.firsts:
+                left = [path for path, _ in law if path not in drawn and not process.ends(path)]
+                drafted = [(above, law, drawn, left[: chosen.cover_width])]
+                yield mass, drafted, process.living(multiset(drawn))
 
 
 class Shared:
@@ -142,14 +127,12 @@ class Shared:
     def __init__(self, case: Case) -> None:
         self.case = case
         self.nodes: dict[Path, Node] = {(): Node(None, -1, 0)}
-        self.paths: dict[Node, Path] = {self.nodes[()]: ()}
         self._rows: dict[Path, TopTokens] = {}
         self._draft_laws: dict[Multiset, DraftLaw] = {}
 
     def node_at(self, path: Path) -> Node:
         if path not in self.nodes:
             self.nodes[path] = self.node_at(path[:-1]).child(path[-1])
-            self.paths[self.nodes[path]] = path
         return self.nodes[path]
 
     def row(self, path: Path) -> TopTokens:
@@ -188,14 +171,14 @@ def _build(shared: Shared, process: Process, probability: float, drafted: Sequen
             layers += parts
         else:
             layers.append(BranchedLayer({part.law.parents[0]: part for part in parts}))
-    rows = {node: shared.row(shared.paths[node]) for node in scored if not process.ends(shared.paths[node])}
-    drafts = tuple(tuple(path for entry in entries for path in entry[1]) for entries in drafted)
-    laws = tuple([pair for entry in entries for pair in entry[2]] for entries in drafted)
+    rows = {node: shared.row(path_of(node)) for node in scored if not process.ends(path_of(node))}
+    drafts = tuple(tuple(path for entry in entries for path in entry[2]) for entries in drafted)
+    laws = tuple([pair for entry in entries for pair in entry[1]] for entries in drafted)
     return DraftedRun(probability, Forest(beams, layers), rows, drafts, laws)
 
 
 def _layer(shared: Shared, drafted: Drafted) -> ForestLayer:
-    above, drawn, law, covers = drafted
+    above, law, drawn, covers = drafted
     of_pair = dict(law)
     return ForestLayer(
         [shared.node_at(path) for path in drawn],

@@ -7,14 +7,13 @@ reach the same beams by different verdicts are merged at the end of a layer (``m
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 import dsbd.law.verify
-from dsbd.law.beams import Beam
+from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import DrawnPair
 from dsbd.law.verified import VerifiedLayer
 from tests.law.drafted import Case, DraftedRun, forests, path_of
@@ -24,47 +23,35 @@ from tests.law.oracle import (
     Process,
     likely_forest_width_of,
     sequences,
+    total_variation,
     width_of,
 )
-
-
-class _StopError(Exception):
-    """A layer is complete, and what follows is explored from its beams."""
 
 
 class _Branching:
     """Choices by a script of decisions; beyond its end the first possible one, the others being noted.
 
-    ``above`` are the layers that the script's first decisions led to before: they are taken as they were entered and
-    decided.
+    Below layer ``until`` the first possible one is taken, and nothing is noted.
     """
 
-    def __init__(self, script: Sequence[int], stop_after: int | None, above: "_Branching | None" = None) -> None:
-        self.script, self.stop_after = script, stop_after
-        self.entered = iter(() if above is None else above.states)
-        self.decided = iter(() if above is None else above.layers)
-        self.taken: list[int] = [] if above is None else list(above.taken)
-        self.probabilities: list[float] = [1.0] * len(self.taken)
-        self.others: list[Sequence[int]] = [()] * len(self.taken)
-        self.states: list[dsbd.law.verify._State] = []
-        self.layers: list[VerifiedLayer] = []
-        self.goes_on = False
-        """Verification would have gone on below the layer that it was stopped after."""
-
-    @property
-    def probability(self) -> float:
-        return math.prod(self.probabilities)
+    def __init__(self, script: Sequence[int], until: float) -> None:
+        self.script, self.until = script, until
+        self.asked: list[Sequence[Node]] = []
+        """The alive beams of every layer that was entered."""
+        self.taken: list[int] = []
+        self.chances: list[float] = []
+        self.others: list[Sequence[int]] = []
 
     def _choose(self, possible: Sequence[tuple[int, float]]) -> int:
+        if len(self.asked) > self.until:
+            return possible[0][0]
         place = len(self.taken)
         if place < len(self.script):
-            chosen, probability = next(option for option in possible if option[0] == self.script[place])
-            self.others.append(())
-        else:
-            chosen, probability = possible[0]
-            self.others.append([option for option, _ in possible[1:]])
+            possible = [option for option in possible if option[0] == self.script[place]]
+        chosen, probability = possible[0]
+        self.others.append([option for option, _ in possible[1:]])
         self.taken.append(chosen)
-        self.probabilities.append(probability)
+        self.chances.append(probability)
         return chosen
 
     def accept(self, probability: float) -> tuple[bool, float]:
@@ -73,11 +60,6 @@ class _Branching:
 
     def draw(self, masses) -> DrawnPair:
         return DrawnPair(self._choose(_normalised(masses.tobytes())), 0.0, 0.0, 0.0)
-
-    def layer_done(self, layer: VerifiedLayer) -> None:
-        self.layers.append(layer)
-        if self.stop_after is not None and len(self.layers) == self.stop_after:
-            raise _StopError
 
 
 @lru_cache(100_000)
@@ -88,18 +70,30 @@ def _normalised(masses: bytes) -> list[tuple[int, float]]:
     return [(index, mass / total) for index, mass in enumerate(values) if mass > 0]
 
 
-class _Reporting(dsbd.law.verify._Verifier):
-    """Tells the choices of every layer it has entered and every draft layer it has decided; decides nothing itself."""
+class Leaf(NamedTuple):
+    """One way verification can go: its probability given the first decisions, all decisions, and its layers."""
 
-    def enter(self, *args) -> dsbd.law.verify._State:
-        state = next(self.choices.entered, None) or super().enter(*args)
-        self.choices.states.append(state)
-        return state
+    probability: float
+    taken: list[int]
+    layers: list[VerifiedLayer]
 
-    def draft_layer(self, *args) -> VerifiedLayer:
-        layer = next(self.choices.decided, None) or super().draft_layer(*args)
-        self.choices.layer_done(layer)
-        return layer
+
+def leaves(run: DraftedRun, case: Case, first: Sequence[int] = (), until: float = math.inf) -> Iterator[Leaf]:
+    """Every way the layers down to ``until`` can go after the ``first`` decisions."""
+    scripts: list[Sequence[int]] = [first]
+    while scripts:
+        script = scripts.pop()
+        branch = _Branching(script, until)
+
+        def next_tokens(nodes, branch=branch):
+            if nodes not in branch.asked:  # a layer that Q cannot reach is entered twice
+                branch.asked.append(nodes)
+            return run.next_tokens(nodes)
+
+        layers = dsbd.law.verify.verify(run.forest, next_tokens, case.settings, case.tables.eos, branch)
+        yield Leaf(math.prod(branch.chances[len(first) :]), branch.taken, layers)
+        for place in range(len(script), len(branch.taken)):
+            scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
 
 
 class Step(NamedTuple):
@@ -117,54 +111,21 @@ class Step(NamedTuple):
 
 
 def steps(run: DraftedRun, case: Case, until: int, merge: bool = True) -> list[Step]:
-    """Every way the first ``until`` layers of a forest's verification can go."""
+    """Every way the first ``until`` layers of a forest's verification can go; without ``merge`` only their ends."""
     found: list[Step] = []
-    states: dict[tuple[Multiset, ...], tuple[float, _Branching | None]] = {(): (run.probability, None)}
-    with _reporting():
-        for number in range(1, until + 1):
-            following: dict[tuple[Multiset, ...], tuple[float, _Branching | None]] = {}
-            for history, (mass, above) in states.items():
-                for branch in leaves(run, case, above, number if merge else None):
-                    probability = mass * branch.probability
-                    if merge:
-                        step = _step(probability, history, branch, number)
-                        found.append(step)
-                        if not step.ended and number < until:
-                            key = (*history, step.beams)
-                            known = following.get(key)
-                            following[key] = (probability + (known[0] if known else 0.0), branch)
-                    else:
-                        found += _unmerged(probability, branch.layers, until)
-            states = following
+    states: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {(): (run.probability, ())}
+    for number in range(1, until + 1) if merge else [until]:
+        following: dict[tuple[Multiset, ...], tuple[float, Sequence[int]]] = {}
+        for mass, first in states.values():
+            for leaf in leaves(run, case, first, number if merge else math.inf):
+                step = _step(mass * leaf.probability, leaf.layers, number)
+                found.append(step)
+                if not step.ended:
+                    key = (*step.history, step.beams)
+                    known, _ = following.get(key, (0.0, ()))
+                    following[key] = (known + step.probability, leaf.taken)
+        states = following
     return found
-
-
-@contextmanager
-def _reporting() -> Iterator[None]:
-    """Verification reports its layers."""
-    before, dsbd.law.verify._Verifier = dsbd.law.verify._Verifier, _Reporting
-    try:
-        yield
-    finally:
-        dsbd.law.verify._Verifier = before
-
-
-def leaves(
-    run: DraftedRun, case: Case, above: _Branching | None = None, stop_after: int | None = None
-) -> Iterator[_Branching]:
-    """Every way verification can go below the layers that ``above`` decided."""
-    scripts: list[list[int]] = [[] if above is None else above.taken]
-    while scripts:
-        script = scripts.pop()
-        branch = _Branching(script, stop_after, above)
-        try:
-            shipped = dsbd.law.verify.verify
-            branch.layers = shipped(run.forest, run.next_tokens, case.settings, case.tables.eos, branch)
-        except _StopError:
-            branch.goes_on = branch.layers[-1].continues
-        yield branch
-        for place in range(len(script), len(branch.taken)):
-            scripts += [[*branch.taken[:place], other] for other in branch.others[place]]
 
 
 def slots_of(layer: VerifiedLayer) -> tuple[Path, ...]:
@@ -177,28 +138,22 @@ def _beams(beams: Sequence[Beam]) -> Multiset:
     return tuple(sorted((path_of(beam.node), beam.multiplicity) for beam in beams))
 
 
-def _step(probability: float, history: tuple[Multiset, ...], branch: _Branching, number: int) -> Step:
-    if len(branch.layers) < number:
-        return Step(probability, history, None, (), _beams(branch.layers[-1].living), True)
-    layer = branch.layers[number - 1]
-    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not branch.goes_on)
-
-
-def _unmerged(probability: float, layers: Sequence[VerifiedLayer], until: int) -> list[Step]:
-    last = min(len(layers), until)
-    history = tuple(_beams(layer.beams) for layer in layers[: last - 1])
-    final = layers[last - 1]
-    return [Step(probability, history, slots_of(final), _beams(final.beams), _beams(final.living), True)]
+def _step(probability: float, layers: Sequence[VerifiedLayer], number: int) -> Step:
+    history = tuple(_beams(layer.beams) for layer in layers[: number - 1])
+    if len(layers) < number:
+        return Step(probability, history, None, (), _beams(layers[-1].living), True)
+    layer = layers[number - 1]
+    return Step(probability, history, slots_of(layer), _beams(layer.beams), _beams(layer.living), not layer.continues)
 
 
 def drawn_layer(case: Case) -> dict[tuple[Path, ...], float]:
     """Law of the ordered slots of the only layer of an iteration that drafts nothing."""
     law: dict[tuple[Path, ...], float] = defaultdict(float)
     for run in forests(case, case.process()):
-        for branch in leaves(run, case):
-            (layer,) = branch.layers
+        for leaf in leaves(run, case):
+            (layer,) = leaf.layers
             assert not layer.trials
-            law[slots_of(layer)] += run.probability * branch.probability
+            law[slots_of(layer)] += run.probability * leaf.probability
     return dict(law)
 
 
@@ -276,9 +231,6 @@ def _compare(case: Case, process: Process, laws, conditions, number: int) -> tup
         completed = {slots: mass / total for slots, mass in law.items() if slots is not None}
         for slots, probability in expected.items():
             completed[slots] = completed.get(slots, 0.0) + law.get(None, 0.0) / total * probability
-        distance = 0.5 * math.fsum(
-            abs(completed.get(slots, 0.0) - expected.get(slots, 0.0)) for slots in completed.keys() | expected.keys()
-        )
-        worst = max(worst, distance)
+        worst = max(worst, total_variation(completed, expected))
         widths.add(width)
     return worst, len(conditions), widths

@@ -7,7 +7,7 @@ good or fails for good; over all choices of seeds a right decoder would fail one
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy import stats
 
 import dsbd
 from benchmarks.tiny_llama import scattered, tiny_llama
+from dsbd.law.forest import ForestLayer
 from dsbd.law.laws import Residual
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
@@ -96,7 +97,7 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw)
     found: Counter = Counter()
     for seed in range(RUNS):
         ends = Ends()
-        result = dsbd.decode(pair, "352", _seeded(settings, seed), observers=[ends])
+        result = dsbd.decode(pair, "352", replace(settings, seed=seed), observers=[ends])
         found[ends.outcome()] += 1
         paths = {path for part in ends.outcome() for path, _ in part}
         assert {tuple(beam.token_ids) for beam in result.beams} == paths
@@ -108,10 +109,6 @@ def _p_value(pair: Pair, settings: dsbd.DecodingSettings, width: int | WidthLaw)
         bins.append((RUNS - sum(count for count, _ in bins), rest))
     assert len(bins) >= 8, "too few outcomes to tell laws apart"
     return float(stats.chisquare(*zip(*bins, strict=True)).pvalue)
-
-
-def _seeded(settings: dsbd.DecodingSettings, seed: int) -> dsbd.DecodingSettings:
-    return dsbd.DecodingSettings(**{**vars(settings), "seed": seed})
 
 
 FIXED = {"max_new_tokens": 3, "draft_depth": 2, "draft_width": 2, "min_width": 2, "max_width": 2, "top_k": 4}
@@ -176,8 +173,7 @@ def test_decodes_meet_every_verdict(pair: Pair) -> None:
     chosen = dsbd.DecodingSettings(**{**FIXED, "draft_width": 3, "draft_depth": 3, "max_new_tokens": 20})
     counts = Counter()
     for seed in range(10):
-        stats_ = asdict(dsbd.decode(pair, "352", _seeded(chosen, seed)).stats)
-        counts.update({name: value for name, value in stats_.items() if value is not None})
+        counts.update(vars(dsbd.decode(pair, "352", replace(chosen, seed=seed)).stats))
     names = ("accepted", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "landed")
     assert min(counts[name] for name in names) >= 5
     assert 1.5 < counts["layers"] / counts["iterations"] < 3.5
@@ -199,121 +195,68 @@ class Iterations(Observer):
         self.seen.append(iteration)
 
 
-def nodes_hold_what_the_models_say(scored, tables: ModelTables) -> None:
-    for node, draft in scored.draft_log_probs.items():
-        for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
-            expected = tables.next_token[role](path_of(node.parent))[node.token]
-            assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
-
-
 @pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
 @pytest.mark.parametrize(
     "changes",
     [
-        {"draft_width": 4, "draft_depth": 3},
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
         {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
+        {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
+        {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5, "replacement": False},
     ],
     ids=str,
 )
 def test_forest_holds_what_the_models_say(
     changes: dict, at_hand: bool, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path;
-    with logits that the host reads, and with rows that come over from a GPU."""
+    """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path or
+    parent; with logits that the host reads, and with rows that come over from a GPU."""
     monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
     chosen = dsbd.DecodingSettings(**{"max_new_tokens": 10, "top_k": 7, "seed": 4, **changes})
     warp = Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
     watcher, tables = Iterations(), ModelTables(pair)
     dsbd.decode(pair, "352", chosen, observers=[watcher])
-    assert watcher.seen
+    assert len(watcher.seen) > 1
     for iteration in watcher.seen:
         inputs = [Weighted(path_of(beam.node), beam.log_weight, beam.multiplicity) for beam in iteration.input_beams]
-        process = Process(tables, inputs, warp)
-        parents = tuple((beam.path, beam.multiplicity) for beam in inputs)
-        for layer in iteration.scored.forest.layers:
-            law = dict(process.law(parents, "draft"))
-            held = zip(layer.law.parent_places.tolist(), layer.law.tokens.tolist(), layer.law.probs, strict=True)
-            shipped = {(*path_of(layer.law.parents[place]), token): prob for place, token, prob in held}
-            assert shipped == pytest.approx(law, abs=1e-6)
-            if chosen.forest == "likely":
-                best = sorted(law, key=lambda path: -law[path])[: chosen.draft_width]
-                assert {path_of(node) for node in layer.covers} == set(best)
-                parents = process.living(multiset(best))
-                continue
-            drawn = [path_of(node) for node in layer.drafts]
-            assert list(layer.draft_probs) == [shipped[path] for path in drawn]
-            covers = [path_of(node) for node in layer.covers]
-            assert not set(covers) & set(drawn)
-            assert all(path[-1] != EOS for path in covers)
-            missing = [p for path, p in law.items() if path not in drawn and path not in covers and path[-1] != EOS]
-            if len(covers) == chosen.cover_width > 0 and missing:
-                assert max(missing) <= min(law.get(path, 0.0) for path in covers) + 1e-6
-            parents = process.living(multiset(drawn))
-        scored = iteration.scored
-        nodes_hold_what_the_models_say(scored, tables)
+        process, scored = Process(tables, inputs, warp), iteration.scored
+        alive = tuple((beam.path, beam.multiplicity) for beam in inputs)
+        for number, layer in enumerate(scored.forest.layers):
+            families = [(layer, alive)]
+            if chosen.method == "specinfer":
+                families = [(family, ((path_of(parent), 1),)) for parent, family in layer.families.items()]
+                assert [parent for _, (parent,) in families] == list(alive)
+                assert {len(family.drafts) for family, _ in families} == {chosen.branching[number]}
+            paths = [path for part, above in families for path in nodes_of(part, process.law(above, "draft"), chosen)]
+            repeats = chosen.method == "dsbd" and chosen.replacement and chosen.forest == "sampled"
+            alive = process.living(multiset(paths) if repeats else tuple((path, 1) for path in dict.fromkeys(paths)))
+        for node, draft in scored.draft_log_probs.items():
+            for role, log_prob in (("target", scored.next_tokens.log_prob(node)), ("draft", draft)):
+                expected = tables.next_token[role](path_of(node.parent))[node.token]
+                assert math.exp(log_prob) == pytest.approx(expected, abs=1e-6)
         nodes = [*(beam.node for beam in iteration.input_beams), *scored.forest.nodes()]
         for node, row in zip(nodes, scored.next_tokens(nodes), strict=True):
             expected = tables.next_token["target"](path_of(node))
             assert [expected[token] for token in row.tokens] == pytest.approx(list(np.exp(row.log_probs)), abs=1e-6)
 
 
-@pytest.mark.parametrize("at_hand", [True, False], ids=["on demand", "copied"])
-@pytest.mark.parametrize("replacement", [True, False])
-def test_a_tree_holds_what_the_models_say(
-    replacement: bool, at_hand: bool, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Catches children that are drawn below another parent, or laws that are another parent's."""
-    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
-    chosen = dsbd.DecodingSettings(
-        method="specinfer", branching=(3, 2, 2), replacement=replacement, max_new_tokens=10, top_k=5, seed=4
-    )
-    watcher, tables = Iterations(), ModelTables(pair)
-    dsbd.decode(pair, "352", chosen, observers=[watcher])
-    assert len(watcher.seen) > 1
-    for iteration in watcher.seen:
-        (beam,) = iteration.input_beams
-        process = Process(tables, [Weighted(path_of(beam.node), 0.0, 1)], Warp(1.0, 5, 1.0, replacement))
-        parents = [path_of(beam.node)]
-        for children, layer in zip(chosen.branching, iteration.scored.forest.layers, strict=False):
-            assert [path_of(parent) for parent in layer.families] == parents
-            for family in layer.families.values():
-                (parent,) = family.law.parents
-                tokens, probs = family.law.tokens.tolist(), family.law.probs.tolist()
-                shipped = {(*path_of(parent), token): prob for token, prob in zip(tokens, probs, strict=True)}
-                assert shipped == pytest.approx(dict(process.law(((path_of(parent), 1),), "draft")), abs=1e-6)
-                assert len(family.drafts) == children
-                assert {node.parent for node in family.drafts} == {parent}
-                assert list(family.draft_probs) == [shipped[path_of(node)] for node in family.drafts]
-                assert replacement or len(set(family.drafts)) == children
-            parents = [path for path in dict.fromkeys(map(path_of, layer.drafts)) if path[-1] != EOS]
-        nodes_hold_what_the_models_say(iteration.scored, tables)
-
-
-ANY = [
-    {"draft_depth": 3, "draft_width": 4, "temperature": 1.2},
-    {"draft_depth": 2, "cover_width": 4, "replacement": False, "top_k": 0},
-    {"draft_depth": 4, "input_beams": 1, "top_p": 0.9, "landing": False},
-    {"temperature": 0.0},
-    {"temperature": 0.0, "replacement": False, "min_width": 3},
-    {"method": "beam_search"},
-    {"forest": "likely", "draft_width": 7, "draft_depth": 3},
-    {"draft_depth": 3, "depth_costs": (1.0, 1.2, 1.4, 1.6), "draft_width": 4},
-    {"method": "specinfer", "branching": (3, 2, 1)},
-    {"method": "specinfer", "branching": (2, 2), "temperature": 0.0},
-]
-
-
-@pytest.mark.parametrize("changes", ANY, ids=str)
-@pytest.mark.parametrize("prompt", ["3", "352"])
-@pytest.mark.slow
-def test_paths_and_forest_decode_alike(changes: dict, prompt: str, pair: Pair) -> None:
-    """Catches a cache row that, over many iterations, drifts from every path computed again."""
-    slow = replace(pair, target=replace(pair.target, attention="paths"), draft=replace(pair.draft, attention="paths"))
-    for seed in range(3):
-        chosen = dsbd.DecodingSettings(max_new_tokens=20, seed=seed, **changes)
-        ours, theirs = dsbd.decode(pair, prompt, chosen), dsbd.decode(slow, prompt, chosen)
-        assert [beam.token_ids for beam in ours.beams] == [beam.token_ids for beam in theirs.beams]
-        assert [b.log_weight for b in ours.beams] == pytest.approx([b.log_weight for b in theirs.beams], abs=1e-5)
+def nodes_of(family: ForestLayer, expected: list, chosen: dsbd.DecodingSettings) -> list:
+    """The nodes below which the next layer is drawn, once the family's law and cover nodes are what the models say."""
+    law, held = dict(expected), family.law
+    places = zip(held.parent_places.tolist(), held.tokens.tolist(), held.probs, strict=True)
+    shipped = {(*path_of(held.parents[place]), token): prob for place, token, prob in places}
+    assert shipped == pytest.approx(law, abs=1e-6)
+    drawn, covers = ([path_of(node) for node in nodes] for nodes in (family.drafts, family.covers))
+    if chosen.forest == "likely":
+        assert set(covers) == set(sorted(law, key=lambda path: -law[path])[: chosen.draft_width])
+        return covers
+    assert list(family.draft_probs) == [shipped[path] for path in drawn]
+    assert chosen.replacement or len(set(drawn)) == len(drawn)
+    assert not set(covers) & set(drawn)
+    assert all(path[-1] != EOS for path in covers)
+    missing = [p for path, p in law.items() if path not in drawn and path not in covers and path[-1] != EOS]
+    if len(covers) == chosen.cover_width > 0 and missing:
+        assert max(missing) <= min(law.get(path, 0.0) for path in covers) + 1e-6
+    return drawn

@@ -3,6 +3,7 @@
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -62,3 +63,7 @@ def make_tiny_model(*, layers: int, seed: int):
         for weight in (layer.self_attn.o_proj.weight, layer.mlp.down_proj.weight):
             weight.data.normal_(0, 0.2, generator=random)
     return model
+
+
+def random_ids(rows: int, length: int) -> torch.Tensor:
+    return torch.from_numpy(np.random.default_rng(0).integers(0, 320, (rows, length)))

@@ -1,4 +1,4 @@
-"""The split does not depend on the order, and a stream follows from its seed."""
+"""The split does not depend on the order, and a stream can be resumed anywhere."""
 
 import gzip
 import json
@@ -10,8 +10,8 @@ from training.corpus import (
     DocumentStream,
     MixedBatches,
     Part,
-    encoded_parts,
     is_held_out,
+    load_encoded,
     read_part,
     sections,
     split,
@@ -33,10 +33,13 @@ def test_the_split_is_by_text_and_holds_out_one_in_a_hundred():
     assert abs(sum(is_held_out(f"story {index}") for index in range(20000)) - 200) < 85
 
 
-def test_every_document_begins_with_bos(corpus_folder, tiny_tokenizer):
-    sides = encoded_parts(corpus_folder, STORY_PARTS, tiny_tokenizer)["stories"]
-    assert all(side.document(index)[0] == 0 for side in sides for index in range(len(side)))
-    assert sum(map(len, sides)) == len(STORIES)
+def test_encoding_is_kept_and_has_a_bos_before_every_document(corpus_folder, tmp_path, tiny_tokenizer):
+    first = load_encoded(corpus_folder, tmp_path / "work", STORY_PARTS, tiny_tokenizer)["stories"]
+    second = load_encoded(corpus_folder, tmp_path / "work", STORY_PARTS, tiny_tokenizer)["stories"]
+    for one, other in zip(first, second, strict=True):
+        np.testing.assert_array_equal(one.ids, other.ids)
+        assert all(one.document(index)[0] == 0 for index in range(len(one)))
+    assert len(first[0]) + len(first[1]) == len(STORIES)
     assert read_part(corpus_folder, STORY_PARTS["stories"]) == STORIES
     paragraphs = [f"paragraph {index} " + "x" * 50 for index in range(40)]
     cut = sections("\n\n".join(paragraphs), 300)
@@ -48,16 +51,22 @@ def test_an_epoch_of_a_stream_holds_every_document_once(tiny_documents):
     stream = DocumentStream(tiny_documents, seed=3)
     epoch = stream.take(len(tiny_documents.ids))
     assert sorted(epoch) == sorted(tiny_documents.ids)
+    assert stream.state == {"epoch": 1, "cursor": 0}
     assert not np.array_equal(epoch, stream.take(len(tiny_documents.ids)))
 
 
-def test_batches_follow_from_the_seed(tiny_documents):
-    parts, mix = {"stories": tiny_documents, "books": tiny_documents}, {"stories": 0.7, "books": 0.3}
-    one, same, other = (MixedBatches(parts, mix, seed=seed) for seed in (1, 1, 2))
-    for _ in range(3):
-        batch = one.batch(3, 500)
-        np.testing.assert_array_equal(batch, same.batch(3, 500))
-        assert not np.array_equal(batch, other.batch(3, 500))
+def test_restored_batches_continue_exactly(tiny_documents):
+    parts = {"stories": tiny_documents, "books": tiny_documents}
+    mix = {"stories": 0.7, "books": 0.3}
+    batches = MixedBatches(parts, mix, seed=1)
+    for _ in range(5):
+        batches.batch(3, 500)
+    state = batches.state
+    expected = [batches.batch(3, 500) for _ in range(30)]
+    other = MixedBatches(parts, mix, seed=1)
+    other.restore(state)
+    for batch in expected:
+        np.testing.assert_array_equal(batch, other.batch(3, 500))
 
 
 def test_rows_of_whole_documents_begin_with_bos_and_nothing_is_repeated(tiny_documents):

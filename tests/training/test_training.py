@@ -1,17 +1,28 @@
-"""Gradients are autograd's, and training lowers the loss."""
+"""The fast forward is the model's own, gradients are autograd's, and resuming changes nothing."""
 
 import pytest
 import torch
 
+from training.answers import QUESTION_WEIGHT, answer_weights
 from training.corpus import MixedBatches
 from training.draft import DraftTrainer, PoolBatches, build_pool, new_draft, windows
-from training.losses import QUESTION_WEIGHT, answer_weights, cross_entropy_chunk, distillation_chunk
+from training.llama import hidden_states, position_tables
+from training.losses import cross_entropy_chunk, distillation_chunk
 from training.optimizer import orthogonalize
-from training.trainer import Budget, Schedule, TargetTrainer, train
+from training.schedule import Budget, Schedule
+from training.target import TargetTrainer
+from training.trainer import train
 
-from .conftest import make_tiny_model
+from .conftest import make_tiny_model, random_ids
 
 SCHEDULE = Schedule(warmup_steps=2, short_length=32, long_length=64, batch_tokens=128)
+
+
+@pytest.mark.parametrize("length", [1, 7, 300])
+def test_the_fast_forward_is_the_models_own(tiny_model, length):
+    ids = random_ids(2, length)
+    fast = hidden_states(tiny_model, ids, position_tables(tiny_model, length))
+    torch.testing.assert_close(fast, tiny_model.model(ids).last_hidden_state)
 
 
 def test_cross_entropy_is_the_naive_formula():
@@ -95,13 +106,33 @@ def test_answers_count_more_than_questions():
 
 
 @pytest.mark.parametrize("make", [target_trainer, draft_trainer])
-def test_training_lowers_the_loss_and_stops_at_the_budget(make, tiny_documents):
+def test_a_resumed_run_is_the_uninterrupted_run(make, tiny_documents, tmp_path):
+    whole = make(tiny_documents, 4)
+    for _ in range(4):
+        whole.advance()
+    first = make(tiny_documents, 4)
+    for _ in range(2):
+        first.advance()
+    first.save(tmp_path / "run.pt")
+    second = make(tiny_documents, 4)
+    assert second.resume(tmp_path / "run.pt")
+    assert second.step == 2
+    for _ in range(2):
+        second.advance()
+    assert (second.step, second.tokens) == (whole.step, whole.tokens)
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, second.model.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("make", [target_trainer, draft_trainer])
+def test_training_lowers_the_loss_and_stops_at_the_budget(make, tiny_documents, tmp_path):
     trainer = make(tiny_documents, 30)
     losses = [trainer.advance() for _ in range(29)]
     assert losses[11] < losses[0] - 0.5  # so far the draft learns by the divergence alone
     assert losses[-1] < losses[0] - 1
-    train(trainer, report=lambda line: None)
+    train(trainer, tmp_path / "run.pt", report=lambda line: None)
     assert trainer.step == 30
+    assert (tmp_path / "run.pt").exists()
 
 
 def test_the_schedule_warms_up_holds_and_ends_at_zero():

@@ -15,9 +15,10 @@ from tests.ui.one_reader import one_reader
 from tests.ui.served import served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page
 from ui.decodes import traces
+from ui.engine import Engine
 from ui.learn import site as learn_site
+from ui.page import build_page
 
 
 class PacedEngine(Engine):

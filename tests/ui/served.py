@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 import gradio as gr
 
-from ui import launch_options
 from ui.engine import Engine
 from ui.host.options import Host
+from ui.serving import launch_options
 
 
 @contextmanager

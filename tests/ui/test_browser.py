@@ -93,15 +93,6 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     visit.wait_for("#note", "Decoded in")
 
 
-def test_fields_that_are_not_read_are_hidden(visit):
-    visit.open_drawer()
-    assert visit.page.is_visible("#field-draft_depth")
-    visit.choose("method", "Greedy")
-    visit.page.wait_for_selector("#field-draft_depth", state="hidden")
-    assert visit.page.is_visible("#field-max_new_tokens")
-    assert not visit.page.is_visible("#field-temperature")
-
-
 def test_bad_settings_are_said(visit):
     visit.open_drawer()
     for value, words in (("-4", "Seed is -4; allowed are"), ("2.5", "Seed is 2.5; allowed"), ("", "Seed is empty")):

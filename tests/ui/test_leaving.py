@@ -13,9 +13,10 @@ from gradio_client import Client
 
 from tests.ui.served import served
 from tests.ui.test_server import LONG, SlowPair, call, heard, wait_until
-from ui import Engine, build_page
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.host.options import Host
+from ui.page import build_page
 
 ACCEPT = {"accept": "application/json, text/event-stream"}
 GIVEN = {

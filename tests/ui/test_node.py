@@ -4,8 +4,9 @@ import shutil
 
 import pytest
 
-from ui import build_page, launch_options
 from ui.host.options import Host
+from ui.page import build_page
+from ui.serving import launch_options
 
 pytestmark = [
     pytest.mark.slow,

@@ -2,20 +2,13 @@
 
 import json
 
-from ui import launch_options
 from ui.parts import files
+from ui.serving import launch_options
 
 
 def test_public_endpoints(page):
     public = {function.api_name for function in page.fns.values() if function.api_visibility == "public"}
     assert public == {"decode", "evaluate", "explain_node", "export", "list_traces"}
-
-
-def test_one_decode_at_a_time(page):
-    """Everything that uses the models waits in one line."""
-    in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
-    assert len(in_line) == 5
-    assert {function.concurrency_limit for function in in_line} == {1}
 
 
 def test_the_page_asks_no_one(page, engine):

@@ -1,24 +1,23 @@
 """What programs may ask: the examples of docs/programs.md, refusals in sentences, and the tools of the MCP server."""
 
 import asyncio
-import json
 import re
-import uuid
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
-from gradio.utils import get_upload_folder
-from gradio_client import Client, handle_file
+from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import served
 from tests.visualize.toy import toy_trace
-from ui import Engine, build_page, launch_options, programs
+from ui import programs
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.host.options import Host
+from ui.page import build_page
 
 PATIENCE_SECONDS = 60
 
@@ -65,16 +64,6 @@ def test_the_examples_of_the_page_run(address, trace_file, monkeypatch, capsys):
     assert used == set(info["named_endpoints"])
 
 
-def test_endpoints_say_their_types(address):
-    """Catches an endpoint whose values a program has to guess."""
-    info = httpx.get(f"{address}gradio_api/info", timeout=PATIENCE_SECONDS).json()["named_endpoints"]
-    node = {one["parameter_name"]: one for one in info["/explain_node"]["parameters"]}
-    assert node["iteration"]["type"]["type"] == "integer"
-    assert node["language"]["parameter_default"] == "en"
-    assert not node["trace"]["parameter_has_default"]
-    assert info["/list_traces"]["returns"][0]["type"]["type"] == "array"
-
-
 @pytest.mark.parametrize(
     ("name", "given", "said"),
     [
@@ -93,13 +82,6 @@ def test_endpoints_say_their_types(address):
 def test_refusals_are_sentences(client, name, given, said):
     with pytest.raises(AppError, match=f"(?i){re.escape(said)}"):
         client.predict(*given, api_name=name)
-
-
-def test_a_file_that_is_no_trace_is_refused(client, tmp_path):
-    path = tmp_path / "mine.json.gz"
-    path.write_text("{}")
-    with pytest.raises(AppError, match=r"\.$"):
-        client.predict(handle_file(path), api_name="/explain_node")
 
 
 def test_every_node_has_its_sentences():
@@ -170,35 +152,8 @@ def test_these_tools_and_no_other(address):
     assert {tool["name"] for tool in schema} == set(programs.MCP_TOOLS)
 
 
-@pytest.mark.parametrize("path", ["{}", "{}/../{}", "http://127.0.0.1:1/{}", "file://{}"])
-@pytest.mark.parametrize(
-    ("tool", "given"),
-    [
-        ("explain_node", lambda file: {"trace": file}),
-        ("decode", lambda file: {"prompt": "Once", "settings": {"seed": [{"deep": file}]}}),
-        ("evaluate", lambda file: {"task": "stories", "methods": ["sampling"], "settings": {"x": file}}),
-    ],
-)
-def test_no_tool_takes_a_file_of_the_server(address, tmp_path, path, tool, given):
-    """Catches the server's own client, which opens and uploads whatever file the call of a tool names."""
-    secret = tmp_path / f"{uuid.uuid4().hex}.txt"
-    secret.write_text("secret")
-    file = {"path": path.format(secret, secret.name), "orig_name": secret.name, "meta": META}
-    called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": given(file)}}
-    accept = {"accept": "application/json, text/event-stream"}
-    refused = httpx.post(f"{address}gradio_api/mcp/", json=called, headers=accept, timeout=PATIENCE_SECONDS)
-    assert list(Path(get_upload_folder()).rglob(secret.name)) == []
-    assert refused.status_code == 400
-    assert "is no uploaded file" in refused.json()["detail"]
-
-
 def test_a_tool_takes_an_upload(address, trace_file):
     files = {"files": ("mine.json.gz", trace_file.read_bytes())}
     (path,) = httpx.post(f"{address}gradio_api/upload", files=files, timeout=PATIENCE_SECONDS).json()
     _, (answer,) = told(address, [("explain_node", {"trace": {"path": path, "meta": META}, "node": 3})])
     assert "sentences" in answer.content[0].text
-
-
-def test_it_is_off_unless_asked_for():
-    assert launch_options(Engine(toy_pair_on("eager")))["mcp_server"] is False
-    assert json.loads(re.search(r"```json\n(.*?)```", TEXT, re.S)[1])["mcpServers"]

@@ -7,8 +7,8 @@ from tests.ui.conftest import PacedEngine
 from tests.ui.served import served
 from tests.ui.visit import Visit
 from tests.visualize.toy import toy_trace
-from ui import build_page
 from ui.host.limits import Limits
+from ui.page import build_page
 
 pytestmark = pytest.mark.slow
 

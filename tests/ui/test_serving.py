@@ -14,8 +14,9 @@ from dsbd.models.loading import BUNDLED
 from dsbd.version import __version__
 from tests.toy_pair import toy_pair_on
 from tests.ui.served import served
-from ui import Engine, build_page
+from ui.engine import Engine
 from ui.health import GRACE_SECONDS
+from ui.page import build_page
 from ui.parts.files import FOLDER
 from ui.traffic import run_log
 

@@ -2,7 +2,7 @@
 
 import platform
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 
 from dsbd.version import __version__
 from visualize import forest_svg
@@ -80,18 +80,10 @@ def facts() -> str:
     """What runs here, and under which licences."""
     rows = {
         "This page": f"DSBD {__version__}, Apache-2.0",
-        "Versions": f"Python {platform.python_version()}, "
-        + ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name))),
+        "Versions": f"Python {platform.python_version()}, " + ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         "Licences": "The code and the bundled weights: Apache-2.0. Other models have other licences.",
     }
     return "".join(f"<div><dt>{name}</dt><dd>{escape(words)}</dd></div>" for name, words in rows.items())
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def limits(engine: Engine) -> str:

@@ -25,5 +25,10 @@ OF_TARGET = {"bundled/target": STORIES, "bundled:sql/target": QUESTIONS}
 
 
 def examples_for(target: str) -> dict[str, str]:
-    """Return {word: prompt} for the target model of this name, the first one to begin with."""
+    """Return {word: prompt} for the target model of this name."""
     return OF_TARGET.get(target, OPENINGS)
+
+
+def first_example(target: str) -> str:
+    """Return the prompt to begin with."""
+    return next(iter(examples_for(target).values()))

@@ -1,6 +1,7 @@
 """The settings form: a table of fields, which method reads which, and the way from values to settings."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -127,12 +128,9 @@ def values_of(settings: DecodingSettings) -> list[Any]:
 
 
 def settings_of(method: Any, values: Sequence[Any]) -> DecodingSettings:
-    """Return the settings of the form, ``values`` in the order of :data:`FIELDS`.
+    """Return the settings of the form, ``values`` in the order of :data:`FIELDS`; hidden fields keep their defaults.
 
-    Fields that the method does not read are hidden; they keep their defaults.
-
-    Raises:
-        SettingsError: a value is out of range, or two contradict each other.
+    Raises: SettingsError: a value is out of range, or two contradict each other.
     """
     given = {}
     for field, value in zip(FIELDS, values, strict=True):
@@ -154,6 +152,14 @@ def check_prompt(prompt: Any, limits: Limits) -> str:
             f"prompt has {len(prompt):,} characters; this page takes {limits.max_prompt_characters:,}; shorten it"
         )
     return prompt
+
+
+def number_of(text: str) -> int | float | str:
+    """Return the number that a text is, or else the text, which the settings refuse."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(text)
+    return text.strip()
 
 
 def plain_value(field: Field, value: Any) -> Any:

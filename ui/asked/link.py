@@ -9,7 +9,7 @@ from dsbd.settings import DecodingSettings
 
 from ..host.limits import Limits, check_tokens
 from ..pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf, bundled_key
-from .form import DEFAULTS, FIELDS, Field, check_prompt, is_read, settings_of, shown_value, values_of
+from .form import DEFAULTS, FIELDS, Field, check_prompt, is_read, number_of, settings_of, shown_value, values_of
 
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
 NAMES = (PROMPT, METHOD, PAIR, *(field.name for field in FIELDS))
@@ -33,12 +33,9 @@ def is_form(linked: Linked) -> bool:
 
 
 def query_of(prompt: str, settings: DecodingSettings, pair: str) -> str:
-    """Return the part of an address behind its question mark.
+    """Return the part of an address behind its question mark: the method and all that is not the default.
 
-    Args:
-        prompt: as typed.
-        settings: the link names the method and all that is not the default.
-        pair: of :func:`pair_name`.
+    ``pair`` is a name of :func:`pair_name`.
     """
     given = {PROMPT: prompt, METHOD: settings.method, PAIR: pair}
     for field, value in zip(FIELDS, values_of(settings), strict=True):
@@ -105,13 +102,4 @@ def _value(field: Field, text: str) -> Any:
     start = shown_value(field)
     if isinstance(start, bool):
         return TRUTHS.get(text, text)
-    if isinstance(start, str):
-        return text
-    try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    return text if isinstance(start, str) else number_of(text)

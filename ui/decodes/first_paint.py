@@ -26,14 +26,7 @@ MANIFEST = b'<link rel="manifest" href="/manifest.json" />'
 
 
 def first_paint(recording: Recording | None, prompt: str, styles: str, script: str) -> str:
-    """Return markup of the picture; without a recording only the hint to fetch the script early.
-
-    Args:
-        recording: what the page opens with.
-        prompt: of the form.
-        styles: of this markup.
-        script: the address that the drawing parts wait for.
-    """
+    """Return markup of the picture; without a recording only the hint to fetch the script early."""
     early = f'<link rel="preload" as="script" href="{escape(script)}">'
     if recording is None or not len(recording):
         return early
@@ -60,12 +53,7 @@ def _whole(scene: Scene) -> str:
 
 
 class FirstPaint:
-    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest.
-
-    Args:
-        app: what answers.
-        markup: of :func:`first_paint`.
-    """
+    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest."""
 
     def __init__(self, app: ASGIApp, markup: str) -> None:
         self.app, self.markup = app, markup.encode()

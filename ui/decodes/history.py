@@ -48,13 +48,7 @@ def keep(
 ) -> tuple[tuple[Kept, ...], dict[str, Any], None]:
     """Add a decode of this visit; one that is there already, and may have grown, keeps its name.
 
-    Args:
-        kept: those so far, oldest first.
-        news: :data:`RUN`, :data:`FILE` or :data:`LESSON`, and the decode; None if nothing new is shown.
-        target: the name of the target model whose recordings the list offers.
-
-    Returns:
-        The decodes kept now, the list with the new one chosen, and None, because the news is taken in.
+    Returns the decodes kept now, the list with the new one chosen, and None, because the news is taken in.
     """
     if news is None:
         return tuple(kept), gr.skip(), None

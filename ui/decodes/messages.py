@@ -24,10 +24,7 @@ _NUMBERS = count(1)
 def whole_scene(recording: Recording, *, live: bool = False, first: bool = False) -> str:
     """The viewer shows this recording from now on.
 
-    Args:
-        recording: whole or growing.
-        live: this decode runs or has just run; the viewer follows it, or stays where the visitor stepped.
-        first: this is its first scene, and the visitor has not stepped yet.
+    If it is live, the viewer follows it, or stays where the visitor stepped; at its first scene nobody has stepped yet.
     """
     return _message(kind="whole", live=live, first=first, packed=packed_json(scene_json(recording.scene())))
 

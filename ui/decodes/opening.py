@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from dsbd.settings import DecodingSettings
 
-from ..asked.examples import examples_for
+from ..asked.examples import first_example
 from ..asked.form import DEFAULTS
 from ..pairs.names import model_name
 from . import traces
@@ -45,18 +45,8 @@ def opening_of(target: str) -> Opening:
     return Opening(recording, example, DEFAULTS, said_beside(target, recording))
 
 
-def first_example(target: str) -> str:
-    """Return the prompt to begin with."""
-    return next(iter(examples_for(target).values()))
-
-
 def said_beside(target: str, shown: Recording | None) -> str:
-    """Return what to say if nothing is recorded of a target model, as markup.
-
-    Args:
-        target: the model that Run uses.
-        shown: what the viewer shows meanwhile.
-    """
+    """Return what to say, as markup, if nothing is recorded of the model that Run uses and the viewer shows another."""
     runs = escape(model_name(target))
     if shown is None:
         return f"No decode of {runs} is recorded here. Press Run to see one."

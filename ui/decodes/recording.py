@@ -11,11 +11,7 @@ from visualize.scenes.records import Scene
 
 
 class Recording:
-    """A trace and its scene, kept in step.
-
-    Args:
-        trace: whole, or the beginning of one that :meth:`add` and :meth:`finish` go on with.
-    """
+    """A trace and its scene, kept in step. It is whole, or :meth:`add` and :meth:`finish` go on with it."""
 
     def __init__(self, trace: Trace) -> None:
         models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]

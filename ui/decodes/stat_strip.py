@@ -1,6 +1,5 @@
 """The figures of a decode in one row."""
 
-from html import escape
 from typing import Any
 
 from .recording import Recording
@@ -18,45 +17,22 @@ def stat_strip(recording: Recording) -> str:
         "layers_per_iteration": counted.layers_per_iteration,
         "acceptance_rate": counted.acceptance_rate,
         "mean_width": counted.mean_width,
-    }
-    return as_html(_in_words(figures | (recording.result.stats if recording.result is not None else {})))
+    } | (recording.result.stats if recording.result is not None else {})
+    items = (
+        _item("Speed", figures["tokens_per_second"], 1, "tokens/s"),
+        _item("Length", figures["new_tokens"], 0, "tokens"),
+        _item("Large model's passes", figures["target_calls"], 0),
+        _item("Tokens a pass", figures["layers_per_iteration"], 2),
+        _item("Accepted", figures["acceptance_rate"], 0, "%", factor=100),
+        _item("Mean width", figures["mean_width"], 2, "beams"),
+        _item("KV cache, peak", figures.get("kv_peak_bytes"), 1, "MB", factor=1e-6),
+    )
+    return f'<dl class="stat-strip">{"".join(items)}</dl>'
 
 
-def as_html(figures: dict[str, tuple[str, str]]) -> str:
-    """Return HTML of ``{word: (figure, unit)}``."""
-    items = "".join(_item(word, *figure) for word, figure in figures.items())
-    return f'<dl class="stat-strip">{items}</dl>'
-
-
-def _item(word: str, figure: str, unit: str) -> str:
-    unit = f" <small>{escape(unit)}</small>" if unit and figure != MISSING else ""
-    return f"<div><dt>{escape(word)}</dt><dd>{escape(figure)}{unit}</dd></div>"
-
-
-def _in_words(stats: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    rate = stats.get("acceptance_rate")
-    return {
-        "Speed": (_number(stats.get("tokens_per_second"), 1), "tokens/s"),
-        "Length": (_number(stats.get("new_tokens"), 0), "tokens"),
-        "Large model's passes": (_number(stats.get("target_calls"), 0), ""),
-        "Tokens a pass": (_number(stats.get("layers_per_iteration"), 2), ""),
-        "Accepted": (_number(100 * rate if isinstance(rate, (int, float)) else None, 0), "%"),
-        "Mean width": (_number(stats.get("mean_width"), 2), "beams"),
-        "KV cache, peak": size(stats.get("kv_peak_bytes")),
-    }
-
-
-def _number(value: Any, digits: int) -> str:
-    return f"{value:,.{digits}f}" if isinstance(value, (int, float)) else MISSING
-
-
-def size(value: Any) -> tuple[str, str]:
-    """Return bytes as figure and unit, in powers of 1024."""
+def _item(word: str, value: Any, digits: int, unit: str = "", factor: float = 1) -> str:
+    """One figure; a file may hold anything, and what is no number is missing."""
     if not isinstance(value, (int, float)):
-        return MISSING, ""
-    amount = float(value)
-    for unit in ("B", "KiB", "MiB"):
-        if amount < 1024:
-            return f"{amount:.3g}" if amount < 100 else f"{amount:.0f}", unit
-        amount /= 1024
-    return f"{amount:.3g}", "GiB"
+        return f"<div><dt>{word}</dt><dd>{MISSING}</dd></div>"
+    small = f" <small>{unit}</small>" if unit else ""
+    return f"<div><dt>{word}</dt><dd>{value * factor:,.{digits}f}{small}</dd></div>"

@@ -52,20 +52,14 @@ def opening_recording(target: str) -> Recording | None:
 
 
 def open_file(path: str | Path, limits: Limits) -> Recording:
-    """Read a visitor's trace file, in a separate process, so that no file can block the page.
-
-    Raises:
-        TraceError: the file is no trace, is damaged, too large, or takes too long to read.
+    """Read a visitor's trace file. Raises: TraceError: it is no trace, is damaged, too large, or takes too long to
+    read.
     """
     return Recording(read_trace(Path(path), limits))
 
 
 def save(recording: Recording) -> str:
-    """Write the trace to a file for download, and return its path.
-
-    Raises:
-        TraceError: it cannot be written, for example because the disk is full.
-    """
+    """Write the trace to a file for download, and return its path. Raises: TraceError: a full disk, for example."""
     path = _place_for(recording, "json.gz")
     recording.trace.save(path)
     return str(path)

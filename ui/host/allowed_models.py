@@ -11,11 +11,7 @@ ALL = "*"
 
 
 class AllowedModels:
-    """Hub ids and folders that visitors may load.
-
-    Args:
-        patterns: ids or folders, separated by commas; ``*`` stands for any text. Empty allows none.
-    """
+    """Hub ids and folders that visitors may load; ``*`` stands for any text. Without patterns there are none."""
 
     def __init__(self, patterns: str = "") -> None:
         self._patterns = [pattern.strip() for pattern in patterns.split(",") if pattern.strip()]

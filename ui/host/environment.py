@@ -23,11 +23,7 @@ class EnvironmentSettings(BaseModel):
 
     @classmethod
     def from_environment(cls: type[Group], environment: Mapping[str, str] = os.environ) -> Group:
-        """The settings of the environment, with the defaults for those that are missing or empty.
-
-        Raises:
-            SettingsError: a value is invalid; the message names the setting and what is allowed.
-        """
+        """The settings of the environment; missing and empty ones have their defaults. Raises: SettingsError."""
         given = {name: environment[setting(name)] for name in cls.model_fields if environment.get(setting(name))}
         try:
             return cls.model_validate(given)

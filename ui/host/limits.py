@@ -80,8 +80,7 @@ class Limits(EnvironmentSettings):
 def check_tokens(limits: Limits, tokens: Any) -> None:
     """Refuse more new tokens than this page allows. Call it before the settings are made, which know another range.
 
-    Raises:
-        SettingsError: as :func:`check_decode`. A value that is no number is left to the settings.
+    A value that is no number is left to the settings. Raises: SettingsError.
     """
     if isinstance(tokens, (int, float)):
         _require(limits, "max_new_tokens", "max_new_tokens", tokens, "ask for fewer tokens")
@@ -90,13 +89,7 @@ def check_tokens(limits: Limits, tokens: Any) -> None:
 def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, prompt_tokens: int) -> None:
     """Refuse a run that could block the models for long or fill the memory.
 
-    Args:
-        settings: as the visitor asked.
-        vocabulary: tokens of the pair's vocabulary.
-        prompt_tokens: tokens of the prompt.
-
-    Raises:
-        SettingsError: a limit is exceeded; the message names it, the value and the remedy.
+    Raises: SettingsError: a limit is exceeded; the message names it, the value and the remedy.
     """
     tried = _as_they_run(settings)
     beams = tried[0].widest
@@ -120,16 +113,8 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
 
 
 def check_race(limits: Limits, settings: list[DecodingSettings], prompts: int, rounds: int) -> None:
-    """Refuse a race that is too large in total; :func:`check_decode` checks each of its settings.
-
-    Args:
-        limits: of the page.
-        settings: one for each decoder.
-        prompts: that each decoder continues.
-        rounds: how often it continues each prompt.
-
-    Raises:
-        SettingsError: as :func:`check_decode`.
+    """Refuse a race that is too large in total; :func:`check_decode` checks each of its settings. Raises:
+    SettingsError.
     """
     _require(limits, "max_compared_runs", "runs", rounds, "ask for fewer runs")
     remedy = "ask for fewer decoders, questions or runs"

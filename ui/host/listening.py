@@ -17,10 +17,8 @@ HOST_SETTING, PORT_SETTING = "GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"
 
 
 def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> str:
-    """The address that ``--host`` or its setting names; empty means this machine only.
-
-    Raises:
-        SettingsError: the page cannot listen there; the message names the flag or the setting.
+    """The address that ``--host`` or its setting names; empty means this machine only. Raises: SettingsError: it is
+    none.
     """
     name, host = ("--host", flag) if flag is not None else (HOST_SETTING, environment.get(HOST_SETTING, ""))
     if host and not _can_listen(host.strip("[]")):
@@ -32,21 +30,14 @@ def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> st
 
 
 def is_private(host: str, share: bool, environment: Mapping[str, str] = os.environ) -> bool:
-    """True if only this machine can reach the page.
-
-    Args:
-        host: of :func:`host_of`.
-        share: whether a public link leads to the page.
-        environment: of the process.
-    """
+    """True if only this machine can reach the page; ``share``: a public link leads to it."""
     return host.strip("[]") in LOCAL and not share and not any(environment.get(name) for name in BEFORE_IT)
 
 
 def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> int | None:
     """The port that ``--port`` names; None means the first free port from its setting on, or from 7860.
 
-    Raises:
-        SettingsError: the flag or the setting is no port; the message names it.
+    Raises: SettingsError: the flag or the setting is no port.
     """
     if PORT_SETTING in environment:  # Gradio reads it when it is imported, even if there is a flag
         _checked(PORT_SETTING, environment[PORT_SETTING])

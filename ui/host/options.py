@@ -39,22 +39,15 @@ def setting_names() -> list[str]:
 
 
 def settings_behind(options: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The settings of the pair that gave a command-line option its value.
-
-    Args:
-        options: the options by name; their defaults come from the environment.
-        environment: of the process.
+    """The settings of the pair that gave a command-line option its value: the options' defaults come from the
+    environment.
     """
     names = [name for name in OF_THE_PAIR if environment.get(setting(name))]
     return [setting(name) for name in names if options.get(name) == environment[setting(name)]]
 
 
 def check_names(environment: Mapping[str, str] = os.environ) -> None:
-    """Refuse settings that do not exist: a limit with a typo in its name would limit nothing.
-
-    Raises:
-        SettingsError: a name that begins with ``DSBD_`` is no setting; the message names the closest setting.
-    """
+    """Refuse settings that do not exist: a limit with a typo in its name would limit nothing. Raises: SettingsError."""
     known = setting_names()
     for name in sorted(environment):
         if name.startswith(PREFIX) and name not in known:

@@ -68,12 +68,8 @@ def stage(page: Any) -> str:
 
 
 def snippet(page: Any, kind: Kind, address: str | None) -> str:
-    """Text to paste elsewhere, which shows a lesson or recording there.
-
-    Args:
-        page: its address below the site.
-        kind: of :func:`kinds`.
-        address: of this page, as the visitor's browser says it.
+    """Text to paste elsewhere, which shows a lesson or recording there. The visitor's browser says the address of this
+    page.
     """
     place = _place(page)
     if place is None or kind not in get_args(Kind):
@@ -85,7 +81,7 @@ def snippet(page: Any, kind: Kind, address: str | None) -> str:
 
 
 def hosting_said(kind: Kind, address: str | None) -> str:
-    """Markup: what the text to paste needs; empty if nothing. Arguments as for :func:`snippet`."""
+    """Markup: what the text to paste needs; empty if nothing."""
     if kind == "jupyter":
         return (
             '<p class="said">First press “Download as one HTML file” above, and put the file beside the notebook. '

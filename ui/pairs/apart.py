@@ -20,20 +20,16 @@ MEMORY_BYTES = 16 * 1024**3
 def trying(models: Iterable[str]) -> Generator[str, None, None]:
     """Read models without their weights in another process; yield which model is next, in words.
 
-    Raises:
-        PairError: a model is refused there, ends the process, or takes too long.
+    Raises: PairError: a model is refused there, ends the process, or takes too long.
     """
+    hint = "its configuration or its tokenizer is damaged or hostile; choose another model, or download it again"
     with BoundedProcess(MEMORY_BYTES) as process:
         for model in models:
             yield f"trying {model_name(model)}"
-            _require_harmless(process, model)
-
-
-def _require_harmless(process: BoundedProcess, model: str) -> None:
-    hint = "its configuration or its tokenizer is damaged or hostile; choose another model, or download it again"
-    try:
-        process.call(SECONDS, try_out, model)
-    except TimeoutError:
-        raise PairError(f"reading {model!r} without its weights takes more than {SECONDS} seconds; {hint}") from None
-    except (ChildProcessError, MemoryError):
-        raise PairError(f"reading {model!r} without its weights ended the process that tried it; {hint}") from None
+            reading = f"reading {model!r} without its weights"
+            try:
+                process.call(SECONDS, try_out, model)
+            except TimeoutError:
+                raise PairError(f"{reading} takes more than {SECONDS} seconds; {hint}") from None
+            except (ChildProcessError, MemoryError):
+                raise PairError(f"{reading} ended the process that tried it; {hint}") from None

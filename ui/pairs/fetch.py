@@ -43,14 +43,10 @@ class Wanted(NamedTuple):
 
 
 def wanted(name: str, pickled: bool = False) -> Wanted:
-    """Ask what it takes to load a model; no weights are fetched.
+    """Ask what it takes to load a model, a folder or a hub id; no weights are fetched.
 
-    Args:
-        name: a folder, or a hub id.
-        pickled: accept pickled weights if there are no others; only tensors are read from them.
-
-    Raises:
-        PairError: the model does not exist, is gated, out of reach, or stored in a format that is not read.
+    Pickled weights are accepted only if asked for and there are no others; only tensors are read from them. Raises:
+    PairError: it does not exist, is gated, out of reach, or stored in a format that is not read.
     """
     info = None if Path(name).is_dir() else on_hub(name)
     if info is None:
@@ -66,8 +62,7 @@ def wanted(name: str, pickled: bool = False) -> Wanted:
 def fetched(wanted: Wanted) -> Generator[int, None, None]:
     """Fetch the files; yield the bytes so far, a few times a second. Closing the generator cancels.
 
-    Raises:
-        PairError: the disk is too small, or the hub refuses or is out of reach.
+    Raises: PairError: the disk is too small, or the hub refuses or is out of reach.
     """
     free = shutil.disk_usage(_existing(Path(constants.HF_HUB_CACHE))).free
     if wanted.fetch_bytes > free:

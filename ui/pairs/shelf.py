@@ -57,13 +57,7 @@ _WORDS = ("Stories for children (bundled)", "Questions to SQL (bundled)")
 
 
 class PairShelf:
-    """Loaded pairs by key. Safe to use from any thread.
-
-    Args:
-        page_pair: the pair of :data:`PAGE`, which always stays.
-        most: pairs in memory at a time, including that one.
-        load: loads a pair.
-    """
+    """Loaded pairs by key, at most so many. Safe to use from any thread."""
 
     def __init__(self, page_pair: Pair, most: int = 2, load: Load = loading) -> None:
         self.page_pair = page_pair
@@ -130,11 +124,7 @@ class PairShelf:
             return pair
 
     def make_room(self) -> None:
-        """Drop the least recently used pairs until there is room for one more.
-
-        Raises:
-            PairError: the host allows one pair only.
-        """
+        """Drop the least recently used pairs until one more fits. Raises: PairError: the host allows one pair only."""
         if self._most < 2:
             raise PairError("this page keeps one pair in memory (DSBD_MAX_LOADED_PAIRS is 1); its host can allow more")
         with self._lock:

@@ -16,12 +16,7 @@ ONE_FETCH: dict[str, Any] = {"concurrency_id": "fetch", "concurrency_limit": 1}
 
 
 def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
-    """The drawer.
-
-    Returns:
-        The key of the visitor's pair, and where it is chosen. Parts that depend on the pair listen to the key's
-        ``change``.
-    """
+    """The drawer. Returns the key of the visitor's pair, to whose ``change`` parts listen, and where it is chosen."""
     chosen = gr.State(PAGE)
 
     def choose(key: Any) -> str:

@@ -16,12 +16,7 @@ IS_DARK = "(shown, dark) => [shown, document.body.classList.contains('dark')]"
 
 
 def plotly_view(recording: gr.State, opening: Recording | None) -> None:
-    """Build the fold of the figures here.
-
-    Args:
-        recording: what is shown, or None for what the page opens with.
-        opening: what the page opens with.
-    """
+    """Build the fold of the figures here, of what is shown, or else of what the page opens with."""
 
     def drawn(shown: Recording | None, dark: Any) -> str:
         return view_of(shown or opening, dark is True)

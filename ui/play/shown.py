@@ -66,8 +66,7 @@ def unheld(settings: DecodingSettings) -> list[str]:
 def further(recording: Recording | None, limits: Limits) -> tuple[str, DecodingSettings]:
     """Prompt and settings of a run that continues the best beam: its text, and the next seed.
 
-    Raises:
-        gr.Error: there is nothing to continue, or the prompt would be too long.
+    Raises: gr.Error: there is nothing to continue, or the prompt would be too long.
     """
     try:
         if recording is None or recording.result is None:

@@ -21,8 +21,7 @@ from ..parts.wiring import ON_GPU, PRIVATE, session_of
 from ..runs import decode as handlers
 from ..runs.around import KEEP, Around, wire_run
 from . import shown
-from .links import wire_link, wire_restoring
-from .pair import follow
+from .following import follow, wire_link, wire_restoring
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
 

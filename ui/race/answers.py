@@ -29,12 +29,7 @@ def is_scored(race: Race) -> bool:
 
 
 def answers_markup(race: Race, task: Task | None) -> str:
-    """Return every question, with what each decoder answered first.
-
-    Args:
-        race: of one prompt or several.
-        task: runs the queries of the answers again, to show their rows; None shows texts.
-    """
+    """Return every question, with what each decoder answered first. With a task, its queries show their rows."""
     if is_scored(race):
         title, hint = "The answers", f"{RIGHT.get(race.task or '', '')} Shown: the first run of each."
     else:

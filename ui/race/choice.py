@@ -9,6 +9,8 @@ from dsbd.measure.bench.contenders import POINTS, TRANSFORMERS, Contender, conte
 from dsbd.settings import METHODS, DecodingSettings
 from visualize.scenes.race import label_of
 
+from ..asked.form import number_of
+
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 """Those who race if nobody chooses: with and without guesses, for one text and for several."""
 MORE = (
@@ -39,8 +41,7 @@ def choices(names: Sequence[str]) -> list[tuple[str, str]]:
 def racers_of_page(names: Any, settings: DecodingSettings, grid: Values) -> tuple[Contender, ...]:
     """Return contenders in the page's order; points and widths keep their values, all else is as ``settings`` say.
 
-    Raises:
-        SettingsError: an unknown name, or none.
+    Raises: SettingsError: an unknown name, or none.
     """
     _check_names(names)
     return tuple(one for name in RACERS if name in names for one in _racers(name, settings, grid))
@@ -49,10 +50,8 @@ def racers_of_page(names: Any, settings: DecodingSettings, grid: Values) -> tupl
 def racers_of_program(names: Any, given: Values) -> tuple[Contender, ...]:
     """Return contenders with the settings that a program gives; all others have their defaults.
 
-    Decoders of ``transformers`` are none: they cannot be stopped inside a decode.
-
-    Raises:
-        SettingsError: an unknown name, none, or a setting that a point fixes.
+    Decoders of ``transformers`` are none: they cannot be stopped inside a decode. Raises: SettingsError: an unknown
+    name, none, or a setting that a point fixes.
     """
     if isinstance(names, (list, tuple)):
         names = [name.removesuffix(":defaults") if isinstance(name, str) else name for name in names]
@@ -80,19 +79,16 @@ def _racers(name: str, settings: DecodingSettings, grid: Values) -> tuple[Conten
 
 
 def grid_of(given: Any) -> dict[str, list[Any]]:
-    """Return one setting and the values to try; nothing where nothing is given.
+    """Return one setting and its values, or nothing.
 
-    Args:
-        given: a text such as ``draft_width = 2, 4, 6``, or an object such as ``{"draft_width": [2, 4, 6]}``.
-
-    Raises:
-        SettingsError: it is neither, or the setting may not vary.
+    Given is a text such as ``draft_width = 2, 4, 6``, or an object such as ``{"draft_width": [2, 4, 6]}``. Raises:
+    SettingsError.
     """
     if not given:
         return {}
     if isinstance(given, str):
         name, _, values = given.partition("=")
-        given = {name.strip(): [_number(value) for value in values.split(",")]}
+        given = {name.strip(): [number_of(value) for value in values.split(",")]}
     remedy = "give one setting and its values, such as draft_width = 2, 4, 6"
     if not isinstance(given, dict) or len(given) != 1:
         raise SettingsError(f"grid is a {type(given).__name__} of another form; {remedy}")
@@ -106,12 +102,3 @@ def grid_of(given: Any) -> dict[str, list[Any]]:
             raise SettingsError(f"values of the grid hold {str(value)[:40]!r}; {remedy}")
     is_real = isinstance(getattr(DecodingSettings, name), float)
     return {name: [float(value) if is_real else value for value in values]}
-
-
-def _number(text: str) -> int | float | str:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text.strip()

@@ -12,7 +12,6 @@ from dsbd.errors import DsbdError, SettingsError, StoppedError
 from dsbd.evaluation.race import RaceRuns, make_race
 from dsbd.evaluation.race_records import Race, read_race
 from dsbd.measure.bench.driver import ContestProgress
-from dsbd.measure.bench.summary import known
 from dsbd.settings import DecodingSettings
 from visualize import race_figure
 from visualize.scenes.race import label_of
@@ -137,11 +136,10 @@ def made(raced: RaceRuns, asked: Asked) -> Race:
 def finished_part(raced: RaceRuns) -> RaceRuns:
     """Return the decoders and the prompts that have run at least once; at least one run is there."""
     contest = raced.contest
-    ran = tuple(one for one in contest.contenders if known(raced.runs[one.name]))
-    places = [place for one in ran for place, row in enumerate(raced.runs[one.name]) if known([row])]
-    prompts = contest.prompts[: max(places) + 1]
-    runs = {one.name: raced.runs[one.name][: len(prompts)] for one in ran}
-    return RaceRuns(replace(contest, contenders=ran, prompts=prompts), runs, raced.lanes)
+    names, asked = {run.contender for run in raced.runs}, {run.question for run in raced.runs}
+    ran = tuple(one for one in contest.contenders if one.name in names)
+    prompts = tuple(prompt for prompt in contest.prompts if prompt.id in asked)
+    return RaceRuns(replace(contest, contenders=ran, prompts=prompts), raced.runs, raced.lanes)
 
 
 def charts(race: Race) -> str:

@@ -29,12 +29,9 @@ SHORTEST_PLAY = 5.0
 
 
 def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> str:
-    """Return everything of a race but the scatter.
+    """Return everything of a race but the scatter. A recorded race does not play by itself.
 
-    Args:
-        race: where no decoder has a lane, the lanes are left out.
-        task: runs the queries of the answers again, to show their rows; None shows texts.
-        is_recorded: it did not run here and now, and does not play by itself.
+    With a task, the queries of the answers show their rows.
     """
     scene = race_scene(race)
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""

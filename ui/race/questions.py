@@ -46,18 +46,8 @@ def task_of(target: str) -> Task:
 def asked_of(
     source: Any, prompt: Any, own: Sequence[Question] | None, count: Any, target: str, limits: Limits
 ) -> Asked:
-    """Return what a visitor asks.
-
-    Args:
-        source: ``prompt``, ``task`` or ``own``.
-        prompt: read if the source is ``prompt``.
-        own: the questions of the visitor's file, or None.
-        count: how many questions, the first ones.
-        target: the name of the target model.
-        limits: of the page.
-
-    Raises:
-        PromptError, SettingsError, TaskError: the message says what is wrong.
+    """Return what a visitor asks; ``source`` is ``prompt``, ``task`` or ``own``. Raises: PromptError, SettingsError,
+    TaskError.
     """
     if source == "task":
         return first_questions(task_of(target), count)
@@ -83,11 +73,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def bring_questions(path: str | None, limits: Limits) -> tuple[list[Question] | None, str, str]:
-    """Read a visitor's file.
-
-    Returns:
-        The first questions or None, what to say of them, and what is wrong with the file; both as markup.
-    """
+    """Read a visitor's file: its first questions or None, what to say of them, and what is wrong; both as markup."""
     if path is None:
         return None, FORMAT, ""
     try:

@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from ..asked.examples import examples_for
+from ..asked.examples import first_example
 from ..engine import Engine
 from ..parts.components import chart_list, markup, problem_line, race_stage
 from ..parts.wiring import PRIVATE
@@ -79,10 +79,9 @@ _WHOLE: dict[str, Any] = {"step": 1, "buttons": []}
 def _asked(target: str) -> list[dict[str, Any]]:
     """What the choice, the prompt and the number of questions begin with: questions where answers can be right."""
     is_task = target == SQL_TARGET
-    first = next(iter(examples_for(target).values()))
     return [
         {"value": "task" if is_task else "prompt"},
-        {"value": first, "visible": not is_task},
+        {"value": first_example(target), "visible": not is_task},
         {"visible": is_task},
         {"visible": False},
     ]

@@ -34,19 +34,10 @@ def wire_run(
     around: Around,
     broken: str,
 ) -> tuple[Any, Any]:
-    """Wire a run: it begins, can be stopped, and says why it ended early.
+    """Wire a run of these triggers: it begins, can be stopped, and says why it ended early.
 
-    Args:
-        engine: shared by all visitors.
-        triggers: events that begin it.
-        run: yields the frames of a tab, for the visitor's session and the inputs.
-        inputs: of the run.
-        outputs: of the run.
-        around: the parts; they are among the outputs.
-        broken: what to say after an unexpected error.
-
-    Returns:
-        The event that begins the run, and the run's event.
+    ``run`` yields the frames of a tab for a session and the inputs. The parts ``around`` are among the outputs.
+    ``broken`` is said after an unexpected error. Returns the event that begins the run, and the run's event.
     """
 
     def begun(request: gr.Request) -> Around:
@@ -94,11 +85,8 @@ def broke_off(engine: Engine, session: str, broken: str) -> Around:
     refused = engine.visitors.was_refused(session)
     if refused is None:
         return Around("", alert(broken), **READY)
-    return Around("", alert(_queue_is_full(engine)) if refused else KEEP, **READY)
-
-
-def _queue_is_full(engine: Engine) -> str:
-    when = in_words(engine.visitors.expected_wait_seconds)
-    waiting = engine.limits.max_waiting
+    if not refused:
+        return Around("", KEEP, **READY)
+    when, waiting = in_words(engine.visitors.expected_wait_seconds), engine.limits.max_waiting
     calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"
-    return f"The queue is full: {calls} for the model. Come back in {when}."
+    return Around("", alert(f"The queue is full: {calls} for the model. Come back in {when}."), **READY)

@@ -54,9 +54,10 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
                         continue
                     recording = _taken_in(recording, step)
                     if recording.result is not None:
-                        yield finished(recording, live=sent > 0)
+                        words = f"Decoded in {len(recording)} passes. Step through them below."
+                        yield shown(recording, words, live=sent > 0)._replace(news=(RUN, recording))
                     elif time.monotonic() - shown_at >= FRAME_SECONDS:
-                        yield _live(recording, _news(recording, sent))
+                        yield _live(recording, sent)
                         sent, shown_at = len(recording), time.monotonic()
     except StoppedError as error:
         yield _cut_short(recording, str(error))
@@ -78,18 +79,16 @@ def _taken_in(recording: Recording | None, step: DecodeStep) -> Recording:
 
 def _cut_short(recording: Recording | None, why: str) -> Frame:
     if recording is None:
-        return ready(f"{why} The first pass was not finished.")
+        return Frame(note=f"{why} The first pass was not finished.", **READY)
     words = f"{why} What was recorded stays: {len(recording)} passes."
     return shown(recording, words, live=True)._replace(news=(RUN, recording))
 
 
-def _news(recording: Recording, sent: int) -> str:
-    return messages.more_scene(recording, sent) if sent else messages.whole_scene(recording, live=True, first=True)
-
-
-def _live(recording: Recording, forest: str) -> Frame:
+def _live(recording: Recording, sent: int) -> Frame:
+    """The frame of a decode that goes on; the browser has the first ``sent`` iterations."""
+    more = messages.more_scene(recording, sent) if sent else None
     return Frame(
-        forest=forest,
+        forest=more or messages.whole_scene(recording, live=True, first=True),
         text=messages.text(recording, live=True),
         stats=stat_strip(recording),
         note=f"Decoding, pass {len(recording)} …",
@@ -110,20 +109,9 @@ def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
     )
 
 
-def finished(recording: Recording, *, live: bool) -> Frame:
-    """Return the last frame of a decode."""
-    words = f"Decoded in {len(recording)} passes. Step through them below."
-    return shown(recording, words, live=live)._replace(news=(RUN, recording))
-
-
-def ready(note: Any = KEEP) -> Frame:
-    """Return the frame that changes nothing and is ready for the next run."""
-    return Frame(note=note, **READY)
-
-
 def failed(error: DsbdError) -> Frame:
     """Return the frame that says what went wrong and changes nothing else."""
-    return ready(note="")._replace(problem=alert(sentence(error)))
+    return Frame(note="", problem=alert(sentence(error)), **READY)
 
 
 def decode(

@@ -28,14 +28,7 @@ class CallError(ValueError):
 
 
 def check_call(body: bytes, handlers: Container[int]) -> str | None:
-    """Refuse a body that no handler can answer.
-
-    Args:
-        body: as it was sent.
-        handlers: numbers of the page's handlers.
-
-    Returns:
-        The session that the body names.
+    """Refuse a body that no handler can answer; return the session that it names. ``handlers``: their numbers.
 
     Raises:
         CallError: the body is no JSON object, has too many values, or names a handler, a session or a file that does

@@ -47,9 +47,7 @@ NOT_HERE = "The call names something that is not here, or passes a wrong value; 
 def content_security_policy(frame_ancestors: str) -> str:
     """The policy: load nothing from elsewhere. Gradio needs inline scripts and ``eval``, so both are allowed.
 
-    Args:
-        frame_ancestors: who may frame the page. ``*`` leaves the rule out, because for browsers the sign means web
-            addresses only, and a file may frame the page too.
+    ``*`` leaves the rule of frames out: for browsers it means web addresses only, and a file may frame the page too.
     """
     rules = {
         "default-src": "'self'",
@@ -71,14 +69,10 @@ def content_security_policy(frame_ancestors: str) -> str:
 
 
 class Gate:
-    """The middleware.
+    """The middleware. It tells ``visitors`` whom the queue refused.
 
-    Args:
-        app: takes the requests that pass.
-        visitors: the visitors of the page; the gate notes there whom the queue refused.
-        limits: the gate reads those of uploads and frames.
-        is_private: only this machine can reach the page. Then a request that names another host comes from a foreign
-            web page whose name leads here (DNS rebinding), and is refused.
+    If the page is private, only this machine can reach it: a request that names another host comes from a foreign web
+    page whose name leads here (DNS rebinding), and is refused.
     """
 
     def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits, is_private: bool = False) -> None:

@@ -35,10 +35,9 @@ Which = Callable[[Event], bool]
 
 
 async def end_calls(queue: Queue, visitors: Visitors, which: Which) -> bool:
-    """End calls. A waiting call ends now, a running call at its next look at the signal.
+    """End calls; return whether one of them runs, which reports its end itself.
 
-    Returns:
-        True if one of them runs; it reports its end itself.
+    A waiting call ends now, a running call at its next look at the signal.
     """
     is_running = False
     for event in [one for one in queue.event_ids_to_events.values() if which(one)]:
@@ -60,12 +59,7 @@ def _never_began(event: Event) -> ProcessCompletedMessage:
 
 
 class Leaving:
-    """The middleware. It stands behind the gate, which passes on each body in one message, as a JSON object.
-
-    Args:
-        app: takes the requests.
-        visitors: the visitors of the page.
-    """
+    """The middleware. It stands behind the gate, which passes on each body in one message, as a JSON object."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors) -> None:
         self.app, self.visitors = app, visitors

@@ -24,21 +24,25 @@ DONE, STOPPED, TIME_LIMIT, REFUSED, FAULT = "done", "stopped", "time limit", "re
 """How a run ended. ``stopped``: its visitor left or pressed Stop. ``refused``: a sentence said why. ``fault``: bug."""
 
 
+def _waited() -> float | None:
+    """Seconds that the call of this thread was in the queue; None if it came without the queue."""
+    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
+    event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id else None
+    return time.monotonic() - event.enqueue_time if event is not None else None
+
+
 @dataclass
 class RunNote:
-    """What is known of one run.
-
-    Args:
-        session: of the visitor, as Gradio names it; empty for a call without one.
-    """
+    """What is known of one run."""
 
     session: str
+    """Of the visitor, as Gradio names it; empty for a call without one."""
     call: str | None = None
     methods: Sequence[str] = ()
     tokens: int | None = None
     outcome: str = REFUSED
     began: float = field(default_factory=time.monotonic)
-    waited: float | None = field(default_factory=lambda: _waited())
+    waited: float | None = field(default_factory=_waited)
 
     def watched(self, events: Iterable[Any], deadline: float) -> Iterator[Any]:
         """Pass on the events of the run, and note its tokens and its end; ``deadline``: in ``time.monotonic``."""
@@ -49,14 +53,10 @@ class RunNote:
                 if trace is not None:
                     self.tokens = len(trace.result.token_ids)
                 yield event
-        except StoppedError:
-            self.outcome = TIME_LIMIT if time.monotonic() >= deadline else STOPPED
-            raise
-        except DsbdError:
-            self.outcome = REFUSED
-            raise
-        except Exception:  # all that is no DsbdError is a fault
-            self.outcome = FAULT
+        except Exception as error:
+            self.outcome = REFUSED if isinstance(error, DsbdError) else FAULT
+            if isinstance(error, StoppedError):
+                self.outcome = TIME_LIMIT if time.monotonic() >= deadline else STOPPED
             raise
         self.outcome = DONE
 
@@ -73,13 +73,6 @@ class RunNote:
             "outcome": self.outcome,
         }
         LOGGER.log(logging.INFO if self.outcome in (DONE, STOPPED) else logging.WARNING, json.dumps(line))
-
-
-def _waited() -> float | None:
-    """Seconds that the call of this thread was in the queue; None if it came without the queue."""
-    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None)
-    event = blocks._queue.event_ids_to_events.get(event_id) if blocks is not None and event_id else None
-    return time.monotonic() - event.enqueue_time if event is not None else None
 
 
 def set_up_log(level: str) -> None:

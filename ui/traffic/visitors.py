@@ -40,18 +40,13 @@ class StopSignal:
 
     def __call__(self) -> bool:
         """True once the run must end."""
-        return self.is_revoked or self.is_late
+        return self.is_revoked or time.monotonic() >= self.deadline
 
     @property
     def is_revoked(self) -> bool:
         """True if the visitor left or pressed Stop."""
         number: int = _NUMBER.unpack_from(_BOARD, self.slot * _NUMBER.size)[0]
         return number != self.number
-
-    @property
-    def is_late(self) -> bool:
-        """True if the time limit has passed."""
-        return time.monotonic() >= self.deadline
 
 
 class _Held(NamedTuple):
@@ -61,8 +56,8 @@ class _Held(NamedTuple):
     call: str | None
     """Its event in Gradio's queue."""
     signal: StopSignal
-    is_aside: bool
-    """Whether nobody waits for it, as for a fetch."""
+    note: RunNote | None
+    """None for work that nobody waits for, such as a fetch."""
 
 
 class Visitors:
@@ -78,8 +73,6 @@ class Visitors:
         self._waiting: dict[str, bool] = {}
         """By visitor: whether the queue was full."""
         self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
-        self._notes: dict[int, RunNote] = {}
-        """What is known of each run, by its number."""
 
     @contextmanager
     def run(self, session: str, seconds: float) -> Iterator[StopSignal]:
@@ -87,27 +80,24 @@ class Visitors:
         note = RunNote(session)
         with self._lock:
             self._waiting.pop(session, None)
-        with self._signal(session, seconds, is_aside=False) as signal:
-            with self._lock:
-                self._notes[signal.number] = note
+        with self._signal(session, seconds, note) as signal:
             try:
                 yield signal
             finally:
                 note.write()
                 with self._lock:
-                    del self._notes[signal.number]
                     self._seconds.append(time.monotonic() - note.began)
 
     def aside(self, session: str) -> AbstractContextManager[StopSignal]:
         """Work of this visitor for which nobody waits, such as a fetch; it has no time limit."""
-        return self._signal(session, math.inf, is_aside=True)
+        return self._signal(session, math.inf, None)
 
     @contextmanager
-    def _signal(self, session: str, seconds: float, *, is_aside: bool) -> Iterator[StopSignal]:
+    def _signal(self, session: str, seconds: float, note: RunNote | None) -> Iterator[StopSignal]:
         call = LocalContext.event_id.get(None)
         with self._lock:
             signal = StopSignal(self._free.pop(), next(self._numbers), time.monotonic() + seconds)
-            held = _Held(session, call, signal, is_aside)
+            held = _Held(session, call, signal, note)
             self._held.append(held)
             _write(signal.slot, 0 if call in self._cancelled else signal.number)
         try:
@@ -121,14 +111,14 @@ class Visitors:
     def note(self, stop: StopSignal, call: str, methods: Sequence[str]) -> RunNote:
         """The note of a run, with the kind of the call and the methods filled in."""
         with self._lock:
-            note = self._notes.get(stop.number) or RunNote("")
+            note = next(one.note for one in self._held if one.signal == stop and one.note is not None)
         note.call, note.methods = call, methods
         return note
 
     def running(self) -> tuple[int, float | None]:
         """The number of runs, and their earliest deadline, in ``time.monotonic``."""
         with self._lock:
-            deadlines = [one.signal.deadline for one in self._held if not one.is_aside]
+            deadlines = [one.signal.deadline for one in self._held if one.note is not None]
         return len(deadlines), min(deadlines, default=None)
 
     def stop(self, session: str) -> None:
@@ -168,11 +158,7 @@ class Visitors:
                 self._waiting[session] = True
 
     def was_refused(self, session: str) -> bool | None:
-        """Why the run of this visitor did not begin. The visitor no longer waits.
-
-        Returns:
-            True: the queue was full. False: the call did not reach the queue. None: the run began.
-        """
+        """Whether the queue was full or never saw the call; None if the run began. The visitor no longer waits."""
         with self._lock:
             return self._waiting.pop(session, None)
 
@@ -183,7 +169,7 @@ class Visitors:
             return self._mean() * self._ahead()
 
     def _ahead(self) -> int:
-        return len(self._waiting) + sum(not one.is_aside for one in self._held)
+        return len(self._waiting) + sum(one.note is not None for one in self._held)
 
     def _mean(self) -> float:
         return sum(self._seconds) / len(self._seconds) if self._seconds else FIRST_GUESS_SECONDS

@@ -18,12 +18,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
     """Return the nodes of one iteration after its last step: a line of names, then one line for each node.
 
-    Probabilities have six significant digits. An apostrophe is put before text that a spreadsheet would read as a
-    formula.
-
-    Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
-        iteration: which one, from 0.
+    Iterations count from 0. Probabilities have six significant digits. An apostrophe is put before text that a
+    spreadsheet would read as a formula.
 
     Example:
         >>> print(visualize.nodes_csv(trace, iteration=4))

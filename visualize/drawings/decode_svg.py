@@ -26,13 +26,8 @@ def decode_svg(
 ) -> str:
     """Return the whole decode as one tree: the text as a line under its words, every other guess as a twig below it.
 
-    Args:
-        source: a trace, the path of a trace file, a recorded result or a scene, which may still grow.
-        theme: ``light`` or ``dark``.
-        language: of title and marks; a scene keeps its language.
-        tokens_per_line: longer decodes are folded into lines of at most this many tokens, 8 to 4096.
-
-    Returns: a stand-alone SVG document.
+    It is a stand-alone SVG document. A scene keeps its language. Longer decodes are folded into lines of at most
+    ``tokens_per_line`` tokens, 8 to 4096.
 
     Example:
         >>> visualize.decode_svg(trace)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from dsbd.tracing.records import ROOT
 from visualize.look.states import mark_of
+from visualize.scenes.records import Band, TreeNode, WholeScene
 from visualize.scenes.tokens import MARKS, columns
-from visualize.scenes.whole_records import Band, TreeNode, WholeScene
 
 TOKENS_PER_LINE = 64
 ROW = 13.0

@@ -53,11 +53,7 @@ def tick_path(ticks: tuple[Tick, ...]) -> str:
 
 
 def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
-    """Return a race as a stand-alone SVG.
-
-    Args:
-        race: a record, or its plain data.
-        theme: ``light`` or ``dark``.
+    """Return a race, a record or its plain data, as a stand-alone SVG.
 
     Example:
         >>> visualize.race_svg(race)

@@ -23,13 +23,9 @@ BARS = 52
 def forest_svg(
     source: Source | Iteration | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light"
 ) -> str:
-    """Return the forest of one iteration as a stand-alone SVG document.
+    """Return the forest of one iteration as a stand-alone SVG document, at one of its steps; None = after the last.
 
-    Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
-        iteration: which one, from 0.
-        step: the step to show, from 0; None = the last.
-        theme: ``light`` or ``dark``.
+    Iterations and steps count from 0.
 
     Example:
         >>> visualize.forest_svg(trace, iteration=0)

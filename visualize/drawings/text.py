@@ -12,11 +12,7 @@ from visualize.words.words import number
 
 
 def forest_text(source: Source | Iteration | Scene, iteration: int | None = None) -> str:
-    """Return the forest of one iteration, or of all, as text.
-
-    Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
-        iteration: which one, from 0; None = all of them.
+    """Return the forest of one iteration, from 0, as text; None = of all iterations.
 
     Example:
         >>> print(visualize.forest_text(trace, iteration=4))

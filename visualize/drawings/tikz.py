@@ -52,13 +52,9 @@ _DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or co
 
 
 def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
-    """Return the forest of one iteration as a LaTeX document.
+    """Return the forest of one iteration, from 0, as a LaTeX document.
 
     Characters that pdflatex's fonts do not have are written as their code points.
-
-    Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
-        iteration: which one, from 0.
 
     Example:
         >>> visualize.forest_tikz(trace, iteration=4)

@@ -1,23 +1,31 @@
-"""Figures of a bench: speed over the baseline with its limit, quality beside speed, sweeps.
+"""Figures of a bench: speed over the baseline with its limit, quality beside speed, sweeps, and the machine.
 
 They take the summary of a bench: a record, or the plain data that ``python -m dsbd bench --json`` prints.
 """
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
 from dsbd.measure.bench.records import BenchSummary, ContenderSummary, bench_summary
-from visualize.figures.chart_style import COLORS, DASHES, dress, empty_figure, error_bars
+from visualize.figures.chart_style import dress, empty_figure, error_bars, series_look
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 
 Summary = BenchSummary | Mapping[str, Any]
 """A record, or the plain data of its JSON; other data is a ValueError that says what is wrong."""
-ROW_PIXELS = 34
+Sweep = dict[str, list[tuple[float, ContenderSummary]]]
+"""One line for each method (and point), along one setting: its values with the contenders."""
+Values = list[float | None]
+"""A value for each name; None if it was not measured."""
+ROW_PIXELS, BAR_PIXELS = 34, 18
+STYLES = (("#0072b2", ""), ("#e69f00", "/"), ("#009e73", "x"))
+"""Colours and patterns of the series of bars, in this order."""
+MOST_LINES = 8
+"""A sweep with more lines, such as that of a grid, is not drawn."""
+NOT_MEASURED = "not measured"
 WRONG, RIGHT, NEUTRAL = "#d55e00", "#0072b2", "#767d86"
 VERDICTS = {True: ("circle", RIGHT, "equal quality"), False: ("x", WRONG, "worse"), None: ("circle-open", NEUTRAL, "")}
 
@@ -26,10 +34,6 @@ def speed_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
     """Draw tokens per second over those of the first baseline, with the interval and the limit.
 
     The limit is what the forwards alone would allow; contenders that do not report their forwards have none.
-
-    Args:
-        summary: of a bench.
-        theme: ``light`` or ``dark``.
 
     Example:
         >>> visualize.speed_figure(bench)
@@ -80,10 +84,6 @@ def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
 
     A band marks the baseline's perplexity; marks and names say whether the quality is equal.
 
-    Args:
-        summary: of a bench.
-        theme: ``light`` or ``dark``.
-
     Example:
         >>> visualize.quality_figure(bench)
 
@@ -118,54 +118,148 @@ def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
     return figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"}, height=440)
 
 
-@dataclass(frozen=True)
-class SweepPoint:
-    """One contender of a sweep."""
-
-    value: float
-    """Of the swept setting."""
-    milliseconds: float
-    """Per token."""
-    layers: float | None
-    """Per iteration."""
-
-
-Sweep = dict[str, list[SweepPoint]]
-"""One line for each method (and point), along one setting."""
-
-
-def sweeps_of(summary: Summary) -> dict[str, Sweep]:
-    """Return one sweep for each swept setting; the names of the contenders say which settings were swept."""
-    sweeps: dict[str, Sweep] = {}
-    for row in bench_summary(summary).contenders:
-        parts, settings = row.contender.split(" "), asdict(row.settings)
-        for part in parts:
-            setting, equals, _ = part.partition("=")
-            value = settings.get(setting)
-            if equals and isinstance(value, (int, float)) and not isinstance(value, bool):
-                rest = " ".join(other for other in parts if other != part)
-                point = SweepPoint(value, row.milliseconds_per_token, row.layers_per_iteration)
-                sweeps.setdefault(setting, {}).setdefault(rest, []).append(point)
-    return sweeps
-
-
-def sweep_figure(setting: str, sweep: Sweep, theme: Theme = "light") -> go.Figure:
+def _sweep_figure(setting: str, sweep: Sweep) -> go.Figure:
     """Draw milliseconds per token along one setting; the label of each point is its layers per iteration."""
     figure = go.Figure()
     for place, (name, points) in enumerate(sweep.items()):
-        line = sorted(points, key=lambda point: point.value)
+        line = sorted(points, key=lambda point: point[0])
+        color, dash, _ = series_look(place)
+        layers = [row.layers_per_iteration for _, row in line]
         figure.add_scatter(
-            x=[point.value for point in line],
-            y=[point.milliseconds for point in line],
+            x=[value for value, _ in line],
+            y=[row.milliseconds_per_token for _, row in line],
             mode="lines+markers+text",
             name=escape(name, quote=False),
-            text=["" if point.layers is None else f"{point.layers:.1f}" for point in line],
+            text=["" if one is None else f"{one:.1f}" for one in layers],
             textposition="top center",
             cliponaxis=False,
-            line={"dash": DASHES[place % len(DASHES)], "color": COLORS[place % len(COLORS)]},
+            line={"dash": dash, "color": color},
             marker={"symbol": place, "size": 9},
         )
-    dress(figure, f"Milliseconds per token by {setting} (at the points: layers per iteration)", theme)
-    values = sorted({point.value for points in sweep.values() for point in points})
+    dress(figure, f"Milliseconds per token by {setting} (at the points: layers per iteration)", "light")
+    values = sorted({value for points in sweep.values() for value, _ in points})
     figure.update_xaxes(title=setting, tickvals=values)
     return figure.update_layout(yaxis_title="milliseconds per token")
+
+
+def _limits_figure(bench: BenchSummary) -> go.Figure:
+    """Draw how much of what is possible each contender reaches: 1 is the limit.
+
+    Contenders that do not report their forwards are left out.
+    """
+    rows = [row for row in bench.contenders if row.limits]
+    series: dict[str, Values] = {
+        share: [getattr(row.limits, share) for row in rows] for share in ("hardware", "algorithm", "total")
+    }
+    return _bars("Share of the limit reached", "share", rows, series)
+
+
+def _memory_figure(bench: BenchSummary) -> go.Figure:
+    """Draw the largest size of keys and values in megabytes, beside what other designs would need."""
+    rows = [row for row in bench.contenders if row.memory.kv_peak_bytes is not None]
+    others = [row.memory.computed for row in rows]
+    series = {
+        "measured": [_mega(row.memory.kv_peak_bytes) for row in rows],
+        "one sequence (computed)": [_mega(other.one_sequence_bytes if other else None) for other in others],
+        "a cache per beam (computed)": [_mega(other.cache_per_beam_bytes if other else None) for other in others],
+    }
+    return _bars("Keys and values", "MB", rows, series)
+
+
+def _mega(size: int | None) -> float | None:
+    return None if size is None else size / 1e6
+
+
+def _energy_figure(bench: BenchSummary) -> go.Figure:
+    """Draw joules per token of each device: all of them, and those above the idle device's."""
+    rows = bench.contenders
+    series: dict[str, Values] = {}
+    for device in sorted({device for row in rows for device in (row.energy or {})}):
+        used = [(row.energy or {}).get(device) for row in rows]
+        states = [one.state for one in used if one is not None and one.joules_per_token is not None]
+        if states:
+            series[f"{device} ({states[0]})"] = [one.joules_per_token if one else None for one in used]
+            series[f"{device}, above idle"] = [one.above_idle_joules_per_token if one else None for one in used]
+    return _bars("Energy", "joules per token", rows if series else [], series)
+
+
+def _bars(title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values]) -> go.Figure:
+    """Draw groups of bars; a bar that was not measured says so."""
+    if not rows:
+        return empty_figure(f"{title}: {NOT_MEASURED}", "light")
+    figure = go.Figure()
+    for place, (name, values) in enumerate(series.items()):
+        color, shape = STYLES[place % len(STYLES)]
+        figure.add_bar(
+            y=[_name(row) for row in rows],
+            x=values,
+            orientation="h",
+            name=name,
+            text=[NOT_MEASURED if value is None else f"{value:.2f}" for value in values],
+            textposition="outside",
+            textangle=0,
+            cliponaxis=False,
+            marker={"color": color, "pattern": {"shape": shape, "fillmode": "overlay", "size": 6}},
+        )
+    dress(figure, title, "light")
+    figure.update_xaxes(title=unit)
+    figure.update_yaxes(automargin=True, autorange="reversed", showgrid=False)
+    return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(rows) * len(series))
+
+
+def _forwards_figure(bench: BenchSummary) -> go.Figure:
+    """Draw the milliseconds of a forward by its number of tokens, and the floor: the time to read the weights."""
+    forwards = bench.forwards
+    models = forwards.by_role if forwards else {}
+    if not models:
+        return empty_figure("Forwards", "light")
+    figure = go.Figure()
+    for (role, model), (color, _) in zip(models.items(), STYLES, strict=False):
+        sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
+        figure.add_scatter(
+            x=sizes,
+            y=milliseconds,
+            mode="lines+markers",
+            name=role,
+            line={"color": color},
+            marker={"symbol": "circle" if role == "target" else "square", "size": 8},
+        )
+        figure.add_scatter(
+            x=(sizes[0], sizes[-1]),
+            y=(model.floor_milliseconds,) * 2,
+            mode="lines",
+            name=f"{role}: floor of the weights",
+            line={"color": color, "dash": "dash"},
+        )
+    dress(figure, "A forward by its tokens", "light")
+    figure.update_xaxes(type="log", title="tokens", tickvals=figure.data[0].x)
+    return figure.update_layout(yaxis_title="milliseconds")
+
+
+CHARTS = {
+    "speed": speed_figure,
+    "quality": quality_figure,
+    "limits": _limits_figure,
+    "forwards": _forwards_figure,
+    "memory": _memory_figure,
+    "energy": _energy_figure,
+}
+
+
+def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
+    """Return all figures of a bench by name, with one ``sweep <setting>`` for each setting swept along a few lines.
+
+    The names of the contenders say which settings were swept.
+    """
+    sweeps: dict[str, Sweep] = {}
+    for row in bench.contenders:
+        parts = row.contender.split(" ")
+        for part in parts:
+            setting, equals, _ = part.partition("=")
+            value = getattr(row.settings, setting, None)
+            if equals and isinstance(value, (int, float)) and not isinstance(value, bool):
+                rest = " ".join(other for other in parts if other != part)
+                sweeps.setdefault(setting, {}).setdefault(rest, []).append((value, row))
+    figures = {name: draw(bench) for name, draw in CHARTS.items()}
+    few = {setting: sweep for setting, sweep in sweeps.items() if len(sweep) <= MOST_LINES}
+    return figures | {f"sweep {setting}": _sweep_figure(setting, sweep) for setting, sweep in few.items()}

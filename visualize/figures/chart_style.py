@@ -18,6 +18,12 @@ SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexag
 """Colours, dashes and marks of series, in this order: no two series differ in their colour only."""
 
 
+def series_look(place: int) -> tuple[str, str, str]:
+    """Return the colour, the dash and the mark of a series."""
+    at = place % len(COLORS)
+    return COLORS[at], DASHES[at], SYMBOLS[at]
+
+
 def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
     """Give a chart its title, fonts and plain axes; return it."""
     colors = palette(theme)

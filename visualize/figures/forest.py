@@ -12,11 +12,10 @@ from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.svg import forest_svg
 from visualize.figures.chart_style import empty_figure
-from visualize.figures.frames import animate
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.sizes import SIZES
 from visualize.look.states import STATES, YIELDED, Theme, styles
-from visualize.look.theme import FONT, MONOSPACE, palette
+from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import Words
@@ -24,6 +23,9 @@ from visualize.words.words import Words
 RING = 23
 TOP, BOTTOM = 84, 60
 """Pixels that the title, the titles of the layers and the legend need."""
+FRAME_MS = 1200
+CONTROLS = 76
+"""Pixels below the figure for the slider and the buttons of frames."""
 NOTHING: list[Any] = [None]
 """The places of a trace without points: all frames need the same traces."""
 THIN, THICK, THICKER = 1.2, 2.4, 4.4
@@ -35,14 +37,9 @@ def forest_figure(
 ) -> PicturedFigure:
     """Draw the forest of one iteration after its verdicts, or the forests of all as frames with a slider.
 
-    Args:
-        source: a trace, the path of a trace file, a recorded result, a scene, or one iteration.
-        iteration: which one, from 0. ``"all"`` makes one frame for each, named by its number from 1; all frames have
-            the same traces.
-        theme: ``light`` or ``dark``.
-
-    Returns: the figure; a titled empty one if the trace has no iterations. In a saved notebook it leaves
-        :func:`visualize.forest_svg`.
+    Iterations count from 0. ``"all"`` makes one frame for each, named by its number from 1; all frames have the same
+    traces. A trace without iterations gives a titled empty figure. In a saved notebook the figure leaves
+    :func:`visualize.forest_svg`.
 
     Example:
         >>> visualize.forest_figure(trace, iteration=0)
@@ -53,30 +50,18 @@ def forest_figure(
     scene = scene_of(source)
     if not scene.iterations:
         return PicturedFigure(empty_figure(Words()("method.dsbd"), theme))
-    if iteration == "all":
-        figure, first = _all(scene, theme), 0
-    else:
-        first = check_iteration(iteration, len(scene.iterations))
-        figure = _plot([scene.iterations[first]], theme, scene.strings)
-    return figure.with_picture(lambda: forest_svg(scene, first, theme=theme))
-
-
-def _plot(iterations: Sequence[IterationScene], theme: Theme, strings: dict[str, str]) -> PicturedFigure:
-    """Draw the first iteration, with room for all."""
-    first = iterations[0]
-    figure = PicturedFigure(data=_traces(first, theme, strings, kinds_of(iterations)))
-    return figure.update_layout(**_layout(iterations, theme), **_heads(first, theme, strings))
-
-
-def _all(scene: Scene, theme: Theme) -> PicturedFigure:
-    """Draw one frame for each iteration, all with the same traces and the same axes."""
-    figure, kinds = _plot(scene.iterations, theme, scene.strings), kinds_of(scene.iterations)
-    frames = [
-        go.Frame(data=_traces(one, theme, scene.strings, kinds), layout=_heads(one, theme, scene.strings))
-        for one in scene.iterations
+    first = 0 if iteration == "all" else check_iteration(iteration, len(scene.iterations))
+    shown = scene.iterations if iteration == "all" else scene.iterations[first : first + 1]
+    kinds = _kinds_of(shown)
+    looks = [
+        {"data": _traces(one, theme, scene.strings, kinds), "layout": _heads(one, theme, scene.strings)}
+        for one in shown
     ]
-    animate(figure, frames, palette(theme), scene.strings)
-    return figure
+    figure = PicturedFigure(data=looks[0]["data"])
+    figure.update_layout(**_layout(shown, theme), **looks[0]["layout"])
+    if iteration == "all":
+        _animate(figure, [go.Frame(**look) for look in looks], palette(theme), scene.strings)
+    return figure.with_picture(lambda: forest_svg(scene, first, theme=theme))
 
 
 @dataclass(frozen=True)
@@ -88,8 +73,7 @@ class Kinds:
     states: tuple[str, ...]
 
 
-def kinds_of(iterations: Sequence[IterationScene]) -> Kinds:
-    """Return the traces that drawings of these iterations need."""
+def _kinds_of(iterations: Sequence[IterationScene]) -> Kinds:
     nodes = [node for iteration in iterations for node in iteration.nodes]
     edges = {(node.state, node.slots > 1) for node in nodes if node.parent >= 0}
     states = {node.state for node in nodes}
@@ -242,3 +226,36 @@ def _shapes(layer: LayerScene, theme: Theme) -> list[dict[str, Any]]:
     line = {"color": colors.faint, "width": 1, "dash": "dot"}
     ends = {"x0": left + 0.07, "x1": left + 0.09 + _each(layer) * len(layer.at_least), "yref": "y2"}
     return [column, {"type": "line", "y0": layer.threshold, "y1": layer.threshold, "line": line, **ends}]
+
+
+def _animate(figure: go.Figure, frames: Sequence[go.Frame], colors: Palette, strings: dict[str, str]) -> None:
+    """Give a figure its frames, named by their number from 1, a slider, and buttons to play and to pause.
+
+    All frames need traces of the same kinds, in the same order as the figure.
+    """
+    names = [str(number) for number in range(1, len(frames) + 1)]
+    for name, frame in zip(names, frames, strict=True):
+        frame.update(name=name, traces=list(range(len(figure.data))))
+    figure.frames = frames
+    still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
+    playing = {"fromcurrent": True, "frame": {"duration": FRAME_MS, "redraw": True}, "transition": {"duration": 0}}
+    steps = [{"label": name, "method": "animate", "args": [[name], still]} for name in names]
+    buttons = [
+        {"label": "▶", "method": "animate", "args": [None, playing]},
+        {"label": "❚❚", "method": "animate", "args": [[None], still]},
+    ]
+    bottom = figure.layout.margin.b
+    below = {"y": 0, "yanchor": "top", "pad": {"t": bottom, "l": 8}}
+    figure.update_layout(
+        height=figure.layout.height + CONTROLS,
+        margin_b=bottom + CONTROLS,
+        sliders=[{
+            **below, "x": 0.12, "len": 0.86, "steps": steps, "ticklen": 3, "font": {"size": 10},
+            "currentvalue": {"prefix": f"{strings['ui.iteration']} ", "font": {"size": 12}},
+            "bordercolor": colors.faint, "bgcolor": colors.band, "activebgcolor": colors.accent,
+        }],
+        updatemenus=[{
+            **below, "type": "buttons", "direction": "right", "x": 0, "xanchor": "left", "buttons": buttons,
+            "showactive": False, "bgcolor": colors.band, "bordercolor": colors.faint,
+        }],
+    )  # fmt: skip

@@ -40,13 +40,7 @@ def mask_figure(
 ) -> go.Figure:
     """Draw which token sees which in the forward of one iteration: the prompt, its ancestors, and itself.
 
-    Args:
-        source: a trace, the path of a trace file, a recorded result, or one iteration (without earlier tokens).
-        iteration: which one, from 0; for a lone iteration 0.
-        theme: ``light`` or ``dark``.
-        language: of the titles.
-
-    Returns: the figure; a titled empty one if the trace has no iterations.
+    Iterations count from 0; a lone one has no earlier tokens. A trace without iterations gives a titled empty figure.
 
     Example:
         >>> visualize.mask_figure(trace, iteration=4)

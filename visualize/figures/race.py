@@ -23,11 +23,7 @@ FRONT = "front: no other is both faster and better"
 def race_figure(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> go.Figure:
     """Draw quality against tokens per second, with 95 % intervals over seeds or questions.
 
-    A decoder without speed or quality is left out.
-
-    Args:
-        race: a record, or its plain data.
-        theme: ``light`` or ``dark``.
+    It takes a record or its plain data. A decoder without speed or quality is left out.
 
     Example:
         >>> visualize.race_figure(race)

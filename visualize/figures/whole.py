@@ -31,14 +31,9 @@ def decode_figure(
     Each band is one pass of the large model. Hovering tells the exact state of a node and its arithmetic. Marks, bands
     and numbers of passes carry ``customdata``: the recorded index of the iteration, and the id of the node or None.
 
-    Args:
-        source: a trace, the path of a trace file, a recorded result or a scene, which may still grow.
-        theme: ``light`` or ``dark``.
-        language: of title, marks and sentences; a scene keeps its language.
-        tokens_per_line: longer decodes are folded into lines of at most this many tokens, 8 to 4096.
-
-    Returns: the figure, as wide as its place; a titled empty one if the trace has no iterations. In a saved notebook it
-        leaves :func:`visualize.decode_svg`.
+    It is as wide as its place, or titled and empty if the trace has no iterations. A scene keeps its language. Longer
+    decodes are folded into lines of at most ``tokens_per_line`` tokens, 8 to 4096. In a saved notebook the figure
+    leaves :func:`visualize.decode_svg`.
 
     Example:
         >>> visualize.decode_figure(trace)

@@ -5,25 +5,12 @@ from dataclasses import asdict
 from html import escape
 from pathlib import Path
 
-import plotly.graph_objects as go
-
 from dsbd.measure.bench.records import BenchSummary, bench_summary
-from visualize.figures.bench import Summary, quality_figure, speed_figure, sweep_figure, sweeps_of
-from visualize.figures.bench_machine import energy_figure, forwards_figure, limits_figure, memory_figure
+from visualize.figures.bench import Summary, bench_figures
 from visualize.pages.chart_document import Plotly, chart_document, charts, require_plotly
 from visualize.pages.trace_page import write_page
 
 TITLE = "DSBD bench"
-MOST_LINES = 8
-"""A sweep with more lines, such as that of a grid, is not drawn."""
-CHARTS = {
-    "speed": speed_figure,
-    "quality": quality_figure,
-    "limits": limits_figure,
-    "forwards": forwards_figure,
-    "memory": memory_figure,
-    "energy": energy_figure,
-}
 COLUMNS = {
     "milliseconds_per_token": ("ms/token", 2),
     "tokens_per_second": ("tokens/s", 1),
@@ -80,18 +67,9 @@ def bench_page(summary: Summary, *, plotly: Plotly = "inline") -> str:
     return chart_document(TITLE, body, plotly)
 
 
-def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
-    """Return all figures of a bench by name, with one ``sweep <setting>`` for each setting swept along a few lines."""
-    figures = {name: draw(bench) for name, draw in CHARTS.items()}
-    return figures | {
-        f"sweep {setting}": sweep_figure(setting, sweep)
-        for setting, sweep in sweeps_of(bench).items()
-        if len(sweep) <= MOST_LINES
-    }
-
-
 def _notes(bench: BenchSummary, absent: list[str]) -> list[str]:
     notes = [f"{bench.prompts} prompts × {bench.rounds} runs of each, interleaved after a warm-up."]
+    notes += bench.control.notes() if bench.control is not None else []
     if not bench.complete:
         notes.append("Not complete: some runs are missing.")
     if absent:

@@ -7,10 +7,13 @@ from pathlib import Path
 import plotly.graph_objects as go
 
 from dsbd.evaluation.tables import EvaluationTable, Table, read_table
-from visualize.figures.dynamic_width import dynamic_width_figure
-from visualize.figures.pareto import NOT_MEASURED, pareto_figure
-from visualize.figures.quality_width import quality_width_figure
-from visualize.figures.width_histogram import width_histogram_figure
+from visualize.figures.evaluation import (
+    NOT_MEASURED,
+    dynamic_width_figure,
+    pareto_figure,
+    quality_width_figure,
+    width_histogram_figure,
+)
 from visualize.pages.chart_document import Plotly, chart_document, charts, require_plotly
 from visualize.pages.trace_page import write_page
 

@@ -9,7 +9,8 @@ from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
-from visualize.scenes.records import DiffScene, Scene
+from visualize.scenes.diff import DiffScene
+from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
 from visualize.viewer.assets import plotly_js_path

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from dsbd.errors import TraceError
 from dsbd.results import ITERATION_PHASES, count_verdicts
@@ -10,15 +11,25 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import tidy
-from visualize.scenes.records import BeamScene, IterationScene, NodeScene, ResultBeam, Scene, Statistics, TokenScene
-from visualize.scenes.steps import Look, StepList
+from visualize.scenes.records import (
+    BeamScene,
+    IterationScene,
+    NodeScene,
+    ResultBeam,
+    Scene,
+    Statistics,
+    TokenScene,
+    WholeScene,
+)
+from visualize.scenes.steps import StepList
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.scenes.whole import whole_scene
-from visualize.scenes.whole_records import WholeScene
 from visualize.words.words import Words
 
 PATH_CHARACTERS = 48
 """How much of a beam's text the card of a node shows."""
+RECORDED = ("kind", "ends", "target_prob", "draft_prob", "target_log_prob", "draft_log_prob")
+"""What a node below an input beam has as recorded."""
 COVER_HEIGHT = 0.62
 """Rows that a cover node takes: they are many and small, except those that a beam landed on."""
 
@@ -76,19 +87,17 @@ class SceneBuilder:
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
         after = self._beams_after(iteration)
         kept = self._kept(after, members)
-        inputs = [
-            self._input_node(beam, rows[beam.node], told.looks[beam.node], beam.node in kept)
-            for beam in iteration.input_beams
-        ]
-        below = [
-            self._node(node, places[node.parent], columns_of[node.id], rows[node.id], node.id in kept, told)
-            for node in members.values()
-        ]
+        weights = {beam.node: beam.log_weight for beam in iteration.input_beams}
+        parents = dict.fromkeys(roots, -1) | {id_: places[node.parent] for id_, node in members.items()}
+        nodes = tuple(
+            self._node(id_, parent, columns_of[id_], rows[id_], id_ in kept, weights.get(id_), told)
+            for id_, parent in parents.items()
+        )
         scene = IterationScene(
             index=iteration.index,
-            last_column=max((node.column for node in below), default=0),
+            last_column=max(columns_of.values(), default=0),
             last_row=max(rows.values(), default=0.0),
-            nodes=(*inputs, *below),
+            nodes=nodes,
             layers=tuple(told.layers),
             steps=tuple(told.steps),
             scored_step=told.scored_step,
@@ -152,7 +161,7 @@ class SceneBuilder:
                 continue
             text, pending = decode_piece(piece, pending)
             texts.append(flowing(text))
-        self._said[ROOT] = ("".join(texts), pending)
+        self._said[ROOT] = ("".join(texts)[-PATH_CHARACTERS:], pending)
         return tuple(texts) or ((flowing(prompt.text),) if prompt and prompt.text else ())
 
     def _say(self, node: int) -> tuple[str, bytes]:
@@ -168,56 +177,39 @@ class SceneBuilder:
             self._said[below] = (said, pending)
         return said, pending
 
-    def _input_node(self, beam: InputBeam, row: float, look: Look, kept: bool) -> NodeScene:
-        said, pending = self._say(beam.node)
-        known = self._nodes.get(beam.node)
-        token = piece_label(known) if known else self.words("node.prompt")
+    def _node(
+        self, id_: int, parent: int, column: int, row: float, kept: bool, log_weight: float | None, told: StepList
+    ) -> NodeScene:
+        """The scene of an input beam (its parent is -1) or of a node below one."""
+        node, is_input = self._nodes.get(id_), parent < 0
+        (adds, pending), completes = self._say(id_), ""
+        token = self.words("node.prompt") if node is None else piece_label(node)
+        numbers: dict[str, Any] = {"kind": "input"}
+        if node is not None and not is_input:
+            before = self._say(node.parent)[1]
+            text = decode_piece(node, before)[0]
+            adds, completes = flowing(text), visible(text) if before and text else ""
+            numbers = {name: getattr(node, name) for name in RECORDED}
+        state, slots, landed = told.looks.get(id_, (numbers["kind"], 0, False))
         return NodeScene(
-            id=beam.node,
-            parent=-1,
-            column=0,
-            row=row,
-            label=shorten(token),
-            label_columns=columns(shorten(token)),
-            token=token,
-            adds=said[-PATH_CHARACTERS:],
-            pending=_waiting(pending),
-            token_id=known.token_id if known else None,
-            kind="input",
-            state=look[0],
-            slots=look[1],
-            kept=kept,
-            log_weight=beam.log_weight,
-        )
-
-    def _node(self, node: Node, parent: int, column: int, row: float, kept: bool, told: StepList) -> NodeScene:
-        before = self._say(node.parent)[1]
-        adds, pending = decode_piece(node, before)
-        token = piece_label(node)
-        state, slots, landed = told.looks.get(node.id, (node.kind, 0, False))
-        return NodeScene(
-            id=node.id,
+            id=id_,
             parent=parent,
             column=column,
             row=row,
             label=shorten(token),
             label_columns=columns(shorten(token)),
             token=token,
-            adds=flowing(adds),
+            adds=adds,
             pending=_waiting(pending),
-            token_id=node.token_id,
-            kind=node.kind,
+            token_id=node.token_id if node else None,
             state=state,
             slots=slots,
             kept=kept,
-            completes=visible(adds) if before and adds else "",
+            completes=completes,
             landed=landed,
-            ends=node.ends,
-            target_prob=node.target_prob,
-            draft_prob=node.draft_prob,
-            target_log_prob=node.target_log_prob,
-            draft_log_prob=node.draft_log_prob,
-            facts=tuple(told.facts[node.id]),
+            log_weight=log_weight,
+            facts=tuple(told.facts[id_]),
+            **numbers,
         )
 
     def _beams(self, beams: Iterable[InputBeam], finished: bool) -> tuple[BeamScene, ...]:

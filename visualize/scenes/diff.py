@@ -1,12 +1,57 @@
 """Compares two traces of one prompt step by step, and finds the first step where they part."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from dsbd.errors import TraceError
+from dsbd.results import brief
 from dsbd.tracing.records import ROOT
 from visualize.scenes.build import build_scene
-from visualize.scenes.records import DiffScene, Divergence, IterationScene, Scene, StepScene
+from visualize.scenes.records import IterationScene, ResultBeam, Scene, StepScene
 from visualize.scenes.source import Source, load_trace
+
+
+@dataclass(frozen=True)
+class Divergence:
+    """The first step at which two scenes differ."""
+
+    it: int
+    """Place of the iteration, from 0."""
+    iteration: int
+    """Its recorded index."""
+    step: int
+    """Place of the step, from 0; the first step that only one of the two has counts as different."""
+    phase: str
+    layer: int
+    """0 if the step is about no layer."""
+
+
+@dataclass(frozen=True)
+class DiffScene:
+    """Two scenes of one prompt, and where they part. Pages take it like a scene."""
+
+    __repr__ = brief
+
+    left: Scene
+    right: Scene
+    divergence: Divergence | None
+    """None if both took the same steps."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.left.title} | {self.right.title}"
+
+    @property
+    def prompt(self) -> tuple[str, ...]:
+        return self.left.prompt
+
+    @property
+    def result(self) -> tuple[ResultBeam, ...]:
+        return self.left.result
+
+    @property
+    def strings(self) -> dict[str, str]:
+        return self.left.strings
 
 
 def diff_scene(left: Source, right: Source, *, language: str = "en") -> DiffScene:
@@ -59,15 +104,15 @@ class _Reader:
 
     def steps(self, iteration: IterationScene) -> Iterator[tuple[StepScene, object]]:
         """Yield each step with what it says, in a form that can be compared."""
-        for node in iteration.nodes:
+        nodes, layers = iteration.nodes, {layer.layer: layer for layer in iteration.layers}
+        for node in nodes:
             if node.parent >= 0 and node.token_id is not None:
-                above = self.known.get(iteration.nodes[node.parent].id, -1)
+                above = self.known.get(nodes[node.parent].id, -1)
                 self.known[node.id] = self.names.setdefault((above, node.token_id), len(self.names) + 1)
-        layers = {layer.layer: layer for layer in iteration.layers}
         for step in iteration.steps:
-            changed = [
-                (self.known.get(iteration.nodes[change.node].id, -1), change.state, change.slots, change.landed)
+            changed = sorted(
+                (self.known.get(nodes[change.node].id, -1), change.state, change.slots, change.landed)
                 for change in step.changes
-            ]
+            )
             layer = layers.get(step.layer) if step.phase in ("width", "layer") else None
-            yield step, (step.phase, step.layer, sorted(changed), layer and (layer.width, layer.outcome_sentence))
+            yield step, (step.phase, step.layer, changed, layer and (layer.width, layer.outcome_sentence))

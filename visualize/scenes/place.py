@@ -63,18 +63,11 @@ def step_of(scene: Scene, position: Position) -> int:
             )
         return position.step
     focus = _place(iteration, position)
-    phases = {"draft": ("draft",), "score": ("score",), "commit": ("commit",)}.get(position.phase or "")
+    phase = position.phase or ("verify" if position.layer is not None and focus is None else None)
     for number, step in enumerate(iteration.steps):
-        if focus is not None and step.focus != focus:
-            continue
-        if position.layer is not None and step.layer != position.layer:
-            continue
-        if phases is not None and step.phase not in phases:
-            continue
-        decides = position.phase == "verify" or (position.phase is None and position.layer is not None)
-        if focus is None and decides and step.phase in ("draft", "score", "commit"):
-            continue
-        return number
+        phase_of_step = step.phase if step.phase in ("draft", "score", "commit") else "verify"
+        if focus in (None, step.focus) and position.layer in (None, step.layer) and phase in (None, phase_of_step):
+            return number
     raise TraceError(f"{_said(position)}: iteration {position.it + 1} has no such step")
 
 

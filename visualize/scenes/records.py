@@ -10,7 +10,6 @@ from typing import Any
 from dsbd.results import VerdictCounts, brief
 from dsbd.tracing.records import Iteration, Layer
 from dsbd.tracing.trace import Trace
-from visualize.scenes.whole_records import WholeScene
 
 
 @dataclass(frozen=True)
@@ -189,6 +188,58 @@ class TokenScene:
 
 
 @dataclass(frozen=True)
+class TreeNode:
+    """One token that was ever guessed or drawn."""
+
+    id: int
+    parent: int
+    """Its id; 0 is the end of the prompt."""
+    position: int
+    """Place of its token in the text, from 1."""
+    row: int
+    """0 on the line of the text, otherwise how far below it."""
+    state: str
+    """After the last step of the last iteration that names it."""
+    iteration: int
+    """Recorded index of that iteration."""
+    label: str
+    """Visible text, shortened for a drawing."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """The positions that one iteration won: one pass of the large model."""
+
+    iteration: int
+    """Its recorded index."""
+    first: int
+    """Position of the first token it won, from 1."""
+    last: int
+    """Position of the last one; ``first - 1`` if it won no token."""
+
+    @property
+    def won(self) -> int:
+        """How many tokens it won."""
+        return self.last - self.first + 1
+
+
+@dataclass(frozen=True)
+class WholeScene:
+    """A decode, or the part of it there is so far, as one tree."""
+
+    __repr__ = brief
+
+    nodes: tuple[TreeNode, ...]
+    """Every node of the trace once, parents first, without the cover nodes that no beam landed on."""
+    bands: tuple[Band, ...]
+    tokens: int
+    """Tokens of the returned text, or of the best beam so far: the nodes of row 0."""
+    last_position: int
+    """The largest position of a node or a band."""
+    last_row: int
+
+
+@dataclass(frozen=True)
 class Statistics:
     """Counts over all iterations so far."""
 
@@ -217,9 +268,10 @@ class Statistics:
 
     def to_dict(self) -> dict[str, float | int | None]:
         """Counts and ratios."""
-        ratios = {name: getattr(self, name) for name in ("acceptance_rate", "layers_per_iteration", "mean_width")}
-        counts = {name: value for name, value in vars(self).items() if name != "verdicts"}
-        return {**counts, **asdict(self.verdicts), **ratios}
+        counts = {**vars(self), **asdict(self.verdicts)}
+        del counts["verdicts"]
+        ratios = ("acceptance_rate", "layers_per_iteration", "mean_width")
+        return counts | {name: getattr(self, name) for name in ratios}
 
 
 @dataclass(frozen=True)
@@ -254,46 +306,3 @@ class Scene:
     """All iterations as one tree, even if ``iterations`` holds only the newest."""
     trace: Trace | None = field(default=None, compare=False, repr=False)
     """The trace that it shows whole, for the audit; None while the decode runs."""
-
-
-@dataclass(frozen=True)
-class Divergence:
-    """The first step at which two scenes differ."""
-
-    it: int
-    """Place of the iteration, from 0."""
-    iteration: int
-    """Its recorded index."""
-    step: int
-    """Place of the step, from 0; the first step that only one of the two has counts as different."""
-    phase: str
-    layer: int
-    """0 if the step is about no layer."""
-
-
-@dataclass(frozen=True)
-class DiffScene:
-    """Two scenes of one prompt, and where they part. Pages take it like a scene."""
-
-    __repr__ = brief
-
-    left: Scene
-    right: Scene
-    divergence: Divergence | None
-    """None if both took the same steps."""
-
-    @property
-    def title(self) -> str:
-        return f"{self.left.title} | {self.right.title}"
-
-    @property
-    def prompt(self) -> tuple[str, ...]:
-        return self.left.prompt
-
-    @property
-    def result(self) -> tuple[ResultBeam, ...]:
-        return self.left.result
-
-    @property
-    def strings(self) -> dict[str, str]:
-        return self.left.strings

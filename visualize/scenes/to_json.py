@@ -14,9 +14,9 @@ from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
-from visualize.scenes.records import DiffScene, IterationScene, LayerScene, NodeScene, Scene, StepScene
+from visualize.scenes.diff import DiffScene
+from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
 from visualize.scenes.tokens import MARKS
-from visualize.scenes.whole_records import WholeScene
 
 FORMAT = "dsbd-scene/3"
 DIFF_FORMAT = "dsbd-diff/1"

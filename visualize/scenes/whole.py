@@ -7,23 +7,11 @@ on are left out: nobody guessed them, and they would be most of the tree.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from dsbd.tracing.records import ROOT
 from visualize.scenes.layout import hanging
-from visualize.scenes.records import BeamScene, IterationScene, ResultBeam
-from visualize.scenes.whole_records import Band, TreeNode, WholeScene
-
-
-@dataclass
-class _Joined:
-    """A node while the iterations are joined."""
-
-    parent: int
-    position: int
-    state: str
-    iteration: int
-    label: str
+from visualize.scenes.records import Band, BeamScene, IterationScene, ResultBeam, TreeNode, WholeScene
 
 
 def whole_scene(
@@ -41,16 +29,13 @@ def whole_scene(
     rows = hanging(_children(joined), [ROOT, *line])
     bands = _bands(iterations)
     last = max([node.position for node in joined.values()] + [band.last for band in bands], default=0)
-    nodes = tuple(
-        TreeNode(id_, node.parent, node.position, rows[id_], node.state, node.iteration, node.label)
-        for id_, node in joined.items()
-    )
+    nodes = tuple(replace(node, row=rows[id_]) for id_, node in joined.items())
     return WholeScene(nodes, bands, len(line), last, max(rows.values()))
 
 
-def _join(iterations: Iterable[IterationScene]) -> dict[int, _Joined]:
+def _join(iterations: Iterable[IterationScene]) -> dict[int, TreeNode]:
     """All nodes by id, parents first. Input beams that no iteration added stand at the end of the prompt."""
-    joined: dict[int, _Joined] = {}
+    joined: dict[int, TreeNode] = {}
     for iteration in iterations:
         for node in iteration.nodes:
             if node.parent < 0 or node.state == "cover":
@@ -58,11 +43,11 @@ def _join(iterations: Iterable[IterationScene]) -> dict[int, _Joined]:
             above = iteration.nodes[node.parent].id
             parent = above if above in joined else ROOT
             position = joined[parent].position + 1 if parent != ROOT else 1
-            joined[node.id] = _Joined(parent, position, node.state, iteration.index, node.label)
+            joined[node.id] = TreeNode(node.id, parent, position, 0, node.state, iteration.index, node.label)
     return joined
 
 
-def _best_so_far(iterations: Sequence[IterationScene], joined: dict[int, _Joined], length_penalty: float) -> int:
+def _best_so_far(iterations: Sequence[IterationScene], joined: dict[int, TreeNode], length_penalty: float) -> int:
     beams = [beam for iteration in iterations for beam in iteration.beams_after if beam.finished]
     if iterations:
         beams += [beam for beam in iterations[-1].beams_after if not beam.finished]
@@ -74,7 +59,7 @@ def _best_so_far(iterations: Sequence[IterationScene], joined: dict[int, _Joined
     return max(beams, key=score).node if beams else ROOT
 
 
-def _path_to(node: int, joined: dict[int, _Joined]) -> list[int]:
+def _path_to(node: int, joined: dict[int, TreeNode]) -> list[int]:
     """The nodes from the first token to this one."""
     path = []
     while node in joined:
@@ -83,7 +68,7 @@ def _path_to(node: int, joined: dict[int, _Joined]) -> list[int]:
     return path[::-1]
 
 
-def _children(joined: dict[int, _Joined]) -> dict[int, list[int]]:
+def _children(joined: dict[int, TreeNode]) -> dict[int, list[int]]:
     """The children of each node, short twigs before long ones."""
     children: defaultdict[int, list[int]] = defaultdict(list)
     reach = {id_: node.position for id_, node in joined.items()}

@@ -13,9 +13,9 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.files import write_file
 from dsbd.measure.bench.contenders import Contender
-from dsbd.measure.bench.contest import Contest, Turn
+from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.plain import from_plain, to_plain
-from dsbd.measure.bench.records import Acceptance, Forwards, ResolvedAuto, Run
+from dsbd.measure.bench.records import Acceptance, Control, Forwards, ResolvedAuto, Run
 
 FORMAT = "dsbd-answers/1"
 REMEDY = "name another --output"
@@ -38,6 +38,8 @@ class AnswersFile:
         """What was asked, and on what machine; empty before :meth:`begin`."""
         self.forwards: Forwards | None = None
         """Costs of the models' forwards on this machine."""
+        self.controls: list[Control] = []
+        """Of every session that came to its end."""
         self.acceptance: dict[str, Acceptance] = {}
         """How probable it is that draft layers pass, by contender."""
         self.auto: dict[str, ResolvedAuto] = {}
@@ -54,16 +56,6 @@ class AnswersFile:
     def find(self, turn: Turn) -> Run | None:
         """Return the decode if it was made already."""
         return self._runs.get(turn.key)
-
-    def by_prompt(self, contest: Contest) -> dict[str, list[list[Run | None]]]:
-        """Return the decodes by contender: prompts x rounds, None where one is missing."""
-        return {
-            contender.name: [
-                [self.find(contest.turn(prompt, contender, round)) for round in range(contest.rounds)]
-                for prompt in contest.prompts
-            ]
-            for contender in contest.contenders
-        }
 
     def with_auto(self, contenders: Iterable[Contender]) -> tuple[Contender, ...]:
         """Return the contenders with ``auto`` as it was resolved."""
@@ -100,6 +92,11 @@ class AnswersFile:
         """Keep the costs of the models' forwards."""
         self.forwards = forwards
         self._write({"record": "forwards", **to_plain(forwards)})
+
+    def add_control(self, control: Control) -> None:
+        """Keep a session's control."""
+        self.controls.append(control)
+        self._write({"record": "control", **to_plain(control)})
 
     def add_acceptance(self, contender: str, acceptance: Acceptance) -> None:
         """Keep a contender's acceptance."""
@@ -145,6 +142,8 @@ class AnswersFile:
             self._runs[run.key] = run
         elif kind == "forwards":
             self.forwards = from_plain(Forwards, record)
+        elif kind == "control":
+            self.controls.append(from_plain(Control, record))
         elif kind == "acceptance":
             self.acceptance[record["contender"]] = from_plain(Acceptance, record)
         else:

@@ -1,6 +1,8 @@
 """A bench: a contest for speed, with what the forwards cost here and how probable it is that draft layers pass."""
 
+import statistics
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dsbd.api import decode
@@ -16,12 +18,15 @@ from dsbd.measure.bench.driver import (
     run_contest,
     shown,
 )
-from dsbd.measure.bench.records import BenchSummary
-from dsbd.measure.bench.summary import summarise
+from dsbd.measure.bench.records import BenchSummary, Control
+from dsbd.measure.bench.run import timed
+from dsbd.measure.bench.summary import CONTROL_PROMPTS, control_of, summarise
 from dsbd.measure.hardware import measure_forwards
+from dsbd.measure.openmp import openmp_runtimes
 from dsbd.models.pair import Pair
 
 WATCHED_PROMPTS = 3
+CONTROL_REPEATS = 3
 FORWARD_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
@@ -54,7 +59,12 @@ class Bench:
 
     def _steps(self) -> Iterator[ContestProgress]:
         pair, contest, answers = self._pair, self._contest, self._answers
-        at = ContestProgress(0, contest.total, "forwards")
+        at = ContestProgress(0, contest.total, "control")
+        if all(answers.find(turn) is not None for turn in contest.turns()):
+            return
+        yield at
+        before = control_milliseconds(pair, contest)
+        at = replace(at, doing="forwards")
         if answers.forwards is None:
             yield at
             answers.add_forwards(measure_forwards(pair, FORWARD_SIZES))
@@ -62,6 +72,20 @@ class Bench:
         for name in learn_acceptance(pair, contest, answers):
             yield ContestProgress(0, contest.total, "acceptance", name)
         yield from run_contest(pair, contest, answers, metered=True)
+        yield replace(at, doing="control", done=contest.total)
+        after = control_milliseconds(pair, contest)
+        answers.add_control(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
+
+
+def control_milliseconds(pair: Pair, contest: Contest) -> float:
+    """Return the milliseconds per token of our beam sampling on the first prompts, after a warm-up."""
+    contender, means = control_of(contest), []
+    for prompt in contest.prompts[:CONTROL_PROMPTS]:
+        turn = contest.turn(prompt, contender)
+        runs = [timed(pair, turn.contender, prompt.text, turn.seed, chat=contest.chat, until=prompt.until)
+                for _ in range(1 + CONTROL_REPEATS)]  # fmt: skip
+        means.append(statistics.median(1000 * run.seconds / run.hypotheses.layers for run in runs[1:]))
+    return statistics.fmean(means)
 
 
 def learn_acceptance(pair: Pair, contest: Contest, answers: AnswersFile) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
 from dsbd.methods import DRAFTING_METHODS, READS
@@ -17,20 +17,30 @@ TRANSFORMERS = {
     "hf_sampling": "sampling",
 }
 """Four ways to call ``transformers.generate``, each with our method that it corresponds to."""
-CTRANSLATE2 = {
-    "ct2_beam_search": "float32",
-    "ct2_bfloat16_beam_search": "bfloat16",
-    "ct2_int8_beam_search": "int8",
+
+
+class Foreign(NamedTuple):
+    """Beam search by the engine of another, optional package, which has no beam sampling."""
+
+    package: str
+    """``PACKAGE_engine.py`` beside this file runs it, and the extra of this name installs it."""
+    number_format: str
+    """What it computes in."""
+
+
+FOREIGN = {
+    "ct2_beam_search": Foreign("ctranslate2", "float32"),
+    "ct2_bfloat16_beam_search": Foreign("ctranslate2", "bfloat16"),
+    "ct2_int8_beam_search": Foreign("ctranslate2", "int8"),
 }
-"""Beam search of CTranslate2, which has no beam sampling, with what it computes in. An optional package."""
-OPPONENTS = TRANSFORMERS | dict.fromkeys(CTRANSLATE2, "beam_search")
+OPPONENTS = TRANSFORMERS | dict.fromkeys(FOREIGN, "beam_search")
 """Decoders of others, each with our method that it corresponds to."""
 OPPONENT_READS = {
     "hf_beam_sampling": ("num_beams", "temperature", "top_k", "top_p"),
     "hf_beam_search": ("num_beams",),
     "hf_assisted": ("temperature", "top_k", "top_p"),
     "hf_sampling": ("temperature", "top_k", "top_p"),
-    **dict.fromkeys(CTRANSLATE2, ("num_beams",)),
+    **dict.fromkeys(FOREIGN, ("num_beams",)),
 }
 CONTENDER_METHODS = (*METHODS, *OPPONENTS)
 DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")

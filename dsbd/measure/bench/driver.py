@@ -16,9 +16,9 @@ from dsbd.block_search import require_few_blocks
 from dsbd.errors import PairError, SettingsError
 from dsbd.machine import conditions
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import CTRANSLATE2, Contender
+from dsbd.measure.bench.contenders import FOREIGN, Contender
 from dsbd.measure.bench.contest import Contest, limited
-from dsbd.measure.bench.ctranslate2_search import generator_of
+from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import ResolvedAuto
 from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
@@ -50,7 +50,7 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     Raises:
         SettingsError: there is no prompt, or ``mjgd`` would have too many blocks to search.
         PromptError: a prompt does not fit the models.
-        PairError: a contender drafts and the pair has no draft model, or CTranslate2 cannot run the target here.
+        PairError: a contender drafts and the pair has no draft model, or an opponent cannot run the target here.
     """
     if not contest.prompts:
         raise SettingsError("there is no prompt; give a file with one prompt per line")
@@ -59,8 +59,8 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
             raise PairError(f"{contender.name} needs a draft model; load one, or leave it out of the methods")
         if contender.settings.method == "mjgd":
             require_few_blocks(pair.target.vocabulary_size, contender.settings.block)
-        if contender.method in CTRANSLATE2:
-            generator_of(pair, contender.method)
+        if contender.method in FOREIGN:
+            engine_of(pair, contender.method)
     for prompt in contest.prompts:
         longest = max(contest.turn(prompt, one).contender.settings.max_new_tokens for one in contest.contenders)
         pair.require_room(len(pair.encode(prompt.text, contest.chat)), longest)
@@ -69,9 +69,8 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
 def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]:
     """Return what figures depend on: machine, versions and models, and the versions of ``opponents`` that run here."""
     found = conditions(pair)
-    if any(one.method in CTRANSLATE2 for one in contenders):
-        found["opponents"] = {"ctranslate2": version("ctranslate2")}
-    return found
+    packages = sorted({FOREIGN[one.method].package for one in contenders if one.method in FOREIGN})
+    return found | ({"opponents": {package: version(package) for package in packages}} if packages else {})
 
 
 def meters_of(pair: Pair) -> dict[str, Meter]:

@@ -7,8 +7,6 @@ from dataclasses import asdict
 from dsbd.measure.bench.records import QualityVerdict, Run, SpeedRatio
 from dsbd.measure.intervals import Estimate, estimate, median_interval, sign_test
 
-Runs = Sequence[Sequence[Run | None]]
-"""The runs of one contender: prompts x rounds, None where not measured yet."""
 FEWEST_PROMPTS = 8
 """With fewer prompts the interval is so wide, and so uncertain, that nearly everything would count as equal."""
 RULE = (
@@ -17,15 +15,34 @@ RULE = (
 )
 
 
-def speed_ratio(runs: Runs, others: Runs, baseline: str) -> SpeedRatio | None:
-    """Return tokens per second over the baseline's on the same prompt and seed; None where no two runs match.
+def by_cluster(runs: Sequence[Run], figure: Callable[[Run], float]) -> list[list[float]]:
+    """Return a figure of each run, by cluster: a plain prompt, or questions that are not independent."""
+    groups: dict[str, list[float]] = {}
+    for run in runs:
+        groups.setdefault(run.cluster, []).append(figure(run))
+    return list(groups.values())
+
+
+def paired(runs: Sequence[Run], others: Sequence[Run], of: Callable[[Run, Run], float]) -> list[list[float]]:
+    """Return a figure of each pair of runs on the same prompt and seed, by cluster."""
+    theirs = {other.key[1:]: other for other in others}
+    return by_cluster([run for run in runs if run.key[1:] in theirs], lambda run: of(run, theirs[run.key[1:]]))
+
+
+def speed_ratios(runs: Sequence[Run], others: Sequence[Run]) -> list[list[float]]:
+    """Return tokens per second over those of another contender on the same prompt and seed, by cluster."""
+    return paired(runs, others, lambda ours, theirs: ours.tokens_per_second / theirs.tokens_per_second)
+
+
+def speed_ratio(runs: Sequence[Run], others: Sequence[Run], baseline: str) -> SpeedRatio | None:
+    """Return the median of the speed ratios, its interval and the sign test; None where no two runs match.
 
     Args:
         runs: of the contender.
         others: of the baseline.
         baseline: the baseline's name.
     """
-    groups = _paired(runs, others, lambda ours, theirs: ours.tokens_per_second / theirs.tokens_per_second)
+    groups = speed_ratios(runs, others)
     values = [value for group in groups for value in group]
     if not values:
         return None
@@ -38,31 +55,20 @@ def speed_ratio(runs: Runs, others: Runs, baseline: str) -> SpeedRatio | None:
     )
 
 
-def quality_verdict(runs: Runs, others: Runs) -> QualityVerdict | None:
+def quality_verdict(runs: Sequence[Run], others: Sequence[Run]) -> QualityVerdict | None:
     """Return whether the texts are as good as the baseline's, by :data:`RULE`; None where no two runs match."""
+    if not paired(runs, others, lambda ours, theirs: 0.0):
+        return None
     perplexity = _difference(runs, others, lambda run: run.perplexity)
     weight = _difference(runs, others, lambda run: run.best_log_weight_per_token)
-    if perplexity is None or weight is None:
-        return None
     equal = None
     if perplexity.half_width is not None and weight.half_width is not None:
         equal = perplexity.mean - perplexity.half_width <= 0 and weight.mean + weight.half_width >= 0
     return QualityVerdict(perplexity=perplexity, best_log_weight_per_token=weight, equal=equal)
 
 
-def _difference(runs: Runs, others: Runs, figure: Callable[[Run], float]) -> Estimate | None:
+def _difference(runs: Sequence[Run], others: Sequence[Run], figure: Callable[[Run], float]) -> Estimate:
     """Return the mean difference over the prompts."""
-    groups = _paired(runs, others, lambda ours, theirs: figure(ours) - figure(theirs))
-    if not groups:
-        return None
+    groups = paired(runs, others, lambda ours, theirs: figure(ours) - figure(theirs))
     found = estimate(groups)
     return found if len(groups) >= FEWEST_PROMPTS else Estimate(found.mean, None)
-
-
-def _paired(runs: Runs, others: Runs, of: Callable[[Run, Run], float]) -> list[list[float]]:
-    """Return a figure of each pair of runs on the same prompt and round, by prompt, without prompts that have none."""
-    groups = [
-        [of(ours, theirs) for ours, theirs in zip(mine, other, strict=True) if ours is not None and theirs is not None]
-        for mine, other in zip(runs, others, strict=True)
-    ]
-    return [group for group in groups if group]

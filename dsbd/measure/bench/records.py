@@ -17,6 +17,8 @@ from dsbd.results import brief
 from dsbd.settings import DecodingSettings
 
 FORMAT = "dsbd-bench/1"
+CONTROL_TOLERANCE = 0.15
+"""How far the control may move, as a share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,6 +244,31 @@ class SpeedRatio:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Control:
+    """Our beam sampling alone, timed on the first prompts before everything else and again after it."""
+
+    before: float
+    """Milliseconds per token, as the other two."""
+    after: float
+    row: float | None = None
+    """The same decodes among the others; None: beam sampling was not among them."""
+    openmp_runtimes: int = 1
+    """In this process."""
+
+    def notes(self) -> list[str]:
+        """Return what it measured in one sentence, after a warning if the figures should not be published."""
+        alone = (self.before + self.after) / 2
+        moved = max(abs(self.after / self.before - 1), abs((self.row or alone) / alone - 1)) > CONTROL_TOLERANCE
+        reasons = ["the control moved by more than 15 %"] if moved else []
+        if self.openmp_runtimes > 1:
+            reasons.append(f"this process had {self.openmp_runtimes} OpenMP runtimes, which slow each other")
+        among = "" if self.row is None else f"; among the others {self.row:.2f}"
+        said = f"Control: our beam sampling alone took {self.before:.2f} ms per token before everything else and "
+        warning = [f"Do not publish these figures: {' and '.join(reasons)}. Measure again, alone."] if reasons else []
+        return [*warning, f"{said}{self.after:.2f} after it{among}."]
+
+
+@dataclass(frozen=True, kw_only=True)
 class ContenderSummary:
     """All figures of one contender; in JSON one flat object."""
 
@@ -306,6 +333,8 @@ class BenchSummary:
     """The first decides quality and limits."""
     quality_rule: str = ""
     forwards: Forwards | None = None
+    control: Control | None = None
+    """None where the measurement was broken off."""
     contenders: tuple[ContenderSummary, ...]
     ratios: dict[str, dict[str, SpeedRatio | None]] = field(default_factory=dict)
     """By baseline, then by contender."""

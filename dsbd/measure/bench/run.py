@@ -10,9 +10,9 @@ import torch
 
 from dsbd.api import DecodingResult, decode
 from dsbd.clock import PHASES, synchronise
-from dsbd.measure.bench.contenders import CTRANSLATE2, OPPONENTS, Contender
+from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
-from dsbd.measure.bench.ctranslate2_search import search, search_prefill_seconds
+from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import Run
 from dsbd.measure.bench.transformers_generate import Generated, as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
@@ -20,6 +20,7 @@ from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
+from dsbd.settings import DecodingSettings
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,8 @@ def timed(
     if method not in OPPONENTS:
         options: dict[str, Any] = {"observers": observers, "chat": chat, "stop": stop, "until": until}
         return _measured(pair, meters, lambda: _decoded(decode(pair, prompt, settings, **options)))
-    if method in CTRANSLATE2:
-        prefill = search_prefill_seconds(pair, prompt_ids, method)
-        return _measured(pair, meters, lambda: _searched(search(pair, prompt_ids, method, settings), prefill))
+    if method in FOREIGN:
+        return _searched(pair, prompt_ids, method, settings, meters)
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, contender)
         return _measured(pair, meters, lambda: _generated(generate(pair, prompt_ids, method, settings, until), prefill))
@@ -177,10 +177,23 @@ def _generated(made: Generated, prefill_seconds: float) -> Hypotheses:
     return Hypotheses(distinct, made.layers, made.target_calls, prefill_seconds, None)
 
 
-def _searched(found: list[list[int]], prefill_seconds: float) -> Hypotheses:
-    """Its steps are not counted: there were as many as the longest hypothesis has tokens, or more."""
-    steps = max(map(len, found))
-    return Hypotheses(found, steps, steps, prefill_seconds, None)
+def _searched(
+    pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, meters: Mapping[str, Meter] | None
+) -> Measured:
+    """Ask an engine in a process of its own, which reads the clock there.
+
+    Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
+    """
+    engine = engine_of(pair, method)
+    prefill, took = engine.prefill_seconds(prompt_ids), []
+
+    def search() -> Hypotheses:
+        found, seconds = engine.generate(prompt_ids, settings)
+        took.append(seconds)
+        steps = max(map(len, found))
+        return Hypotheses(found, steps, steps, prefill, None)
+
+    return replace(_measured(pair, meters, search), seconds=took[0])
 
 
 def _ended(pair: Pair, found: Hypotheses, limit: int) -> str:

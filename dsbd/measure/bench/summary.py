@@ -1,8 +1,9 @@
 """The summary of a bench: medians with intervals, ratios to a baseline, quality, memory, energy, limits."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from operator import attrgetter
 from typing import Any
 
 from dsbd.clock import PHASES
@@ -10,10 +11,11 @@ from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import BASELINE, Contender
 from dsbd.measure.bench.contest import Contest
 from dsbd.measure.bench.limits import limits_of
-from dsbd.measure.bench.paired import RULE, Runs, quality_verdict, speed_ratio
+from dsbd.measure.bench.paired import RULE, by_cluster, quality_verdict, speed_ratio
 from dsbd.measure.bench.records import (
     BenchSummary,
     ContenderSummary,
+    Control,
     EnergyPerToken,
     Forwards,
     Memory,
@@ -23,9 +25,12 @@ from dsbd.measure.bench.records import (
 )
 from dsbd.measure.intervals import estimate, median_interval
 from dsbd.methods import resolve
+from dsbd.settings import DecodingSettings
 
 COUNTS = ("prompt_tokens", "layers", "new_tokens", "target_calls", "draft_calls", "iterations",
           "layers_per_iteration", "acceptance_rate", "mean_width")  # fmt: skip
+CONTROL_PROMPTS = 3
+"""The control decodes this many prompts of the contest."""
 QUALITY = ("perplexity", "best_log_weight", "best_log_weight_per_token")
 
 
@@ -39,33 +44,54 @@ def summarise(contest: Contest, answers: AnswersFile, baselines: Sequence[str] =
             that was not measured gives no ratio.
     """
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
-    table_of = answers.by_prompt(contest)
-    tables = {name: rounds for name, rounds in table_of.items() if known(rounds)}
-    measured = [contender for contender in contest.contenders if contender.name in tables]
+    runs_of = {one.name: [run for run in answers.runs if run.contender == one.name] for one in contest.contenders}
+    measured = [contender for contender in contest.contenders if runs_of[contender.name]]
     base = [wanted for wanted in baselines if any(wanted in (one.name, one.method) for one in measured)]
     ratios: dict[str, dict[str, SpeedRatio | None]] = {wanted: {} for wanted in base}
     rows = []
     for contender in measured:
-        runs = tables[contender.name]
+        runs = runs_of[contender.name]
         row = contender_summary(contender, runs, answers)
         for wanted in base:
             other = counterpart(contender, wanted, measured).name
             if other != contender.name:
-                ratios[wanted][contender.name] = speed_ratio(runs, tables[other], other)
+                ratios[wanted][contender.name] = speed_ratio(runs, runs_of[other], other)
                 if wanted == base[0]:
-                    row = replace(row, quality=quality_verdict(runs, tables[other]))
+                    row = replace(row, quality=quality_verdict(runs, runs_of[other]))
         versus = ratios[base[0]].get(contender.name) if base else None
         rows.append(replace(row, limits=limits_of(row, versus.median if versus else None, answers.forwards)))
     return BenchSummary(
         conditions=answers.head.get("conditions", {}),
-        complete=all(None not in row for rounds in table_of.values() for row in rounds),
+        complete=len(answers.runs) >= contest.total,
         prompts=len(contest.prompts),
         rounds=contest.rounds,
         baselines=tuple(base),
         quality_rule=RULE,
         forwards=answers.forwards,
+        control=_control(contest, answers),
         contenders=tuple(rows),
         ratios=ratios,
+    )
+
+
+def control_of(contest: Contest) -> Contender:
+    """Return our beam sampling as the contest has it; if it has none, with four beams and as many new tokens."""
+    own = [one for one in contest.contenders if one.method == BASELINE]
+    tokens = contest.contenders[0].settings.max_new_tokens
+    return own[0] if own else Contender(BASELINE, BASELINE, DecodingSettings(method=BASELINE, max_new_tokens=tokens))
+
+
+def _control(contest: Contest, answers: AnswersFile) -> Control | None:
+    """Return the medians over the sessions, beside the contest's own decodes of the control's prompts."""
+    if not answers.controls:
+        return None
+    turns = [contest.turn(prompt, control_of(contest)) for prompt in contest.prompts[:CONTROL_PROMPTS]]
+    same = [run.milliseconds_per_token for run in map(answers.find, turns) if run is not None]
+    return Control(
+        before=statistics.median(one.before for one in answers.controls),
+        after=statistics.median(one.after for one in answers.controls),
+        row=statistics.fmean(same) if same else None,
+        openmp_runtimes=max(one.openmp_runtimes for one in answers.controls),
     )
 
 
@@ -80,17 +106,16 @@ def counterpart(contender: Contender, wanted: str, measured: Sequence[Contender]
     return named[0] if named else max((other for other in measured if other.method == wanted), key=agreement)
 
 
-def contender_summary(contender: Contender, rounds: Runs, answers: AnswersFile) -> ContenderSummary:
+def contender_summary(contender: Contender, runs: Sequence[Run], answers: AnswersFile) -> ContenderSummary:
     """Return the figures of one contender, without those that compare it with others."""
-    runs = known(rounds)
     return ContenderSummary(
         contender=contender.name,
         method=contender.method,
         settings=contender.settings,
         auto_reason=contender.auto_reason,
         runs=len(runs),
-        **speed_figures(rounds),
-        **quality_figures(rounds),
+        **speed_figures(runs),
+        **quality_figures(runs),
         **{name: _mean([getattr(run, name) for run in runs]) for name in COUNTS},
         milliseconds_per_iteration=_per_iteration(runs),
         acceptance=answers.acceptance.get(contender.name),
@@ -99,10 +124,9 @@ def contender_summary(contender: Contender, rounds: Runs, answers: AnswersFile) 
     )
 
 
-def speed_figures(rounds: Runs) -> dict[str, Any]:
+def speed_figures(runs: Sequence[Run]) -> dict[str, Any]:
     """Return medians over the runs, with an interval over the prompts, and totals over totals."""
-    runs = known(rounds)
-    per_token = median_interval(_by_prompt(rounds, lambda run: run.milliseconds_per_token))
+    per_token = median_interval(by_cluster(runs, lambda run: run.milliseconds_per_token))
     seconds, layers = sum(run.seconds for run in runs), sum(run.layers for run in runs)
     return {
         "tokens_per_second": statistics.median(run.tokens_per_second for run in runs),
@@ -115,11 +139,11 @@ def speed_figures(rounds: Runs) -> dict[str, Any]:
     }
 
 
-def quality_figures(rounds: Runs) -> dict[str, Any]:
+def quality_figures(runs: Sequence[Run]) -> dict[str, Any]:
     """Return means over the prompts with half of their 95 % interval."""
     found: dict[str, Any] = {}
     for name in QUALITY:
-        mean = estimate(_by_prompt(rounds, lambda run, name=name: getattr(run, name)))  # type: ignore[misc]
+        mean = estimate(by_cluster(runs, attrgetter(name)))
         found |= {name: mean.mean, f"{name}_half_width": mean.half_width}
     return found
 
@@ -179,16 +203,6 @@ def _energy_of(device: str, runs: Sequence[Run]) -> EnergyPerToken:
         above_idle_joules_per_token=sum(above or 0.0 for _, _, above in measured) / layers,
         joules_per_text_token=joules / sum(run.new_tokens for run, _, _ in measured),
     )
-
-
-def _by_prompt(rounds: Runs, figure: Callable[[Run], float]) -> list[list[float]]:
-    """Return a figure of the runs that were measured, by prompt, without prompts that have none."""
-    return [[figure(run) for run in row if run is not None] for row in rounds if any(row)]
-
-
-def known(rounds: Runs) -> list[Run]:
-    """Return the runs that were measured."""
-    return [run for row in rounds for run in row if run is not None]
 
 
 def _mean(values: Sequence[float | None]) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dsbd.measure.bench.contenders import CTRANSLATE2
+from dsbd.measure.bench.contenders import FOREIGN
 from dsbd.measure.bench.paired import FEWEST_PROMPTS
 from dsbd.measure.bench.records import BenchSummary, ContenderSummary
 from dsbd.measure.intervals import FEWEST_FOR_A_MEDIAN
@@ -23,10 +23,12 @@ def bench_tables(summary: BenchSummary) -> str:
     ]
     notes += [f"{row.contender}: {row.auto_reason}" for row in rows if row.auto_reason]
     notes += [
-        f"{row.contender}: CTranslate2 in {CTRANSLATE2[row.method]}; its law is beam search, not beam sampling."
+        f"{row.contender}: {FOREIGN[row.method].package} in {FOREIGN[row.method].number_format}; its law is beam "
+        "search, not beam sampling."
         for row in rows
-        if row.method in CTRANSLATE2
+        if row.method in FOREIGN
     ]
+    notes += summary.control.notes() if summary.control is not None else []
     if not summary.complete:
         notes.append("Not complete: some runs are missing.")
     return "\n\n".join([part for part in parts if part] + notes)

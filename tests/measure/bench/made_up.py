@@ -1,5 +1,7 @@
 """Makes runs and summaries with given figures."""
 
+from dataclasses import replace
+
 from dsbd.measure.bench.records import ContenderSummary, ModelCosts, Run
 from dsbd.settings import DecodingSettings
 
@@ -13,6 +15,16 @@ def made_up_run(speed: int, perplexity: float = 2.0, weight: float = -1.0, **cha
         "best_log_weight": weight, "best_log_weight_per_token": weight, "target_calls": 1,
     }  # fmt: skip
     return Run(**(figures | changes))
+
+
+def flat(rows) -> list[Run]:
+    """Give runs that are listed by prompt and round their places; None is a run that was not made."""
+    return [
+        replace(run, question=f"{place}", cluster=f"{place}", round=round)
+        for place, row in enumerate(rows)
+        for round, run in enumerate(row)
+        if run is not None
+    ]
 
 
 def made_up_summary(name: str, milliseconds: float, **changes) -> ContenderSummary:

@@ -31,8 +31,7 @@ def test_a_file_is_continued(tmp_path):
     assert lines[0]["asked"]["contenders"]["beam_sampling"]["max_new_tokens"] == 5
     again = answers_of(path, contest)
     assert list(run_contest(toy_pair(), contest, again)) == []
-    assert again.by_prompt(contest) == answers.by_prompt(contest)
-    assert None not in again.by_prompt(contest)["dsbd defaults"][0]
+    assert again.runs == answers.runs
 
 
 def test_answers_to_something_else_are_refused(tmp_path):

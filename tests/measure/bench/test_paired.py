@@ -4,30 +4,39 @@ import pytest
 
 from dsbd.measure.bench.paired import quality_verdict, speed_ratio
 from dsbd.measure.bench.records import SpeedRatio
-from tests.measure.bench.made_up import made_up_run
+from tests.measure.bench.made_up import flat, made_up_run
+
+
+def ratio(ours, theirs) -> SpeedRatio | None:
+    """Return the ratio of runs listed by prompt and round."""
+    return speed_ratio(flat(ours), flat(theirs), "b")
+
+
+def verdict(ours, theirs):
+    return quality_verdict(flat(ours), flat(theirs))
 
 
 def test_ratios_are_paired():
     """Catches a ratio of medians, which is 1 here: on every prompt the contender is twice as fast."""
     base = [[made_up_run(10)], [made_up_run(20)], [made_up_run(40)]]
     ours = [[made_up_run(20)], [made_up_run(40)], [made_up_run(80)]]
-    assert speed_ratio(ours, base, "b") == SpeedRatio(
+    assert ratio(ours, base) == SpeedRatio(
         baseline="b", median=2.0, low=None, high=None, above_1=3, of=3, sign_test_p=0.25
     )
-    assert speed_ratio([[None], [made_up_run(30)], [None]], base, "b").of == 1
-    assert speed_ratio([[None]] * 3, base, "b") is None
+    assert ratio([[None], [made_up_run(30)], [None]], base).of == 1
+    assert ratio([], base) is None
 
 
 def test_rounds_of_a_prompt_are_no_further_prompts():
     """Catches a sign test that counts rounds: twenty rounds on one prompt say nothing about another."""
     fast, slow = [[made_up_run(30)] * 20, [made_up_run(10)] * 20]
-    found = speed_ratio([fast, fast, fast], [slow, slow, slow], "b")
+    found = ratio([fast, fast, fast], [slow, slow, slow])
     assert (found.above_1, found.of, found.sign_test_p) == (60, 60, 0.25)
-    assert speed_ratio([fast[:1] + slow[:2]] * 8, [slow[:3]] * 8, "b").sign_test_p == 2 / 2**8
+    assert ratio([fast[:1] + slow[:2]] * 8, [slow[:3]] * 8).sign_test_p == 2 / 2**8
     first, last = [made_up_run(20), made_up_run(10)], [made_up_run(10), made_up_run(20)]
-    assert speed_ratio([first] * 8, [last] * 8, "b").sign_test_p is None  # twice as fast, then half as fast
+    assert ratio([first] * 8, [last] * 8).sign_test_p is None  # twice as fast, then half as fast
     weights = [[made_up_run(1, weight=weight) for weight in (-1.2, -1.0)] for _ in range(8)]
-    assert quality_verdict(weights, [[made_up_run(1)] * 2] * 8).best_log_weight_per_token.half_width < 1e-9
+    assert verdict(weights, [[made_up_run(1)] * 2] * 8).best_log_weight_per_token.half_width < 1e-9
 
 
 @pytest.mark.parametrize(
@@ -44,10 +53,10 @@ def test_equal_quality_by_its_rule(perplexities, weights, equal):
     """Catches a verdict that looks at one of the two figures only, or that calls better unequal."""
     base = [[made_up_run(10)]] * 9
     ours = [[made_up_run(10, one, other)] for one, other in zip(perplexities * 3, weights * 3, strict=True)]
-    assert quality_verdict(ours, base).equal is equal
+    assert verdict(ours, base).equal is equal
 
 
 def test_few_prompts_are_too_few_for_a_verdict():
     """Catches "equal quality" claimed from a handful of prompts, whose interval holds nearly everything."""
-    assert quality_verdict([[made_up_run(1, 9.0)] * 2] * 7, [[made_up_run(1)] * 2] * 7).equal is None
-    assert quality_verdict([[made_up_run(1, 9.0)]] * 8, [[made_up_run(1)]] * 8).equal is False
+    assert verdict([[made_up_run(1, 9.0)] * 2] * 7, [[made_up_run(1)] * 2] * 7).equal is None
+    assert verdict([[made_up_run(1, 9.0)]] * 8, [[made_up_run(1)]] * 8).equal is False

@@ -7,11 +7,11 @@ import pytest
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import run_contest
-from dsbd.measure.bench.records import Forwards, Memory, OtherCaches
+from dsbd.measure.bench.records import Control, Forwards, Memory, OtherCaches
 from dsbd.measure.bench.summary import contender_summary, memory_of, quality_figures, speed_figures, summarise
 from dsbd.measure.energy import Energy
 from tests.measure.bench.contests import contest_of, measured_answers
-from tests.measure.bench.made_up import made_up_costs, made_up_run
+from tests.measure.bench.made_up import flat, made_up_costs, made_up_run
 from tests.toy_pair import toy_pair
 
 TARGET, DRAFT = (replace(made_up_costs(1, 1.0), slot_bytes=size) for size in (100, 10))
@@ -56,20 +56,33 @@ def test_a_sweep_of_beams_is_compared_with_as_many_beams():
 def test_speed_is_of_layers_and_counts_are_means():
     """Catches speed of the returned tokens where layers are meant, and a missing count read as zero."""
     runs = [made_up_run(10, new_tokens=5, iterations=2), made_up_run(30, new_tokens=15, seconds=3.0)]
-    speed = speed_figures([runs, [None]])
+    speed = speed_figures(flat([runs]))
     assert speed["total_tokens_per_second"] == pytest.approx(40 / 4)
     assert speed["text_tokens_per_second"] == pytest.approx(20 / 4)
     assert speed["milliseconds_per_token"] == pytest.approx(100.0)
-    row = contender_summary(contest_of().contenders[0], [runs], AnswersFile())
+    row = contender_summary(contest_of().contenders[0], runs, AnswersFile())
     assert (row.layers, row.new_tokens, row.iterations, row.draft_calls) == (20.0, 10.0, 2.0, None)
 
 
 def test_quality_is_of_prompts():
     """Catches rounds that count as prompts: twenty rounds on two prompts are two."""
-    found = quality_figures([[made_up_run(9, 2.0), None], [made_up_run(9, 4.0, -3.0)] * 20, [None, None]])
+    found = quality_figures(flat([[made_up_run(9, 2.0), None], [made_up_run(9, 4.0, -3.0)] * 20]))
     assert (found["perplexity"], found["perplexity_half_width"]) == (3.0, pytest.approx(12.7062))
     assert (found["best_log_weight"], found["best_log_weight_per_token_half_width"]) == (-2.0, pytest.approx(12.7062))
-    assert quality_figures([[made_up_run(9)] * 20])["perplexity_half_width"] is None
+    assert quality_figures(flat([[made_up_run(9)] * 20]))["perplexity_half_width"] is None
+
+
+def test_the_control_is_compared_with_the_same_decodes():
+    """Catches a control whose row is that of other prompts or rounds, or of another contender."""
+    contest, answers = replace(contest_of(rounds=2), prompts=plain_prompts("pqrs")), AnswersFile()
+    assert summarise(contest, answers).control is None
+    for prompt in range(1, 5):
+        answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=float(prompt)))
+        answers.add(made_up_run(10, contender="beam_sampling", question=str(prompt), seconds=99.0, round=1))
+        answers.add(made_up_run(10, contender="dsbd defaults", question=str(prompt), seconds=99.0))
+    answers.add_control(Control(before=1.0, after=4.0))
+    answers.add_control(Control(before=3.0, after=4.0, openmp_runtimes=2))
+    assert summarise(contest, answers).control == Control(before=2.0, after=4.0, row=200.0, openmp_runtimes=2)
 
 
 def test_energy_is_of_the_runs_that_were_measured():

@@ -1,6 +1,8 @@
 """The Markdown tables of a bench."""
 
-from dsbd.measure.bench.records import BenchSummary, EnergyPerToken, Forwards
+import pytest
+
+from dsbd.measure.bench.records import BenchSummary, Control, EnergyPerToken, Forwards
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.bench.tables import bench_tables, cell, mean_cell, median_cell
 from tests.measure.bench.made_up import made_up_costs, made_up_summary
@@ -33,6 +35,24 @@ def test_figures_are_where_their_heads_say():
     assert "|dsbd|gpu|counter|2.000|1.500|" in lines
     assert "dsbd: because" in printed
     assert "Not complete" not in printed
+
+
+@pytest.mark.parametrize(
+    ("control", "warning"),
+    [
+        (Control(before=10.0, after=11.0, row=10.9), None),
+        (Control(before=10.0, after=12.0), "the control moved by more than 15 %"),
+        (Control(before=10.0, after=10.0, row=12.0), "the control moved by more than 15 %"),
+        (Control(before=10.0, after=10.0, row=8.0), "the control moved by more than 15 %"),
+        (Control(before=10.0, after=10.0, openmp_runtimes=2), "had 2 OpenMP runtimes"),
+    ],
+)
+def test_figures_of_a_disturbed_bench_are_not_to_be_published(control, warning):
+    """Catches a bench whose own baseline became slower or faster among the others, and looks like any other."""
+    printed = bench_tables(BenchSummary(contenders=(made_up_summary("dsbd", 5.0),), control=control))
+    assert f"alone took {control.before:.2f} ms per token" in printed
+    assert ("Do not publish" in printed) is (warning is not None)
+    assert warning is None or warning in printed
 
 
 def test_cells():

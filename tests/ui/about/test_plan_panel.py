@@ -10,7 +10,6 @@ from tests.toy_pair import toy_pair
 from ui.about.plan_panel import COMPUTED, KNOWN, computed
 from ui.engine import Engine
 from ui.host.allowed_models import AllowedModels
-from ui.pairs.shelf import BUNDLED_KEYS
 
 SQL = asset_path("models/sql")
 
@@ -27,11 +26,6 @@ def test_a_bundled_pair_has_the_figures_of_the_plan(engine):
     assert text.count(COMPUTED) + text.count(COMPUTED.capitalize()) == 2
     for part in ("8,265,408 parameters", "24.0 GB: fits", f"{found.largest_context:,} tokens", "dsbd bench"):
         assert part in text
-
-
-def test_every_known_pair_is_bundled_or_public():
-    assert list(KNOWN)[: len(BUNDLED_KEYS)] == list(BUNDLED_KEYS)
-    assert len(KNOWN) > len(BUNDLED_KEYS)
 
 
 def test_a_configuration_that_is_not_here_is_a_sentence(engine, monkeypatch, tmp_path):

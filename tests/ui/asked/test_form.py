@@ -5,14 +5,11 @@ from dataclasses import fields
 import pytest
 
 from dsbd.errors import PromptError, SettingsError
-from dsbd.methods import READS
 from dsbd.settings import AUTO_FIELDS, METHODS, DecodingSettings
 from ui.asked.form import (
-    EVERY_METHOD,
     FIELDS,
     WITHOUT_FIELD,
     check_prompt,
-    is_read,
     settings_of,
     shown_value,
 )
@@ -82,22 +79,7 @@ def test_bad_values_are_named(changed, named):
         settings_of("specinfer" if named == "branching" else "dsbd", form(**changed))
 
 
-def test_unknown_methods_are_refused():
-    with pytest.raises(SettingsError, match="magic"):
-        settings_of("magic", form())
-
-
-def test_what_a_method_reads():
-    assert is_read("dsbd", "width_threshold")
-    assert not is_read("greedy", "temperature")
-    assert all(is_read(method, name) for method in READS for name in EVERY_METHOD)
-
-
 @pytest.mark.parametrize("prompt", ["", "  \n", None, 7, "x" * (Limits().max_prompt_characters + 1)])
 def test_prompts_that_are_refused(prompt):
     with pytest.raises(PromptError, match="prompt"):
         check_prompt(prompt, Limits())
-
-
-def test_a_prompt_is_taken_as_it_is():
-    assert check_prompt(" <b>\x00 ", Limits()) == " <b>\x00 "

@@ -10,12 +10,12 @@ import dsbd
 from dsbd.errors import DsbdError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair
-from ui import Engine
-from ui.asked.form import FIELDS, settings_of, shown_value, values_of
+from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import pair_key, pair_name, query_of, read_query
 from ui.decodes import history
 from ui.decodes.python_lines import python_lines
 from ui.decodes.recording import Recording
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE, PairShelf
 from ui.play import shown
@@ -178,10 +178,6 @@ def test_a_link_does_not_tell_where_folders_are(pairs):
     assert pair_name("/home/me/large + /home/me/small", pairs) == "large + small"
 
 
-def test_the_pair_of_an_older_link_is_the_page_s_own(pairs):
-    assert read_query({"seed": "3"}, Limits(), pairs).pair is None
-
-
 @pytest.mark.parametrize("query", [{}, {"__theme": "dark"}, {"view": "api"}, {"utm_source": "x"}])
 def test_other_addresses_say_nothing(query, pairs):
     assert read_query(query, Limits(), pairs) is None
@@ -232,7 +228,3 @@ def test_the_lines_of_python_repeat_the_decode(ran, monkeypatch, tmp_path, capsy
 def test_a_bundled_pair_is_loaded_by_its_name(ran, target, arguments):
     models = replace(ran.trace.models, target=replace(ran.trace.models.target, id=target))
     assert f"dsbd.load_pair({arguments})" in python_lines(replace(ran.trace, models=models))
-
-
-def test_what_the_form_starts_with_is_the_default():
-    assert values_of(dsbd.DecodingSettings()) == [shown_value(field) for field in FIELDS]

@@ -91,16 +91,6 @@ def test_a_lesson_or_recording_is_shown_in_play(page, engine, places):
 
 
 @pytest.mark.slow
-def test_the_button_leads_to_the_decode(places, visit):
-    """Catches a tab that does not change, and a viewer that keeps what it showed."""
-    visit.page.get_by_role("tab", name="Learn").click()
-    visit.page.click("#learn-play")
-    visit.wait_for("#note", "Guess and check")
-    visit.page.wait_for_selector("#forest .dsbd-node", state="visible")
-    assert visit.page.input_value("#prompt textarea").startswith("Once upon a time, there was a little fox")
-
-
-@pytest.mark.slow
 def test_the_pages_are_served_in_the_headers_of_this_server(address):
     """Catches a route that hands out other files, and a page that its headers forbid."""
     with httpx.Client(base_url=f"{address}gradio_api/dsbd/learn/", timeout=PATIENCE_SECONDS) as site:

@@ -10,9 +10,9 @@ from tests.toy_pair import toy_model
 from tests.ui.conftest import PacedEngine
 from tests.ui.served import served
 from tests.ui.visit import PATIENCE
-from ui import build_page
 from ui.decodes import traces
 from ui.host.allowed_models import AllowedModels
+from ui.page import build_page
 
 pytestmark = pytest.mark.slow
 

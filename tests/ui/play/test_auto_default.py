@@ -10,12 +10,12 @@ from dsbd.machine import conditions
 from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair
-from ui import build_page
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.decodes import traces
 from ui.engine import Engine
+from ui.page import build_page
 from ui.pairs.shelf import PAGE
-from ui.play.auto_default import SAID, with_auto
+from ui.play.following import SAID, with_auto
 from ui.runs import decode
 from ui.runs.around import KEEP
 

@@ -6,14 +6,14 @@ import pytest
 
 import dsbd
 from tests.toy_pair import toy_pair
-from ui import Engine
 from ui.asked.examples import QUESTIONS
 from ui.asked.link import Linked
 from ui.decodes import traces
 from ui.decodes.opening import opening_of, said_beside
 from ui.decodes.recording import Recording
+from ui.engine import Engine
 from ui.pairs.shelf import PAGE
-from ui.play.pair import follow
+from ui.play.following import follow
 from ui.play.play_form import updates
 
 SQL = "bundled:sql"

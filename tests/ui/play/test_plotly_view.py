@@ -9,10 +9,6 @@ from ui.decodes.traces import opening_recording
 from ui.play.plotly_view import view_of
 
 
-def test_without_a_recording_nothing_is_drawn():
-    assert view_of(None, False) == ""
-
-
 def test_both_figures_come_with_their_frames(recorded):
     recording = opening_recording("toy")
     figures = unpacked(view_of(recording, True))

@@ -6,8 +6,8 @@ import logging
 import pytest
 
 from tests.toy_pair import toy_pair_on
-from ui import Engine
 from ui.asked.form import FIELDS, shown_value
+from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.runs import decode

@@ -12,7 +12,8 @@ from dsbd.measure.bench.records import Limits, bench_summary
 from dsbd.settings import DecodingSettings
 from tests.measure.bench.made_up import made_up_summary
 from tests.visualize.homes import visit
-from visualize.pages.bench_page import MOST_LINES, bench_figures, bench_page
+from visualize.figures.bench import MOST_LINES, bench_figures
+from visualize.pages.bench_page import bench_page
 
 EVIL = "</script><script>alert(1)</script>"
 

@@ -8,7 +8,7 @@ import pytest
 import visualize
 from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import BASELINE, answer, made_up_table
-from visualize.figures.pareto import NOT_MEASURED
+from visualize.figures.evaluation import NOT_MEASURED
 
 OURS = "dsbd draft_width=4 input_beams=None"
 TABLE = made_up_table()

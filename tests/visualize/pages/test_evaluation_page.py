@@ -10,7 +10,7 @@ import visualize
 from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.homes import visit
-from visualize.figures.pareto import NOT_MEASURED
+from visualize.figures.evaluation import NOT_MEASURED
 from visualize.pages.evaluation_page import MOST_ROWS, evaluation_figures, evaluation_page
 
 EVIL = "</script><script>alert(1)</script>"

@@ -5,61 +5,58 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import visualize
-from tests.visualize.homes import show_view, unfold, viewer
+from tests.visualize.homes import hostile_marks, show_view, unfold, viewer
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.traces import scene_of
 from tests.visualize.viewer.test_accessible import VIEWS
-from tests.visualize.viewer.test_views import MOUNT
 from tests.watched import settle
 
 SCENE = scene_of("toy")
+STEPS = SCENE.iterations[0].steps
 
 
 @pytest.fixture
 def opened(browser, exported):
     with viewer(browser, exported) as seen:
+        seen.page.focus(".dsbd")
         yield seen
 
 
 def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_node(opened):
-    page, scene = opened.page, SCENE.iterations[0]
+    page = opened.page
     places = """() => [...document.querySelectorAll('.dsbd-node:not([hidden])')].map(
         node => [Number(node.dataset.at), node.getAttribute('transform')])"""
     seen = {}
-    page.focus(".dsbd")
-    for number, step in enumerate(scene.steps):
+    for step in STEPS:
         assert opened.sentence == step.sentence
         for at, place in page.evaluate(places):
             assert seen.setdefault(at, place) == place
-        if number + 1 < len(scene.steps):
-            page.keyboard.press("ArrowRight")
-    assert len(seen) == len(scene.nodes)
+        page.keyboard.press("ArrowRight")
+    assert len(seen) == len(SCENE.iterations[0].nodes)
+    assert opened.sentence == SCENE.iterations[1].steps[0].sentence
     show_view(page, "text")
     assert page.inner_text(".dsbd-origin-recovered") == next(one.text for one in SCENE.tokens if one.origin == "bonus")
-    page.keyboard.press("ArrowRight")
-    assert opened.sentence == SCENE.iterations[1].steps[0].sentence
     opened.quiet()
 
 
 def test_keys_and_buttons(opened):
-    page, steps = opened.page, SCENE.iterations[0].steps
-    page.focus(".dsbd")
+    page = opened.page
     page.keyboard.press("End")
-    assert opened.sentence == steps[-1].sentence
+    assert opened.sentence == STEPS[-1].sentence
     page.keyboard.press("Home")
-    assert opened.sentence == steps[0].sentence
+    assert opened.sentence == STEPS[0].sentence
     page.keyboard.press("PageDown")
     assert page.input_value("[aria-label=Pass]") == "2"  # readers count from 1
     page.keyboard.press("ArrowLeft")
-    assert opened.sentence == steps[-1].sentence
+    assert opened.sentence == STEPS[-1].sentence
     page.click("[aria-label='First step']")
     page.click("[aria-label='Step forward']")
-    assert opened.sentence == steps[1].sentence
+    assert opened.sentence == STEPS[1].sentence
     page.wait_for_url("**#iteration=1&step=2&layer=2")
     page.focus(".dsbd")
     page.keyboard.press(" ")
     page.wait_for_function(
-        "sentence => document.querySelector('.dsbd-sentence').textContent !== sentence", arg=steps[1].sentence
+        "sentence => document.querySelector('.dsbd-sentence').textContent !== sentence", arg=STEPS[1].sentence
     )
     page.keyboard.press(" ")
     assert page.get_attribute(".dsbd-play", "aria-label") == "Play"
@@ -67,20 +64,18 @@ def test_keys_and_buttons(opened):
 
 
 def test_the_tree_of_words_says_what_the_drawing_shows(opened):
-    page, scene = opened.page, SCENE.iterations[0]
-    page.focus(".dsbd")
+    page = opened.page
     page.keyboard.press("End")
     show_view(page, "tree")
     items = page.locator("[role=treeitem] > span").all_inner_texts()
-    assert len(items) == len(scene.nodes)
+    assert len(items) == len(SCENE.iterations[0].nodes)
     assert any(item.startswith("␣little, kept guess, ×3, large model 0.55") for item in items)
     page.focus("[role=treeitem][tabindex='0']")
     page.keyboard.press("ArrowDown")
     focused = page.evaluate("() => document.activeElement.firstChild.textContent")
-    assert focused in items
-    assert focused != items[0]
+    assert focused in items[1:]
     assert page.inner_text(".dsbd-token") == focused.split(",")[0]
-    assert page.inner_text(".dsbd-sentence") == scene.steps[-1].sentence  # the arrow moved in the tree, not in time
+    assert opened.sentence == STEPS[-1].sentence  # the arrow moved in the tree, not in time
 
 
 @pytest.mark.slow
@@ -94,65 +89,53 @@ def test_controls_are_large_and_named(browser, exported, touch, least):
                     [node.getAttribute('aria-label') || node.textContent, node.getBoundingClientRect().height])"""
         )
     assert len(boxes) >= 12
-    for name, height in boxes:
-        assert name
-        assert height >= least, name
+    assert [box for box in boxes if not box[0] or box[1] < least] == []
 
 
 def test_zoom_is_kept_while_stepping_and_given_up_on_request(opened):
     page = opened.page
     width = "() => document.querySelector('.dsbd-forest').getBoundingClientRect().width"
     whole = page.evaluate(width)
-    unfold(page)
-    page.click("[aria-label=Larger]")
-    page.focus(".dsbd")
+    page.keyboard.press("+")
     page.keyboard.press("+")
     larger = page.evaluate(width)
     assert larger > 1.4 * whole
     for key in ("ArrowRight", "End", "PageDown", "PageUp"):
         page.keyboard.press(key)
-        if key != "PageDown":
-            assert page.evaluate(width) == larger
+    assert page.evaluate(width) == larger
+    unfold(page)
     page.click("[aria-label='Reset view']")
     assert page.evaluate(width) == whole
 
 
 def test_pointing_at_a_node_shows_its_arithmetic_and_a_click_keeps_it(opened):
-    page, scene = opened.page, SCENE.iterations[0]
-    page.focus(".dsbd")
+    page, nodes = opened.page, SCENE.iterations[0].nodes
     page.keyboard.press("End")
-    place = next(at for at, node in enumerate(scene.nodes) if node.state == "rejected")
-    mark = page.locator(f".dsbd-node[data-at='{place}'] path")
+    place = next(at for at, node in enumerate(nodes) if node.state == "rejected")
+    mark, said = page.locator(f".dsbd-node[data-at='{place}'] path"), nodes[place].facts[0].sentence
     mark.hover(force=True)
     page.wait_for_selector(".dsbd-state:has-text('dropped guess')")
     page.click(".dsbd-exact")
     mark.hover(force=True)
     page.wait_for_selector(".dsbd-state:has-text('rejected')")
-    assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")
     mark.click(force=True)
     page.mouse.move(2, 2)
-    assert scene.nodes[place].facts[0].sentence in page.inner_text(".dsbd-card")
-    page.wait_for_url(f"**&node={scene.nodes[place].id}")
+    assert said in page.inner_text(".dsbd-card")
+    page.wait_for_url(f"**&node={nodes[place].id}")
     page.focus(".dsbd")
     page.keyboard.press("Escape")
-    assert scene.nodes[place].facts[0].sentence not in page.inner_text(".dsbd-card")
+    assert said not in page.inner_text(".dsbd-card")
     page.wait_for_url(lambda url: "node=" not in url)
 
 
 def test_a_link_leads_to_its_step_its_layer_and_its_node(browser, exported):
+    iteration = SCENE.iterations[2]
+    node = next(node for node in iteration.nodes if node.column == 2)
+    layer = next(layer for layer in iteration.layers if layer.layer == 2)
     with viewer(browser, exported, "#iteration=3&step=7") as opened:
-        assert opened.sentence == SCENE.iterations[2].steps[6].sentence
-        opened.page.evaluate("() => postMessage({dsbd: 'goto', it: 1, step: 3}, '*')")
-        opened.page.wait_for_function(
-            "text => document.querySelector('.dsbd-sentence').textContent === text",
-            arg=SCENE.iterations[1].steps[3].sentence,
-        )
-        node = next(node for node in SCENE.iterations[2].nodes if node.column == 2)
-        layer = next(layer for layer in SCENE.iterations[2].layers if layer.layer == 2)
-        opened.page.goto(f"{exported.as_uri()}#iteration=3&layer=2&node={node.id}")
-        opened.page.reload()
-        opened.page.wait_for_selector(".dsbd-card .dsbd-token")
-        assert opened.sentence == SCENE.iterations[2].steps[layer.step].sentence
+        assert opened.sentence == iteration.steps[6].sentence
+    with viewer(browser, exported, f"#iteration=3&layer=2&node={node.id}") as opened:
+        assert opened.sentence == iteration.steps[layer.step].sentence
         assert opened.page.inner_text(".dsbd-card .dsbd-token") == node.token
 
 
@@ -174,7 +157,7 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
     with viewer(browser, path) as opened:
         page = opened.page
         page.focus(".dsbd")
-        for scene in visualize.build_scene(nasty_trace()).iterations:
+        for scene in scene_of("nasty").iterations:
             page.keyboard.press("End")
             expected = [node.label + (f" ×{node.slots}" if node.slots > 1 else "") for node in scene.nodes]
             shown = [text.translate(dict.fromkeys(map(ord, "\u2068\u2069"))) for text in page.evaluate(labels)]
@@ -182,31 +165,8 @@ def test_hostile_tokens_stay_text_in_the_drawing_and_in_every_view(browser, tmp_
             page.keyboard.press("ArrowRight")
         for view in VIEWS:
             show_view(page, view)
-            assert (
-                page.evaluate("() => document.querySelectorAll('.dsbd img, .dsbd script, .dsbd a[href]').length") == 0
-            )
+            assert hostile_marks(page) == 0
         with page.expect_download() as waiting:
             page.get_by_role("button", name="SVG", exact=True).click()
         ElementTree.fromstring(waiting.value.path().read_bytes())
-        assert opened.errors == []
-
-
-def test_two_viewers_are_independent_and_scenes_can_be_replaced(browser, exported):
-    empty = visualize.scene_json(visualize.SceneBuilder(None).scene())
-    with viewer(browser, exported) as opened:
-        run = opened.page.evaluate
-        run(MOUNT, {"a": [1, {}], "b": [9, {}]})
-        run("() => a.goto({step: 5})")
-        places = run("() => [a.where(), b.where()]")
-        assert [(place["it"], place["step"]) for place in places] == [(0, 5), (0, 0)]
-        run("() => a.setScene(scene)")
-        assert run("() => a.where()") == places[0]
-        run("() => a.setScene(scene, {follow: true})")
-        last = len(SCENE.iterations) - 1
-        whole = run("() => a.where()")
-        assert (whole["it"], whole["step"]) == (last, len(SCENE.iterations[last].steps) - 1)
-        run("() => a.destroy()")
-        assert run("() => document.querySelectorAll('.dsbd').length") == 1
-        run("(empty) => { b.setScene(null); b.setScene(empty); }", empty)
-        assert opened.page.inner_text(".dsbd-empty") == "This trace has no passes."
         assert opened.errors == []

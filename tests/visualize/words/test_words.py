@@ -24,34 +24,29 @@ UNDECIDED = {"acceptance": None, "uniform": None, "residual_prob": None}
 
 
 @pytest.mark.parametrize(
-    ("verdict", "changes", "sentence"),
+    ("verdict", "changes", "key", "values"),
     [
-        ("accepted", {}, "accepted. Its chance was 0.61; the random number, 0.42, is below it"),
-        ("rejected", {"uniform": 0.7}, "rejected. Its chance was 0.61; the random number, 0.70, is not below it"),
-        ("rejected", {"uniform": 0.61003},
-         "rejected. Its chance was 0.61000; the random number, 0.61003, is not below it"),
-        ("accepted", {"acceptance": 1.0, "residual_prob": 0.6},
-         "accepted for sure: the large model still finds it at least as probable as the small model did "
-         "(0.60 against 0.50)"),
-        ("rejected", {"acceptance": 0.0, "residual_prob": 0.0},
-         "rejected: the large model has no probability left for it"),
-        ("rejected", {"acceptance": 0.0, "residual_prob": 0.0, "c": 1.2},
-         "rejected: the earlier guesses have used up the probability that the large model had for it"),
-        ("accepted", {"uniform": None}, "accepted without a random number"),
-        ("orphaned", UNDECIDED, "rejected: the token before it was not kept"),
-        ("unneeded", UNDECIDED, "not needed: all places (3) are taken"),
+        ("accepted", {}, "accepted", {"ratio": "0.61", "u": "0.42"}),
+        ("rejected", {"uniform": 0.61003}, "rejected", {"ratio": "0.61000", "u": "0.61003"}),
+        ("accepted", {"acceptance": 1.0, "residual_prob": 0.6}, "accepted_sure", {"residual": "0.60", "draft": "0.50"}),
+        ("rejected", {"acceptance": 0.0, "residual_prob": 0.0}, "rejected_none", {}),
+        ("rejected", {"acceptance": 0.0, "residual_prob": 0.0, "c": 1.2}, "rejected_used", {}),
+        ("accepted", {"uniform": None}, "accepted_plain", {}),
+        ("orphaned", UNDECIDED, "orphaned", {}),
+        ("unneeded", UNDECIDED, "unneeded", {"width": 3}),
     ],
-)  # fmt: skip
-def test_trials(verdict, changes, sentence):
-    assert WORDS.trial(trial(verdict, **changes), width=3) == sentence
+)
+def test_trials(verdict, changes, key, values):
+    assert WORDS.trial(trial(verdict, **changes), width=3) == WORDS(f"trial.{key}", **values)
 
 
-def test_draws():
+def test_draws_tell_their_interval():
     draw = Draw(1, 0, "recovered", 1, False, 0.2, 0.1, 0.35, 0.7, 0.73, 0.7, 0.81)
-    assert WORDS.draw(draw) == "picked by the large model, from the probability that the guesses left over"
-    assert WORDS.interval(draw) == "u = 0.73 ∈ [0.70, 0.81) · max(P − 0.35·Q, 0)"
+    assert (WORDS.draw(draw), WORDS.interval(draw)) == (
+        WORDS("draw.recovered"), "u = 0.73 ∈ [0.70, 0.81) · max(P − 0.35·Q, 0)"
+    )  # fmt: skip
     landed = Draw(1, 0, "fresh", 1, True, 0.2, 0.1, 0.0, 1.0, 0.5, 0.25, 1.0)
-    assert WORDS.draw(landed) == "picked by the large model, from its own probabilities; it was guessed too"
+    assert WORDS.draw(landed).endswith(WORDS("draw.landed"))
     assert WORDS.interval(landed) == "u = 0.50 ∈ [0.25, 1) · P"
 
 
@@ -62,7 +57,7 @@ def test_the_arithmetic_of_a_trial_is_told_apart_from_its_sentence():
     missed = trial("rejected", uniform=0.61003)
     assert WORDS.arithmetic(missed, node).startswith("u = 0.61003 ≥ 0.61000 = P′/Q; ")
     assert WORDS.arithmetic(trial(acceptance=1.0, residual_prob=0.6), node) == "P′ = 0.60, Q = 0.50"
-    assert WORDS.arithmetic(trial("orphaned", acceptance=None, uniform=None, residual_prob=None), node) == ""
+    assert WORDS.arithmetic(trial("orphaned", **UNDECIDED), node) == ""
 
 
 def layer(width, distribution=(0.04, 0.1, 0.12, 0.22, 0.52), kind="draft", planned=None, width_uniform=None):
@@ -75,30 +70,29 @@ CHANCE = {"method": "random_width", "width_weights": (1, 2, 1)}
 
 
 @pytest.mark.parametrize(
-    ("made", "changes", "sentence"),
+    ("made", "changes", "key"),
     [
-        (layer(3), {}, "3 or more guesses pass with probability 0.74 (0.70 is asked for), 4 only with 0.52"),
-        (layer(4), {"width_threshold": 0.5},
-         "4 or more guesses pass with probability 0.52 (0.50 is asked for), and there are no more guesses"),
-        (layer(4), {"min_width": 4}, "4 here, the least allowed (min_width): 4 or more guesses pass only with "
-         "probability 0.52 (0.70 is asked for)"),
-        (layer(2), {"max_width": 2}, "2 here, the most allowed (max_width): even 3 guesses would pass with probability "
-         "0.74 (0.70 is asked for)"),
-        (layer(2), {}, "keep 2 here: the large model finds nothing else possible"),
-        (layer(6, kind="bonus"), {}, "keep 6 here, as many as allowed (max_width)"),
-        (layer(2, kind="bonus", width_uniform=0.4), CHANCE,
-         "keep 2 here, by chance: the random number 0.40 falls between 0.25 and 0.75"),
-        (layer(2, kind="bonus", width_uniform=0.8), {**CHANCE, "replacement": False},
-         "keep 2 here, all that the large model finds possible"),
-        (layer(2, kind="bonus", planned=4), {"method": "width_rule_sampling", "max_width": 2},
-         "0.74 (0.70 is asked for); these guesses are only imagined, and the large model picks all itself"),
+        (layer(3), {}, "between"),
+        (layer(4), {"width_threshold": 0.5}, "all"),
+        (layer(4), {"min_width": 4}, "min"),
+        (layer(2), {"max_width": 2}, "max"),
+        (layer(2), {}, "support"),
+        (layer(6, kind="bonus"), {}, "bonus"),
+        (layer(2, kind="bonus", width_uniform=0.4), CHANCE, "random"),
+        (layer(2, kind="bonus", width_uniform=0.8), {**CHANCE, "replacement": False}, "bonus_all"),
+        (layer(2, kind="bonus", planned=4), {"method": "width_rule_sampling", "max_width": 2}, "max"),
     ],
-)  # fmt: skip
-def test_widths_are_found_again_from_the_distribution(made, changes, sentence):
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_the_reason_of_a_width_is_found_again_from_the_distribution(made, changes, key):
     settings = resolve(DecodingSettings(**changes))
-    said, _ = WORDS.width(made, settings, chances_of(made, settings))
-    assert said.startswith(f"keep {made.width} here")
-    assert said.endswith(sentence)
+    chances = chances_of(made, settings)
+    reached, missed = (chances[at] if at < len(chances) else 0.0 for at in (made.width - 1, made.width))
+    said, _ = WORDS.width(made, settings, chances)
+    shown = zip(("reached", "missed", "threshold"), tell_apart(reached, missed, settings.width_threshold), strict=True)
+    drawn = {"u": "0.40", "low": "0.25", "high": "0.75"} if key == "random" else {}
+    expected = WORDS(f"width.{key}", width=made.width, next=made.width + 1, **dict(shown), **drawn)
+    assert said == (WORDS("width.rule", reason=expected) if "method" in changes and key == "max" else expected)
 
 
 def test_without_settings_the_recorded_reason_stands():

@@ -6,8 +6,7 @@ import pytest
 
 from dsbd.__main__ import parser
 from dsbd.commands.bench import contest_of
-from dsbd.commands.setting_values import HELP, form_of, value_of_text
-from dsbd.commands.settings_flags import settings_of_flags
+from dsbd.commands.settings_flags import HELP, form_of, settings_of_flags, value_of_text
 from dsbd.settings import DecodingSettings
 from tests.command_line import refused
 

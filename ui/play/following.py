@@ -1,0 +1,130 @@
+"""What the form of the Play tab follows: a link, another pair, and ``auto`` once its trials were made here."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+
+from dsbd.errors import DsbdError, SettingsError
+from dsbd.settings import AUTO, DecodingSettings
+
+from ..asked.examples import examples_for, first_example
+from ..asked.form import FIELDS, check_prompt, is_read, settings_of, values_of
+from ..asked.link import Linked, is_form, pair_name, query_of, read_query
+from ..decodes import history, traces
+from ..decodes.history import Kept
+from ..decodes.opening import RECORDED, Opening, said_beside
+from ..decodes.recording import Recording
+from ..engine import Engine
+from ..pairs.shelf import PAGE, public_key
+from ..parts.wiring import PRIVATE
+from ..runs.around import KEEP
+from ..runs.decode import Frame
+from ..runs.sentences import alert, sentence
+from .pair_loading import choices
+from .play_form import Form, updates
+from .shown import choose
+
+SAID = "Guesses is auto: Run uses the forest that was measured to be fastest here."
+COPY_LINK = """(query) => {
+  if (!query) return query;
+  const link = location.origin + location.pathname + "?" + query;
+  history.replaceState(null, "", link + location.hash);
+  navigator.clipboard?.writeText(link).catch(() => {});
+  return link;
+}"""
+FILLED = "The link filled in the form."
+BESIDE = "Press Run to see its text; what is shown is a recording."
+
+
+def with_auto(engine: Engine, pair: str, settings: DecodingSettings) -> DecodingSettings | None:
+    """The settings of a form with guesses on ``auto``, if a plan for them is known and drafts; else None.
+
+    Nothing is measured, and no pair is loaded. ``pair`` is a key.
+    """
+    if not is_read(settings.method, "forest"):
+        return None
+    values = [
+        AUTO if field.name == "forest" else value for field, value in zip(FIELDS, values_of(settings), strict=True)
+    ]
+    try:
+        asked = settings_of(settings.method, values)
+    except SettingsError:  # a recording may hold what the form cannot ask for
+        return None
+    plan = engine.known_plan(asked, pair)
+    return asked if plan is not None and plan.values["draft_depth"] else None
+
+
+def wire_link(engine: Engine, form: Form, share: gr.Button, link: gr.Textbox, problem: gr.HTML) -> None:
+    """The button copies a link to the form."""
+
+    def query(pair: str, prompt: Any, method: Any, *values: Any) -> tuple[Any, str]:
+        try:
+            settings = settings_of(method, values)
+            asked = query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
+            return gr.update(value=asked, visible=True), ""
+        except DsbdError as error:
+            return gr.update(value="", visible=False), alert(sentence(error))
+
+    asked = share.click(query, form.inputs, [link, problem], queue=False, **PRIVATE)
+    asked.then(None, link, link, js=COPY_LINK, **PRIVATE)
+
+
+def wire_restoring(
+    engine: Engine, page: gr.Blocks, form: Form, opening: Opening, linked: gr.State, note: gr.HTML, problem: gr.HTML
+) -> None:
+    """The page opens as its address says.
+
+    A pair is chosen first. The rest of the address waits in ``linked`` until the form has followed the pair.
+    """
+    kept = [KEEP] * len(form.filled)
+
+    def opened() -> list[Any]:
+        """The form as the page was built, with ``auto`` if its trials were made since."""
+        asked = with_auto(engine, PAGE, opening.settings)
+        words = KEEP if asked is None else f"{opening.note} {SAID}"
+        return [*updates(None, asked, engine.limits), words, *[KEEP] * 3]
+
+    def restore(request: gr.Request) -> list[Any]:
+        try:
+            found = read_query(dict(request.query_params), engine.limits, engine.pairs)
+        except DsbdError as error:
+            return [*kept, KEEP, alert(sentence(error)), KEEP, KEEP]
+        if found is None:
+            return opened()
+        if found.pair not in (None, PAGE):
+            return [*kept, KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found]
+        filled = updates(found.prompt, found.settings, engine.limits)
+        return [*filled, f"{FILLED} {BESIDE}" if is_form(found) else KEEP, "", KEEP, KEEP]
+
+    page.load(restore, None, [*form.filled, note, problem, form.pairs, linked], queue=False, **PRIVATE)
+
+
+def follow(
+    engine: Engine, pair: str, kept: Sequence[Kept], looked_at: Recording | None, linked: Linked | None
+) -> list[Any]:
+    """The tab after the choice of a pair.
+
+    The first recording of the pair is shown, and the form repeats it, with ``auto`` if its trials were made for these
+    settings. Without a recording, what is shown stays, a sentence says which model made it, and the prompt is the
+    pair's first example.
+
+    A link that chose the pair goes first, with its prompt and settings. Returned are updates of the list of decodes,
+    the examples, the parts of a frame, the form, and ``linked``, which becomes None.
+    """
+    target = engine.pairs.target_id(pair)
+    name = next((name for _, name in traces.recordings_of(target)), None)
+    frame = choose(engine, pair, kept, name) if name else Frame(note=said_beside(target, looked_at))
+    settings: DecodingSettings | None = None
+    prompt = first_example(target)
+    if isinstance(frame.recording, Recording):
+        prompt, settings = frame.recording.prompt, frame.recording.trace.settings
+        asked = with_auto(engine, pair, settings)
+        if asked is not None:
+            settings, frame = asked, frame._replace(note=f"{RECORDED} {SAID}")
+    if linked is not None and is_form(linked):
+        prompt, settings = linked.prompt or prompt, linked.settings or settings
+        frame = frame._replace(note=f"{FILLED} {BESIDE if name else frame.note}")
+    words = [gr.update(value=word) for word in examples_for(target)]
+    offered = gr.update(choices=history.choices(kept, target), value=name)
+    return [offered, *words, *frame, *updates(prompt, settings, engine.limits), None]
