@@ -20,7 +20,6 @@ ATTENTION_BLOCK = 256
 
 def model_config(layers: int, **sizes: Any) -> LlamaConfig:
     """Return the configuration of a pair member with `layers` layers; `sizes` are named as in ``LlamaConfig``."""
-    sizes["attn_implementation"] = "eager"  # in bfloat16 on a CPU the backward of fused attention takes much longer
     return LlamaConfig(
         num_hidden_layers=layers,
         max_position_embeddings=CONTEXT_TOKENS,
