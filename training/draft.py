@@ -12,9 +12,8 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.answers import answer_weights
 from training.llama import model_config, new_model
-from training.losses import distillation_chunk, log_probs_chunk
+from training.losses import answer_weights, distillation_chunk, log_probs_chunk
 from training.trainer import Forward, Trainer, in_chunks
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
-from training.answers import in_answers
 from training.corpus import EncodedDocuments
+from training.losses import in_answers
 
 WINDOW_TOKENS = 1024
 

@@ -23,10 +23,8 @@ from training.draft import (
 from training.export import export_member
 from training.llama import model_config, new_model
 from training.samples import sample_documents
-from training.schedule import Budget, Schedule
-from training.target import TargetTrainer
 from training.tokenizer import train_tokenizer
-from training.trainer import load_checkpoint, save_checkpoint, train
+from training.trainer import Budget, Schedule, TargetTrainer, load_checkpoint, save_checkpoint, train
 
 HELD_OUT_WINDOWS = 32
 """So many windows of the target's own texts are not trained on: the card's overlap was measured on them."""

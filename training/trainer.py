@@ -1,17 +1,20 @@
-"""The loop that both trainings share: step, count, save, resume, report."""
+"""The loop that both trainings share, its schedule, and the training of the target: cross-entropy of the next token."""
 
+import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import LlamaForCausalLM
 
 from training.llama import PositionTables, hidden_states, layer_states, position_tables
+from training.losses import answer_weights, cross_entropy_chunk
 from training.optimizer import MuonAdam
-from training.schedule import Budget, Schedule
 
 CHUNK_POSITIONS = 1024
 SMOOTHING = 0.95
@@ -28,6 +31,44 @@ def save_checkpoint(path: Path, state: object) -> None:
 def load_checkpoint(path: Path) -> dict:
     """Return what `save_checkpoint` wrote."""
     return torch.load(path, map_location="cpu", weights_only=False)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A run ends when its tokens or its seconds are spent, whichever comes first.
+
+    Seconds are wall-clock, summed over resumed sessions.
+    """
+
+    tokens: float
+    seconds: float = math.inf
+
+    def progress(self, tokens: float, seconds: float) -> float:
+        """Return the spent share of the budget, at most 1."""
+        return min(1.0, max(tokens / self.tokens, seconds / self.seconds))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Short warm-up, constant rate, `1 - sqrt` decay; long sequences towards the end."""
+
+    warmup_steps: int = 60
+    decay_share: float = 0.4
+    short_length: int = 256
+    long_length: int = 1024
+    long_share: float = 0.15
+    batch_tokens: int = 8192
+
+    def rate(self, step: int, progress: float) -> float:
+        """Return the learning-rate factor in [0, 1] of step `step` (from 0)."""
+        warm = min(1.0, (step + 1) / self.warmup_steps)
+        decayed = max(0.0, progress - (1 - self.decay_share)) / self.decay_share
+        return warm * (1 - math.sqrt(decayed))
+
+    def shape(self, progress: float) -> tuple[int, int]:
+        """Return (rows, length) of the next batch."""
+        length = self.long_length if progress >= 1 - self.long_share else self.short_length
+        return max(1, self.batch_tokens // length), length
 
 
 def in_chunks(states: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -129,6 +170,24 @@ class Trainer(ABC):
         self._batches.restore(saved["batches"])
         self.step, self.tokens, self.seconds = saved["counts"]
         return True
+
+
+class TargetTrainer(Trainer):
+    """Trains on `MixedBatches`. `answer`: as in `answer_weights`."""
+
+    def __init__(self, *arguments: Any, answer: int | None = None, compiled: bool = False, **named: Any) -> None:
+        super().__init__(*arguments, compiled=compiled, **named)
+        self._answer = answer
+        self._loss = cross_entropy_chunk
+        if compiled:
+            self._loss = torch.compile(cross_entropy_chunk, dynamic=False)
+
+    def _backward(self, batch: np.ndarray, progress: float) -> float:
+        ids = torch.from_numpy(batch)
+        hidden, head = self.forward(ids[:, :-1]), self.model.model.embed_tokens.weight.detach()
+        weights = answer_weights(ids[:, :-1], self._answer)
+        chunks = zip(in_chunks(hidden.detach()), in_chunks(ids[:, 1:]), in_chunks(weights), strict=True)
+        return self._descend(hidden, (self._loss(part, head, goal, share) for part, goal, share in chunks))
 
 
 def train(

@@ -42,7 +42,11 @@ class Forger:
     def __init__(self, trace: Trace, chance: random.Random) -> None:
         self.trace, self.data, self.chance = trace, trace.to_dict(), chance
         self.leaves, self.lists = dict[Place, list[Place]](), dict[Place, list[Place]]()
-        self._collect((), self.data)
+        for place, value in _walk((), self.data):
+            if isinstance(value, list) and value:
+                self.lists.setdefault(_kind(place), []).append(place)
+            elif not isinstance(value, (dict, list)):
+                self.leaves.setdefault(_kind(place), []).append(place)
 
     def alter(self) -> Altered:
         """One alteration by chance. Every kind of field is as likely as every other."""
@@ -65,22 +69,16 @@ class Forger:
 
     def _value(self) -> Altered:
         place = self._any(self.leaves)
-        old = value_at(self.data, place)
-        elsewhere = value_at(self.data, self.chance.choice(self.leaves[_kind(place)]))
+        old, elsewhere = value_at(self.data, place), value_at(self.data, self.chance.choice(self.leaves[_kind(place)]))
         new = self.chance.choice([*self._others(old), elsewhere])
-        if _are_close(old, new):
-            return Altered("nothing", (), self.data)
-        return Altered(f"{old!r} becomes {new!r}", (place,), with_value(self.data, place, new))
+        return self._put(f"{old!r} becomes {new!r}", {place: new})
 
     def _swap(self) -> Altered:
         """Exchange two values of one kind."""
         place = self._any(self.leaves)
         other = self.chance.choice(self.leaves[_kind(place)])
         one, two = value_at(self.data, place), value_at(self.data, other)
-        if _are_close(one, two):
-            return Altered("nothing", (), self.data)
-        data = with_value(with_value(self.data, place, two), other, one)
-        return Altered(f"{one!r} and {two!r} change places", (place, other), data)
+        return self._put(f"{one!r} and {two!r} change places", {place: two, other: one})
 
     def _item(self) -> Altered:
         """Drop, repeat or exchange items of a list."""
@@ -93,11 +91,7 @@ class Forger:
             case "stands twice" as what:
                 new = [*items[: at + 1], *items[at:]]
             case "changes its place" as what:
-                if _are_close(items[at], items[other]):
-                    return Altered("nothing", (), self.data)
-                new = [*items]
-                new[at], new[other] = new[other], new[at]
-                return Altered(what, ((*place, at), (*place, other)), with_value(self.data, place, new))
+                return self._put(what, {(*place, at): items[other], (*place, other): items[at]})
             case what:
                 return Altered(what, (place,), with_value(self.data, place, []))
         return Altered(what, ((*place, at),), with_value(self.data, place, new))
@@ -111,13 +105,22 @@ class Forger:
                 kept = self.data["iterations"][: -self.chance.randint(1, len(self.data["iterations"]))]
                 altered = {**self.data, "iterations": kept, "result": None}
                 return Altered("last iterations dropped", (THE_END,), altered)
-        tokens = [place for place in _leaves((), self.data) if place[0][-1] == "token_id" or "token_ids" in place[0]]
+        tokens = [one for one in _walk((), self.data) if one[0][-1] == "token_id" or "token_ids" in one[0][:-1]]
         old = self.chance.choice(tokens)[1]
         new, data = self.chance.choice([0, 7, 258, 259, 260, 10**6, -1, tokens[-1][1]]), self.data
         touched = [place for place, token in tokens if token == old and "pieces" not in place]
         for place in touched:
             data = with_value(data, place, new)
         return Altered(f"token {old} is {new} everywhere", tuple(touched), data)
+
+    def _put(self, what: str, values: dict[Place, Any]) -> Altered:
+        """Put values into places; nothing where the first differs by no more than rounding."""
+        first, data = next(iter(values)), self.data
+        if _are_close(value_at(data, first), values[first]):
+            return Altered("nothing", (), data)
+        for place, value in values.items():
+            data = with_value(data, place, value)
+        return Altered(what, tuple(values), data)
 
     def _any(self, places: dict[Place, list[Place]]) -> Place:
         return self.chance.choice(places[self.chance.choice([*places])])
@@ -131,12 +134,6 @@ class Forger:
         if isinstance(value, str):
             return [None, "", "x", HALF, value + "x", value[:-1]]
         return [0, 0.9, 1, -1, True, "x", 0.5]
-
-    def _collect(self, place: Place, value: Any) -> None:
-        for one, _ in _leaves(place, value):
-            self.leaves.setdefault(_kind(one), []).append(one)
-        for one in _lists(place, value):
-            self.lists.setdefault(_kind(one), []).append(one)
 
 
 def answer(altered: Altered, trace: Trace, sealed: Set[Place]) -> str:
@@ -190,22 +187,13 @@ def _are_close(one: Any, other: Any) -> bool:
     return numbers and abs(one - other) <= 2 * TOLERANCE * max(1.0, abs(one))
 
 
-def _leaves(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
-    for step, inner in _inside(value):
-        yield from _leaves((*place, step), inner)
-    if not isinstance(value, (dict, list)) and place not in (("digest",), ("format",)):
+def _walk(place: Place, value: Any) -> Iterator[tuple[Place, Any]]:
+    """Yield every value but the digest and the format, with its place, inner ones first."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, one in inner:
+        yield from _walk((*place, step), one)
+    if place not in ((), ("digest",), ("format",)):
         yield place, value
-
-
-def _lists(place: Place, value: Any) -> Iterator[Place]:
-    if isinstance(value, list) and value:
-        yield place
-    for step, inner in _inside(value):
-        yield from _lists((*place, step), inner)
-
-
-def _inside(value: Any) -> Any:
-    return value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
 
 
 def _kind(place: Place) -> Place:

@@ -3,15 +3,12 @@
 import pytest
 import torch
 
-from training.answers import QUESTION_WEIGHT, answer_weights
 from training.corpus import MixedBatches
 from training.draft import DraftTrainer, PoolBatches, build_pool, new_draft, windows
 from training.llama import hidden_states, position_tables
-from training.losses import cross_entropy_chunk, distillation_chunk
+from training.losses import QUESTION_WEIGHT, answer_weights, cross_entropy_chunk, distillation_chunk
 from training.optimizer import orthogonalize
-from training.schedule import Budget, Schedule
-from training.target import TargetTrainer
-from training.trainer import train
+from training.trainer import Budget, Schedule, TargetTrainer, train
 
 from .conftest import make_tiny_model, random_ids
 
