@@ -13,6 +13,7 @@ import gradio as gr
 import httpx
 
 from tests.toy_pair import toy_pair_on
+from ui.asked.form import FIELDS, shown_value
 from ui.engine import Engine
 from ui.host.options import Host
 from ui.serving import launch_options
@@ -76,3 +77,8 @@ def wait_until(true: Callable[[], bool]) -> None:
 def unpacked(message: str) -> Any:
     """Return the bulk of a message to the page's scripts."""
     return json.loads(gzip.decompress(base64.b64decode(json.loads(message)["packed"])))
+
+
+def form_values(**changed) -> list:
+    """Return the values of the form as it starts, some of them changed."""
+    return list(({field.name: shown_value(field) for field in FIELDS} | changed).values())

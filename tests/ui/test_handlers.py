@@ -5,6 +5,7 @@ import gzip
 import json
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
@@ -12,9 +13,8 @@ import pytest
 
 from dsbd.bounded import BoundedProcess
 from dsbd.tracing.trace import Trace
-from tests.ui.served import unpacked
+from tests.ui.served import form_values, unpacked
 from tests.visualize.toy import toy_trace
-from ui.asked.form import FIELDS, shown_value
 from ui.decodes import history, traces
 from ui.decodes.recording import Recording
 from ui.engine import LOOK_SECONDS
@@ -25,11 +25,7 @@ from ui.race import handlers as race
 from ui.runs import decode
 from ui.runs.around import KEEP
 
-START = {field.name: shown_value(field) for field in FIELDS}
-
-
-def values(**changed):
-    return list((START | {"max_new_tokens": 8, "draft_depth": 2, "draft_width": 3} | changed).values())
+values = partial(form_values, max_new_tokens=8, draft_depth=2, draft_width=3)
 
 
 def test_a_run_ends_with_the_whole_trace(engine):

@@ -13,7 +13,7 @@ import torch
 
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair_on
-from ui.asked.form import FIELDS, shown_value
+from tests.ui.served import form_values
 from ui.engine import MEASURING_SECONDS, Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
@@ -52,7 +52,7 @@ def test_what_the_lender_says_is_what_the_visitor_reads(monkeypatch):
         raise gr.Error("You have 3 s left")
 
     engine = lending(monkeypatch, lambda task: refuse)
-    *_, last = decode.run(engine, "me", "Once", "greedy", *(shown_value(field) for field in FIELDS))
+    *_, last = decode.run(engine, "me", "Once", "greedy", *form_values())
     assert "You have 3 s left." in last.problem
     with pytest.raises(gr.Error, match="You have 3 s left"):
         list(decode.decode(engine, "me", "Once"))

@@ -10,7 +10,7 @@ from dsbd.models.loading import BUNDLED
 from visualize.pages.markdown import markdown
 
 from ..pairs.names import model_name
-from ..pairs.shelf import PAGE, PairShelf, bundled_key
+from ..pairs.shelf import PairShelf
 from ..parts.components import figures_table
 
 MOST_CHARACTERS = 60_000
@@ -24,9 +24,8 @@ def models(pairs: PairShelf) -> str:
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
     heads = ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
-    own = bundled_key(pair)
-    keys = [key if key != PAGE else own for key in pairs.available()]
-    cards = "".join(_card(pairs.words(key), key.removeprefix(f"{BUNDLED}:")) for key in keys if key)
+    keys = filter(None, map(pairs.bundled, pairs.available()))
+    cards = "".join(_card(pairs.words(key), key.removeprefix(f"{BUNDLED}:")) for key in keys)
     return figures_table("Models", heads, rows) + cards
 
 

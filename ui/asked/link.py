@@ -8,7 +8,7 @@ from dsbd.errors import PairError, SettingsError
 from dsbd.settings import DecodingSettings
 
 from ..host.limits import Limits, check_tokens
-from ..pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf, bundled_key
+from ..pairs.shelf import PairShelf
 from .form import DEFAULTS, FIELDS, Field, check_prompt, is_read, number_of, settings_of, shown_value, values_of
 
 PROMPT, METHOD, PAIR = "prompt", "method", "pair"
@@ -68,10 +68,7 @@ def pair_name(key: str, pairs: PairShelf) -> str:
 
     A bundled pair has its name, any other the names of its models; of a folder only the last part is shown.
     """
-    own = bundled_key(pairs.page_pair) if key == PAGE else key
-    if own in BUNDLED_KEYS:
-        return own
-    return pairs.words(key)
+    return pairs.bundled(key) or pairs.words(key)
 
 
 def pair_key(name: str, pairs: PairShelf) -> str:

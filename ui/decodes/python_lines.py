@@ -2,14 +2,11 @@
 
 from dataclasses import fields
 
-from dsbd.methods import READS
+from dsbd.models.loading import BUNDLED
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
 
-from ..asked.form import EVERY_METHOD
-
-BUNDLED = "bundled"
-DEFAULTS = DecodingSettings()
+from ..asked.form import DEFAULTS, is_read
 
 
 def python_lines(trace: Trace) -> str:
@@ -36,10 +33,9 @@ def _pair(trace: Trace) -> str:
 
 
 def _settings(settings: DecodingSettings) -> str:
-    read = {*EVERY_METHOD, *READS[settings.method]}
     given = {"method": settings.method}
     for field in fields(DecodingSettings):
         value = getattr(settings, field.name)
-        if field.name in read and value != getattr(DEFAULTS, field.name):
+        if field.name != "method" and value != getattr(DEFAULTS, field.name) and is_read(settings.method, field.name):
             given[field.name] = value
     return ", ".join(f"{name}={value!r}" for name, value in given.items())

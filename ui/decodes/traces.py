@@ -52,9 +52,7 @@ def opening_recording(target: str) -> Recording | None:
 
 
 def open_file(path: str | Path, limits: Limits) -> Recording:
-    """Read a visitor's trace file. Raises: TraceError: it is no trace, is damaged, too large, or takes too long to
-    read.
-    """
+    """Read a visitor's trace file. Raises: TraceError: it is no trace, damaged, too large, or too slow to read."""
     return Recording(read_trace(Path(path), limits))
 
 

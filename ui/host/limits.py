@@ -113,8 +113,9 @@ def check_decode(limits: Limits, settings: DecodingSettings, vocabulary: int, pr
 
 
 def check_race(limits: Limits, settings: list[DecodingSettings], prompts: int, rounds: int) -> None:
-    """Refuse a race that is too large in total; :func:`check_decode` checks each of its settings. Raises:
-    SettingsError.
+    """Refuse a race that is too large in total. Raises: SettingsError.
+
+    :func:`check_decode` checks each of its settings.
     """
     _require(limits, "max_compared_runs", "runs", rounds, "ask for fewer runs")
     remedy = "ask for fewer decoders, questions or runs"

@@ -17,9 +17,7 @@ HOST_SETTING, PORT_SETTING = "GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"
 
 
 def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> str:
-    """The address that ``--host`` or its setting names; empty means this machine only. Raises: SettingsError: it is
-    none.
-    """
+    """The address that ``--host`` or its setting names; empty means this machine only. Raises: SettingsError."""
     name, host = ("--host", flag) if flag is not None else (HOST_SETTING, environment.get(HOST_SETTING, ""))
     if host and not _can_listen(host.strip("[]")):
         raise SettingsError(

@@ -35,9 +35,7 @@ def setting_names() -> list[str]:
 
 
 def settings_behind(options: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The settings of the pair that gave a command-line option its value: the options' defaults come from the
-    environment.
-    """
+    """The settings of the pair that are the defaults which a command-line option has kept."""
     names = [name for name in OF_THE_PAIR if environment.get(setting(name))]
     return [setting(name) for name in names if options.get(name) == environment[setting(name)]]
 

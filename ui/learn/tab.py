@@ -126,8 +126,9 @@ def stage(page: Any) -> str:
 
 
 def snippet(page: Any, kind: Kind, address: str | None) -> str:
-    """Text to paste elsewhere, which shows a lesson or recording there. The visitor's browser says the address of this
-    page.
+    """Text to paste elsewhere, which shows a lesson or recording there.
+
+    ``address`` is that of this page, as the visitor's browser says it.
     """
     place = _place(page)
     if place is None or kind not in list(KINDS):

@@ -95,12 +95,18 @@ class PairShelf:
 
     def words(self, key: str) -> str:
         """A pair as a visitor reads it."""
-        own = bundled_key(self.page_pair) if key == PAGE else key
-        if own in BUNDLED_KEYS:
+        own = self.bundled(key)
+        if own is not None:
             return _WORDS[BUNDLED_KEYS.index(own)]
-        if key == PAGE:
-            return name_of(self.page_pair)
-        return _named(PairName.of(key))
+        if key != PAGE:
+            return _named(PairName.of(key))
+        draft = self.page_pair.draft
+        return _named(PairName(self.page_pair.target.id, None if draft is None else draft.id))
+
+    def bundled(self, key: str) -> str | None:
+        """The key of the bundled pair that this key names, if it does; the page's own pair may be bundled."""
+        own = bundled_key(self.page_pair) if key == PAGE else key
+        return own if own in BUNDLED_KEYS else None
 
     def open(self, key: str) -> Pair:
         """The pair of this key; it is loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
@@ -140,11 +146,6 @@ class PairShelf:
 def bundled_key(pair: Pair) -> str | None:
     """The key of a bundled pair; None for another pair."""
     return next((key for key, target in _TARGETS.items() if target == pair.target.id), None)
-
-
-def name_of(pair: Pair) -> str:
-    """The names of its models, as a visitor reads them."""
-    return _named(PairName(pair.target.id, None if pair.draft is None else pair.draft.id))
 
 
 def public_key(key: str) -> str:

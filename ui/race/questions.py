@@ -46,8 +46,9 @@ def task_of(target: str) -> Task:
 def asked_of(
     source: Any, prompt: Any, own: Sequence[Question] | None, count: Any, target: str, limits: Limits
 ) -> Asked:
-    """Return what a visitor asks; ``source`` is ``prompt``, ``task`` or ``own``. Raises: PromptError, SettingsError,
-    TaskError.
+    """Return what a visitor asks. Raises: PromptError, SettingsError, TaskError.
+
+    ``source`` is ``prompt``, ``task`` or ``own``.
     """
     if source == "task":
         return first_questions(task_of(target), count)

@@ -10,7 +10,7 @@ from dsbd.auto.measuring import known_plans
 from dsbd.errors import PairError
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
-from ui.asked.form import FIELDS, shown_value
+from tests.ui.served import form_values
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
@@ -100,6 +100,6 @@ def test_a_run_takes_the_pair_that_its_call_names(loader):
 
 def test_an_unknown_pair_is_refused_in_a_sentence(loader):
     engine = Engine(toy_pair(), Limits(), loader)
-    *_, last = decode.run(engine, "me", "Once", "dsbd", *(shown_value(field) for field in FIELDS), pair="no/such")
+    *_, last = decode.run(engine, "me", "Once", "dsbd", *form_values(), pair="no/such")
     assert "no/such" in last.problem
     assert "is not in memory" in last.problem

@@ -16,9 +16,8 @@ from dsbd.evaluation.race_records import Answer, read_race
 from dsbd.measure.bench.contenders import contenders
 from dsbd.settings import DecodingSettings
 from tests.toy_pair import toy_pair
-from tests.ui.served import answer_of, unpacked
+from tests.ui.served import answer_of, form_values, unpacked
 from tests.ui.visit import require_clean
-from ui.asked.form import FIELDS, shown_value
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE
 from ui.race import handlers
@@ -29,7 +28,6 @@ from ui.race.markup import race_markup, table_markup
 from ui.race.questions import bring_questions, rows_of, task_of
 from ui.runs.around import KEEP
 
-START = {field.name: shown_value(field) for field in FIELDS} | {"draft_depth": 2, "draft_width": 3}
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 SQL = "bundled:sql/target"
 QUESTIONS = [{"prompt": f"Q{place}", "references": ["no", "yes"]} for place in range(3)]
@@ -40,7 +38,7 @@ ASKED = {
 
 
 def asked(**changed):
-    return [*(ASKED | changed).values(), *START.values()]
+    return [*(ASKED | changed).values(), *form_values(draft_depth=2, draft_width=3)]
 
 
 def racing(engine, **changed):

@@ -6,7 +6,7 @@ import logging
 import pytest
 
 from tests.toy_pair import toy_pair_on
-from ui.asked.form import FIELDS, shown_value
+from tests.ui.served import form_values
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
@@ -14,7 +14,7 @@ from ui.runs import decode
 from ui.traffic import run_log
 
 SECRET = "Once upon a secret"
-VALUES = [shown_value(field) if field.name != "max_new_tokens" else 4 for field in FIELDS]
+VALUES = form_values(max_new_tokens=4)
 
 
 @pytest.fixture(scope="module")
