@@ -55,7 +55,7 @@ POINTS = "--points defaults,same-law,equal-quality,auto-same-law,auto-equal-qual
 FEW = "--limit 1 --seeds 1 --max-new-tokens 4 --methods dsbd:same-law,beam_sampling"
 TWIN = f"{BENCH} --target {SCRATCH}/target-8B --draft {SCRATCH}/draft-0.5B --limit 4 --seeds 1"
 FEW_TWIN = f"{FEW} --target {SCRATCH}/target-tiny --draft assets/models/stories/draft"
-QUALITY = "sampling,greedy,beam_sampling,dsbd:same-law,speculative,hf_beam_sampling"
+QUALITY = "--methods sampling,greedy,beam_sampling,dsbd:same-law,speculative,hf_beam_sampling --draft-depth 12"
 STEPS = (
     Step("machine", 2, "dsbd doctor"),
     Step("ids", 4, "benchmarks.gpu_checks ids", "--small"),
@@ -67,9 +67,11 @@ STEPS = (
     Step("twins", 6, f"benchmarks.twin --twins target-8B,draft-0.5B --folder {SCRATCH}", "--twins target-tiny"),
     Step("scale-methods", 9, f"{TWIN} {EVERY},speculative,greedy {POINTS}", FEW_TWIN),
     Step("scale-widths", 4, f"{TWIN} --methods dsbd:same-law,beam_sampling --num-beams 2,4,6,8", FEW_TWIN),
-    Step("scale-depths", 4, f"{TWIN} --methods dsbd:defaults,dsbd:same-law --draft-depth 2,4,6,8", FEW_TWIN),
+    Step(
+        "scale-depths", 4, f"{TWIN} --methods dsbd:defaults,dsbd:same-law,beam_sampling --draft-depth 2,4,6,8", FEW_TWIN
+    ),
     Step("outside-the-models", 1, "benchmarks.overhead"),
-    Step("quality", 4, f"dsbd eval --pair sql --tasks sql --limit 100 --methods {QUALITY} --draft-depth 12", FEW),
+    Step("quality", 4, f"dsbd eval --pair sql --tasks sql --limit 100 {QUALITY} --draft-width 4", FEW),
 )
 
 

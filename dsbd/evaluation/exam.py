@@ -68,19 +68,11 @@ class Exam:
         """Return the contest; ``texts`` are prompts that had to be shortened, by task and question."""
         prompts = []
         for run in self.runs:
+            until, most = run.task.until, run.max_new_tokens
             for question in run.questions:
                 text = (texts or {}).get((run.name, question.id), question.prompt)
-                prompts.append(
-                    Prompt(
-                        text,
-                        question.id,
-                        run.name,
-                        question.cluster,
-                        run.task.until,
-                        run.max_new_tokens,
-                        shortened=text != question.prompt,
-                    )
-                )
+                is_short = text != question.prompt
+                prompts.append(Prompt(text, question.id, run.name, question.cluster, until, most, is_short))
         return Contest(self.contenders, tuple(prompts), self.seeds, self.chat)
 
 

@@ -14,34 +14,21 @@ from dsbd.settings import DecodingSettings
 
 ALL_AND_ONE = (None, 1)
 """Values of ``input_beams``: all beams are kept, or one sequence."""
-GRIDS: dict[str, dict[str, dict[str, tuple[Any, ...]]]] = {
-    "paper": {
-        "dsbd": {
-            "draft_depth": (2, 3, 4),
-            "draft_width": (2, 3, 4, 5, 6),
-            "min_width": (1, 2, 3),
-            "width_threshold": (0.7, 0.9),
-            "input_beams": ALL_AND_ONE,
-        },
-        "beam_sampling": {"num_beams": (1, 2, 3, 4, 5)},
-        "speculative": {"draft_depth": (2, 3, 4)},
-        "specinfer": {},
-        "sampling": {},
+PAPER: dict[str, dict[str, tuple[Any, ...]]] = {
+    "dsbd": {
+        "draft_depth": (2, 3, 4),
+        "draft_width": (2, 3, 4, 5, 6),
+        "min_width": (1, 2, 3),
+        "width_threshold": (0.7, 0.9),
+        "input_beams": ALL_AND_ONE,
     },
-    "paper-small": {
-        "dsbd": {
-            "draft_depth": (3,),
-            "draft_width": (4, 6),
-            "min_width": (1, 3),
-            "width_threshold": (0.7, 0.9),
-            "input_beams": ALL_AND_ONE,
-        },
-        "beam_sampling": {"num_beams": (1, 2, 3, 4, 5)},
-        "speculative": {"draft_depth": (3,)},
-        "specinfer": {},
-        "sampling": {},
-    },
+    "beam_sampling": {"num_beams": (1, 2, 3, 4, 5)},
+    "speculative": {"draft_depth": (2, 3, 4)},
+    "specinfer": {},
+    "sampling": {},
 }
+SMALL = PAPER["dsbd"] | {"draft_depth": (3,), "draft_width": (4, 6), "min_width": (1, 3)}
+GRIDS = {"paper": PAPER, "paper-small": PAPER | {"dsbd": SMALL, "speculative": {"draft_depth": (3,)}}}
 """By name, then by method: the values of the settings that the grid sweeps.
 
 ``paper-small`` has one depth, two draft widths and two least widths: a processor gets through it in minutes.

@@ -87,7 +87,8 @@ def _options(pair: Pair, method: str, settings: DecodingSettings) -> dict[str, A
 @contextmanager
 def as_shipped(pair: Pair) -> Iterator[None]:
     """Give the models the attention that ``transformers`` would give them, until the end of the block."""
-    ours = [model.model for model in (pair.target, pair.draft) if model and _attention(model.model) == PACKED]
+    models = [model.model for model in (pair.target, pair.draft) if model is not None]
+    ours = [one for one in models if one.config.get_text_config(decoder=True)._attn_implementation == PACKED]
     for model in ours:
         model.set_attn_implementation("sdpa")
     try:
@@ -95,11 +96,6 @@ def as_shipped(pair: Pair) -> Iterator[None]:
     finally:
         for model in ours:
             model.set_attn_implementation(PACKED)
-
-
-def _attention(model: Any) -> str:
-    name: str = model.config.get_text_config(decoder=True)._attn_implementation
-    return name
 
 
 @contextmanager
