@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from visualize.figures.mask import mask_figure
     from visualize.figures.race import race_figure
     from visualize.figures.whole import decode_figure
-    from visualize.pages.bench_page import export_bench
-    from visualize.pages.evaluation_page import export_evaluation
+    from visualize.pages.chart_pages import export_bench, export_evaluation
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
@@ -57,8 +56,7 @@ _NAMES = {
     "figures.mask": "mask_figure",
     "figures.race": "race_figure",
     "figures.whole": "decode_figure",
-    "pages.bench_page": "export_bench",
-    "pages.evaluation_page": "export_evaluation",
+    "pages.chart_pages": "export_bench export_evaluation",
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",

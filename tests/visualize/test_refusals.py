@@ -9,8 +9,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.bench_page import bench_page
-from visualize.pages.evaluation_page import evaluation_page
+from visualize.pages.chart_pages import bench_page, evaluation_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()

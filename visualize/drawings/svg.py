@@ -1,6 +1,7 @@
 """A static SVG of one iteration's forest, written without a browser."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import escape, quoteattr
 
@@ -12,8 +13,7 @@ from visualize.files import write
 from visualize.look.sizes import SIZES
 from visualize.look.states import YIELDED, Style, Theme, styles
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
-from visualize.scenes.at_step import at_step
-from visualize.scenes.records import LayerScene, NodeScene, Scene
+from visualize.scenes.records import Change, IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, check_place, scene_of
 
 LEGEND = 36
@@ -41,7 +41,7 @@ def forest_svg(
     width, height = geometry.size(chosen)
     if step is not None:
         check_place("step", step, f"iteration {chosen.index}", len(chosen.steps))
-        chosen = at_step(chosen, step, scene.strings["layer.title"])
+        chosen = _at_step(chosen, step, scene.strings["layer.title"])
     parts = [part for layer in chosen.layers for part in _layer(layer, height, colors)]
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]
@@ -52,6 +52,36 @@ def forest_svg(
     title = scene.strings["figure.forest"].format(index=chosen.index + 1)
     lines = legend[-1][3] + 1 if legend else 1
     return document(width, height + LEGEND * lines + 12, colors, title, parts)
+
+
+def _at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:
+    """Return the iteration after one of its steps: later nodes and verdicts are gone, all others stay where they are.
+
+    ``layer_title`` is the template for a column whose width is not chosen yet.
+    """
+    looks: dict[int, Change] = {}
+    for told in iteration.steps[: step + 1]:
+        looks.update((change.node, change) for change in told.changes)
+    places = {place: now for now, place in enumerate(sorted(looks))}
+    scored = step >= iteration.scored_step
+    nodes = []
+    for place in places:
+        node, look = iteration.nodes[place], looks[place]
+        nodes.append(
+            replace(
+                node,
+                parent=places.get(node.parent, -1),
+                state=look.state,
+                slots=look.slots,
+                landed=look.landed,
+                target_prob=node.target_prob if scored else None,
+                facts=tuple(fact for fact in node.facts if fact.step <= step),
+            )
+        )
+    chosen = {layer.layer: layer for layer in iteration.layers if layer.step <= step}
+    there = sorted({node.column for node in nodes if node.column > 0} | set(chosen))
+    layers = [chosen.get(column) or LayerScene(column, layer_title.format(layer=column)) for column in there]
+    return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
 
 
 def export_svg(source: Source, path: str | Path, iteration: int = 0, *, theme: Theme = "light") -> None:

@@ -18,14 +18,10 @@ def chances_of(layer: Layer, settings: ResolvedSettings | None, draws: Sequence[
     Returns: probabilities that never rise with k.
     """
     if layer.forest_mass is None:
-        return tuple(at_least(layer, k) for k in range(1, layer.draws_planned + 1))
+        distribution = layer.accepted_distribution
+        return tuple(min(1.0, math.fsum(distribution[k:])) for k in range(1, layer.draws_planned + 1))
     most = settings.max_width if settings else layer.width
     if settings and settings.temperature == 0 and not settings.replacement:
         landed = [draw.landed for draw in draws][:most]
         return tuple(float(all(landed[:k]) and k <= len(landed)) for k in range(1, most + 1))
     return tuple(layer.forest_mass**k for k in range(1, most + 1))
-
-
-def at_least(layer: Layer, count: int) -> float:
-    """Return P(accepted >= count) of a layer; 0 if it has fewer drafts."""
-    return min(1.0, math.fsum(layer.accepted_distribution[count:]))

@@ -11,8 +11,7 @@ from tests.evaluation.made_up import made_up_table
 from tests.visualize.figures.test_bench import EVIL, summary
 from tests.visualize.homes import visit
 from visualize.figures.evaluation import NOT_MEASURED
-from visualize.pages.bench_page import bench_page
-from visualize.pages.evaluation_page import MOST_ROWS, evaluation_figures, evaluation_page
+from visualize.pages.chart_pages import MOST_ROWS, bench_page, evaluation_figures, evaluation_page
 
 TABLE = replace(made_up_table(), note=EVIL)
 EXPORTS = {
