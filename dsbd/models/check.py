@@ -14,6 +14,7 @@ import torch
 from dsbd.errors import first_line
 from dsbd.law.beams import Node
 from dsbd.models.engines.fused import why_not_fused
+from dsbd.models.engines.onnx import why_not_onnx
 from dsbd.models.engines.traced import routes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.rows.forest import ForestRow
@@ -87,7 +88,8 @@ def check_engine(model: LanguageModel, eager: Logits | None = None) -> ForestChe
         return ForestCheck(False, float("inf"), "processes join its parts, and only the model's Python does that")
     if model.engine == "traced" and routes(model.config):
         return ForestCheck(False, float("inf"), "experts are chosen by the tokens, and a trace knows only one way")
-    if model.engine == "fused" and (reason := why_not_fused(model)) is not None:
+    why_not = {"fused": why_not_fused, "onnx": why_not_onnx}.get(model.engine)
+    if why_not is not None and (reason := why_not(model)) is not None:
         return ForestCheck(False, float("inf"), reason)
     return _compare(model, _rows_of(model), eager or eager_forests(model), f"{model.engine} and eager forwards")
 

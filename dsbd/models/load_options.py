@@ -12,7 +12,7 @@ from dsbd.errors import PairError, first_line
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
-ENGINES = ("auto", "eager", "traced", "fused", "graph")
+ENGINES = ("auto", "eager", "traced", "fused", "graph", "onnx")
 
 
 def resolve_device(device: str) -> torch.device:

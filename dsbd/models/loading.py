@@ -61,11 +61,12 @@ def load_pair(
             - ``eager``: by the model's Python;
             - ``traced``: without it, on any device;
             - ``fused``: traced, with fewer operations, for Llama models;
+            - ``onnx``: by ONNX Runtime, for Llama models in float32 on a CPU;
             - ``graph``: captured as CUDA graphs of fixed shape;
-            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU fused for Llama models in bfloat16 and Llama draft
-              models in float32, else traced.
+            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU without bfloat16 onnx for Llama models in float32.
+              Else on a CPU fused for Llama models in bfloat16 and Llama draft models in float32, and traced for others.
 
-            If an engine fails its check at load, fused becomes traced, and the others become eager. A model that is
+            If an engine fails its check at load, fused and onnx become traced, and the others eager. A model that is
             spread over devices runs eagerly.
         device_map: spreads each model over devices, CPU memory and disk, as ``from_pretrained`` does: ``auto``,
             ``balanced``, ``sequential``, or a device for each part. Leave ``device`` at ``auto`` then.

@@ -5,6 +5,7 @@ import weakref
 import torch
 
 from dsbd.models.engines.graph import GraphRunner
+from dsbd.models.engines.onnx import OnnxForward
 from dsbd.models.engines.traced import TracedForward
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
@@ -12,6 +13,12 @@ from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import StateRows
 from dsbd.stopping import Check, never_stop
+
+FORWARDS: dict[str, type[TracedForward] | type[OnnxForward]] = {
+    "traced": TracedForward,
+    "fused": TracedForward,
+    "onnx": OnnxForward,
+}
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
@@ -25,17 +32,18 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
         return PathRows(model, check)
     if model.engine == "graph" and model.runner(GraphRunner).take():
         return GraphRow(model, slots, check)
-    if model.engine in ("traced", "fused"):
+    if model.engine in FORWARDS:
         return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)
 
 
 class TracedRow(ForestRow):
-    """A forest row that uses a traced or fused forward."""
+    """A forest row whose forwards an engine runs on the row's own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
-        return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)
+        forward = self.model.runner(FORWARDS[self.model.engine])
+        return forward.run(tokens, positions, masks, self.cache)
 
 
 class GraphRow(ForestRow):

@@ -11,6 +11,7 @@ import torch
 from transformers import AutoModelForCausalLM, MixtralConfig
 
 import dsbd
+from dsbd.models import making
 from dsbd.models.alibi import bias_by_depth
 from dsbd.models.check import check_engine
 from dsbd.models.engines import fused, graph, traced
@@ -127,17 +128,20 @@ def test_other_models_are_not_fused(family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "bias", "engines"),
+    ("dtype", "native", "bias", "engines"),
     [
-        (torch.bfloat16, False, ("fused", "fused")),
-        (torch.bfloat16, True, ("traced", "traced")),
-        (torch.float32, False, ("traced", "fused")),
-        (torch.float64, False, ("traced", "traced")),
+        (torch.bfloat16, True, False, ("fused", "fused")),
+        (torch.bfloat16, True, True, ("traced", "traced")),
+        (torch.float32, True, False, ("traced", "fused")),
+        (torch.float32, False, False, ("onnx", "onnx")),
+        (torch.float32, False, True, ("traced", "traced")),
+        (torch.float64, False, False, ("traced", "traced")),
     ],
     ids=str,
 )
-def test_auto_fuses_what_it_can(dtype, bias, engines) -> None:
-    """Catches ``auto`` that reports a fallback for every model that is not a Llama, and one fused where it loses."""
+def test_auto_takes_the_fastest_that_there_is(dtype, native, bias, engines, monkeypatch) -> None:
+    """Catches ``auto`` that reports a fallback for every model that is not a Llama, and an engine where it loses."""
+    monkeypatch.setattr(making, "computes_bfloat16", lambda: native)
     models = [toy_model(seed, 1).to(dtype) for seed in (1, 2)]
     for model in models:
         model.config.attention_bias = bias

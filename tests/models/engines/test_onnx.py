@@ -1,0 +1,91 @@
+"""ONNX Runtime gives the logits of the model's own Python, in float32, or the model takes another engine."""
+
+from dataclasses import replace
+
+import onnxruntime
+import pytest
+import torch
+
+from dsbd.models.check import check_engine
+from dsbd.models.engines import onnx, onnx_graph
+from dsbd.models.engines.onnx import OnnxForward
+from dsbd.models.making import make_pair
+from dsbd.models.rows.new import TracedRow, new_row
+from tests.models.driver import Driver, wandered
+from tests.models.tiny import FORESTS, tiny_model
+from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair_on, toy_tokenizer
+
+ROUNDING = 1e-4
+
+
+def onnx_model(family: str = "llama", dtype: torch.dtype = torch.float32):
+    """Return a tiny model on ONNX Runtime; its norms differ from each other."""
+    model = tiny_model(family, dtype=dtype)
+    for weight in model.model.parameters():
+        if weight.dim() == 1:
+            weight.data += torch.rand_like(weight)
+    return replace(model, engine="onnx")
+
+
+def test_a_row_sees_what_each_path_sees():
+    """Catches a wrong rotation, scale, order of the heads or norm, a mask of another head, and keys of another slot."""
+    model = onnx_model()
+    assert type(new_row(model)) is TracedRow
+    assert check_engine(model).error < ROUNDING
+    for seed in range(2):
+        assert wandered(model, seed).worst < ROUNDING
+
+
+def test_the_cache_may_grow_and_serve_decodes_side_by_side():
+    """Catches keys lost where buffers are replaced, a session for each row, and rows that share keys."""
+    model = onnx_model()
+    drivers, forward = [Driver(model, seed, 3 + seed) for seed in range(2)], model.runner(OnnxForward)
+    slots = [driver.rows[0].cache.capacity for driver in drivers]
+    for driver in drivers * 12:
+        driver.iterate(depth=4, width=3, keep=3, layerwise=False, gap=0, deepest=True)
+    assert max(driver.worst for driver in drivers) < ROUNDING
+    assert all(driver.rows[0].cache.capacity > before for driver, before in zip(drivers, slots, strict=True))
+    assert model.runner(OnnxForward) is forward
+
+
+@pytest.mark.parametrize("forest", ["sampled", "likely"])
+def test_it_decodes_the_eager_ids(forest):
+    """Catches a decode that is not the eager one, run after run."""
+    pair = toy_pair_on("eager")
+    pair = make_pair(pair.target.model.float(), pair.draft.model.float(), pair.tokenizer, "onnx")
+    assert pair.target.engine == pair.draft.engine == "onnx"
+    assert not pair.fallbacks
+    ours, theirs = [*toy_beams(pair, forest)], eager_beams(forest)
+    assert [beam.token_ids for beam in ours] == [beam.token_ids for beam in theirs]
+
+
+def loaded():
+    return make_pair(toy_model(1, 1).float(), None, toy_tokenizer(), "onnx")
+
+
+def test_the_check_sees_a_wrong_forward(monkeypatch):
+    """Catches a check at load that lets a wrong forward pass; the model is traced then."""
+    monkeypatch.setattr(onnx_graph._Builder, "_rotations", lambda self: [
+        self._weight(name, torch.ones(64, self._size // 2)) for name in ("cosines", "sines")])  # fmt: skip
+    pair = loaded()
+    assert pair.target.engine == "traced"
+    assert pair.fallbacks == ["target model is traced: onnx and eager forwards differ"]
+
+
+def test_a_missing_or_refusing_runtime_is_a_sentence(monkeypatch):
+    """Catches a pair that cannot be loaded where ONNX Runtime is missing, too old, or refuses the graph."""
+    monkeypatch.setattr(onnxruntime, "InferenceSession", lambda *_, **__: 1 / 0)
+    pair = loaded()
+    assert pair.target.engine == "traced"
+    assert "division by zero" in pair.fallbacks[0]
+    monkeypatch.setattr(onnx, "find_spec", lambda name: None)
+    assert "onnx and onnxruntime not installed" in loaded().fallbacks[0]
+
+
+@pytest.mark.parametrize(
+    ("family", "dtype"),
+    [*((family, torch.float32) for family in FORESTS if family != "llama"), ("llama", torch.float64)],
+)
+def test_other_models_and_numbers_are_refused(family, dtype):
+    """Catches another block that is computed as Llama's, and a graph that rounds a float64 model to float32."""
+    assert not check_engine(onnx_model(family, dtype)).passed
