@@ -21,7 +21,7 @@ from .host.options import Host
 from .learn.site import learn_page
 from .pairs.names import model_name
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
-from .parts.theme import page_theme
+from .parts.theme import mark_colors, page_theme
 from .programs import MCP_TOOLS, Tools
 from .traffic.gate import Gate
 from .traffic.leaving import Leaving
@@ -41,7 +41,8 @@ def _plotly_address() -> str:
 def head() -> str:
     """The address of Plotly, and the style sheets of viewer and page: here, because Gradio would rewrite ``css=``."""
     where = f'<meta name="dsbd-plotly" content="{_plotly_address()}">'
-    return f"{where}<style>{viewer_assets()['css']}{read('parts/page.css')}{read('parts/race.css')}</style>"
+    sheets = (viewer_assets()["css"], read("parts/page.css"), read("parts/race.css"), mark_colors())
+    return f"{where}<style>{''.join(sheets)}</style>"
 
 
 def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
