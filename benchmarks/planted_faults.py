@@ -40,6 +40,8 @@ ALSO = {
     "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
     "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
     "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],
+    "dsbd/models/engines/onnx_graph.py": ["tests/models/engines/test_onnx.py"],
+    "dsbd/measure/bench/records.py": ["tests/measure/bench/test_tables.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }
 """Tests of a file beside those of the same name, if there are any."""

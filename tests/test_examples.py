@@ -19,7 +19,7 @@ def unreachable(*address, **how):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Return a function that runs an example in this process, in a folder of its own; it returns what it prints."""
+    """Return a function that runs an example in this process, in a new folder; it returns what it prints."""
 
     def example(name, *arguments):
         monkeypatch.chdir(tmp_path)

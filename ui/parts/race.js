@@ -76,7 +76,7 @@ function mount(race) {
   race.dataset.mounted = "";
 }
 
-/* Each race has elements of its own: the page would patch those of the last one, and keep what it hid. */
+/* Each race has new elements: the page would patch those of the last one, and keep what it hid. */
 const holder = element.querySelector(".race-mount");
 let shown = "";
 

@@ -1,4 +1,4 @@
-"""Engines of others as opponents, each in a process of its own.
+"""Engines of others as opponents, each in a separate process.
 
 Two engines in one process slow each other: each brings its own OpenMP runtime, and the threads of the idle one keep
 spinning. So an engine loads in a process without torch, waits there without computing, and answers in its turn.

@@ -147,7 +147,7 @@ def _decoded(result: DecodingResult) -> Hypotheses:
 def _searched(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, meters: Mapping[str, Meter] | None
 ) -> Measured:
-    """Ask an engine in a process of its own, which reads the clock there.
+    """Ask an engine in a separate process, which reads the clock there.
 
     Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
     """
