@@ -6,6 +6,7 @@ from typing import Any
 
 from dsbd.commands.parser import OK, add_language_flag, add_plotly_flag, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
+from dsbd.errors import TraceError
 
 FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg")
 """``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, the others one iteration."""
@@ -17,7 +18,8 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    parser.add_argument("--iteration", type=int, default=0, help="which iteration; html and decode-svg show all (0)")
+    parser.add_argument("--iteration", type=int, default=1, metavar="N",
+                        help="which iteration, counted from 1 as in the viewer; html and decode-svg show all (1)")  # fmt: skip
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
@@ -33,8 +35,11 @@ def run(parsed: argparse.Namespace) -> int:
     elif parsed.format == "decode-svg":
         visualize.export_decode_svg(trace, parsed.output)
     else:
+        most = max(len(trace.iterations), 1)
+        if not 1 <= parsed.iteration <= most:
+            raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
         export = getattr(visualize, f"export_{parsed.format}")
-        export(trace, parsed.output, iteration=parsed.iteration)
+        export(trace, parsed.output, iteration=parsed.iteration - 1)
     if parsed.json:
         print_json({"output": parsed.output, "format": parsed.format, "bytes": Path(parsed.output).stat().st_size})
     return OK

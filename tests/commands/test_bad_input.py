@@ -76,7 +76,7 @@ def test_files_to_write(capsys, folder, command, path):
         ([*EXPORT, "pdf"], "pdf"),
         ([*EXPORT, "html", "--plotly", "web"], "web"),
         ([*EXPORT, "html", "--language", LONG], "there are ar, de"),
-        ([*EXPORT, "svg", "--iteration", "-1"], "iteration is -1"),
+        ([*EXPORT, "svg", "--iteration", "0"], "iteration is 0; this trace has the iterations 1 to"),
         ([*EXPORT, "svg", "--iteration", "9" * 40], "iteration is 9999"),
         ([*SITE, "--traces", ""], "is not a path"),
         ([*SITE, "--traces", "/dev/zero"], "is a device"),

@@ -17,6 +17,8 @@ def test_trace_verify_and_export(capsys, pair_flags, tmp_path):
     starts = {"html": "<!doctype html>", "svg": "<svg", "tikz": "%", "text": "pass 1",
               "csv": "id,parent,layer", "decode-svg": "<svg"}  # fmt: skip
     assert list(starts) == list(FORMATS)
+    run(capsys, "export", path, "--format", "text", "--iteration", "2", "--output", str(tmp_path / "second"))
+    assert (tmp_path / "second").read_text(encoding="utf-8").startswith("Pass 2")
     for kind, start in starts.items():
         output = tmp_path / f"out.{kind}"
         code, _, _ = run(capsys, "export", path, "--format", kind, "--output", str(output))
