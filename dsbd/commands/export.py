@@ -18,8 +18,8 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    parser.add_argument("--iteration", type=int, default=1, metavar="N",
-                        help="which iteration, counted from 1 as in the viewer; html and decode-svg show all (1)")  # fmt: skip
+    which = "which iteration, counted from 1 as in the viewer; html and decode-svg show all (1)"
+    parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
 
