@@ -1,7 +1,8 @@
-"""Calls functions in a separate process with limits on time and memory, to read what strangers wrote.
+"""Calls functions in a separate process: with limits, what strangers wrote is read there; without, other engines run.
 
 The process starts with the first call and answers the calls that follow. It is killed when a call takes too long, and
-the next call starts another. It cannot write files (if the system can forbid it) and ends with the process that calls.
+the next call starts another. It ends with the process that calls. With limits it cannot write files, if the system can
+forbid it.
 """
 
 import os

@@ -7,10 +7,9 @@ import numpy as np
 from dsbd.law.beams import Beam
 from dsbd.law.beams import Node as BeamNode
 from dsbd.law.forest import DraftLaw
-from dsbd.law.verdicts import TAKEN
 from dsbd.law.verified import DrawnBeam, TriedDraft, VerifiedLayer
 from dsbd.observer import IterationEnd, RunStart
-from dsbd.results import ITERATION_PHASES
+from dsbd.results import ITERATION_PHASES, count_verdicts
 from dsbd.tracing.records import (
     ALTERNATIVES,
     Alternative,
@@ -141,7 +140,7 @@ class IterationWriter:
             target_support=layer.law.support,
             width=len(layer.draws) if width is None else width.width,
             width_reason="bonus" if numbers is None else numbers.reason,
-            accepted=sum(trial.verdict in TAKEN for trial in layer.trials),
+            accepted=count_verdicts(layer.trials).accepted,
             outcome=layer.outcome,
             beams=self._beams(layer.beams),
             finished=[self.ids[beam.node] for beam in layer.beams if beam.node.token in self.eos],

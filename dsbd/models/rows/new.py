@@ -33,11 +33,11 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
     if model.engine == "graph" and model.runner(GraphRunner).take():
         return GraphRow(model, slots, check)
     if model.engine in FORWARDS:
-        return TracedRow(model, slots, check)
+        return EngineRow(model, slots, check)
     return ForestRow(model, slots, check)
 
 
-class TracedRow(ForestRow):
+class EngineRow(ForestRow):
     """A forest row whose forwards an engine runs on the row's own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:

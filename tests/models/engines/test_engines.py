@@ -19,7 +19,7 @@ from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import GraphRow, TracedRow, new_row
+from dsbd.models.rows.new import EngineRow, GraphRow, new_row
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import CONFIGS, FORESTS, tiny_model
 from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair, toy_pair_on, toy_tokenizer
@@ -28,7 +28,7 @@ ROUNDING = 1e-10
 SOFTMAX = 1e-5
 """Of models with the eager attention of transformers: it computes the softmax in float32, in float64 models too, and
 such a sum depends on how many slots are masked."""
-ROWS = {"traced": TracedRow, "fused": TracedRow, "graph": GraphRow}
+ROWS = {"traced": EngineRow, "fused": EngineRow, "graph": GraphRow}
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from dsbd.models.check import check_engine
 from dsbd.models.engines import onnx, onnx_graph
 from dsbd.models.engines.onnx import OnnxForward
 from dsbd.models.making import make_pair
-from dsbd.models.rows.new import TracedRow, new_row
+from dsbd.models.rows.new import EngineRow, new_row
 from tests.models.driver import Driver, wandered
 from tests.models.tiny import FORESTS, tiny_model
 from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair_on, toy_tokenizer
@@ -30,7 +30,7 @@ def onnx_model(family: str = "llama", dtype: torch.dtype = torch.float32):
 def test_a_row_sees_what_each_path_sees():
     """Catches a wrong rotation, scale, order of the heads or norm, a mask of another head, and keys of another slot."""
     model = onnx_model()
-    assert type(new_row(model)) is TracedRow
+    assert type(new_row(model)) is EngineRow
     assert check_engine(model).error < ROUNDING
     for seed in range(2):
         assert wandered(model, seed).worst < ROUNDING
