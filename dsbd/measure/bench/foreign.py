@@ -8,7 +8,6 @@ An engine is a module that this process imports without loading the engine, with
 length_penalty)``, which returns ids and seconds.
 """
 
-import time
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,8 +28,6 @@ from dsbd.models.quiet import without_progress
 from dsbd.settings import DecodingSettings
 
 LIMIT_SECONDS = 24 * 3600
-REST_SECONDS = 0.1
-"""Before and after a turn of another process: by then the threads of an OpenMP runtime sleep."""
 
 
 class ForeignEngine:
@@ -61,10 +58,8 @@ class ForeignEngine:
         Raises:
             PairError: the engine stopped.
         """
-        time.sleep(REST_SECONDS)
         asked = (list(prompt_ids), settings.num_beams, settings.max_new_tokens, settings.length_penalty)
         ids, seconds = self._call(self._module.generate, *asked)
-        time.sleep(REST_SECONDS)
         return ids, seconds
 
     def prefill_seconds(self, prompt_ids: Sequence[int]) -> float:

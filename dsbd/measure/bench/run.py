@@ -22,6 +22,9 @@ from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
 from dsbd.settings import DecodingSettings
 
+REST_SECONDS = 0.1
+"""Before and after the turn of another process: by then the threads of an OpenMP runtime sleep."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -152,6 +155,7 @@ def _searched(
     Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
     """
     engine, took = engine_of(pair, method), list[float]()
+    time.sleep(REST_SECONDS)
     prefill = engine.prefill_seconds(prompt_ids)
 
     def search() -> Hypotheses:
@@ -160,7 +164,9 @@ def _searched(
         steps = max(map(len, found))
         return Hypotheses(found, steps, steps)
 
-    return replace(_measured(pair, meters, search, prefill), seconds=took[0])
+    measured = replace(_measured(pair, meters, search, prefill), seconds=took[0])
+    time.sleep(REST_SECONDS)
+    return measured
 
 
 def _ended(pair: Pair, found: Hypotheses, limit: int) -> str:
