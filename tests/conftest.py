@@ -60,11 +60,13 @@ def cache(caches, monkeypatch):
 
 @pytest.fixture(scope="session")
 def browser():
-    """Start headless chromium; tests that need it are skipped if chromium or playwright is missing."""
+    """Start headless chromium; tests that need it are skipped if it is missing."""
     if CHROMIUM is None:
         pytest.skip("runs wherever chromium is installed")
-    sync_api = pytest.importorskip("playwright.sync_api", reason="runs wherever playwright is installed")
-    with sync_api.sync_playwright() as playwright:
+    from playwright.sync_api import expect, sync_playwright  # most tests need no browser
+
+    expect.set_options(timeout=30_000)
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.visualize.toy import toy_trace
 
@@ -26,10 +27,10 @@ def test_the_recorded_trace_is_there_at_once_and_then_a_run(visit):
         visit.set_field(name, "12")
     visit.run("<script>alert(1)</script> ${x} {{y}}")
     visit.wait_for("#note", "Decoded in")
-    assert visit.page.inner_text("#problem") == ""
+    expect(visit.page.locator("#problem")).to_have_text("")
     assert visit.page.inner_text(".running-line").startswith("<script>alert(1)</script> ${x} {{y}}")
     assert visit.page.locator(".running-line .mark").count() > 0
-    assert visit.page.locator(".running-line script").count() == 0
+    expect(visit.page.locator(".running-line script")).to_have_count(0)
     visit.page.wait_for_selector("#run")
     assert not visit.page.is_visible("#stop")
 
@@ -48,7 +49,7 @@ def test_stop_keeps_the_page_and_the_trace(visit, engine):
     visit.run("Once more")
     visit.wait_for("#note", "Decoded in")
     visit.page.wait_for_function("document.querySelector('#shown input').value.includes('“Once more”')")
-    assert visit.page.inner_text("#problem") == ""
+    expect(visit.page.locator("#problem")).to_have_text("")
     visit.open_drawer()
     visit.page.click("#shown input")
     listed = visit.page.locator("li[role=option]").all_inner_texts()
@@ -90,7 +91,7 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     visit.page.click("#race-stop")
     visit.page.wait_for_function("document.querySelector('#race-note').innerText.trim() === 'Stopped before it began.'")
     assert visit.page.is_visible("#race-run")
-    assert visit.page.inner_text("#race-problem") == ""
+    expect(visit.page.locator("#race-problem")).to_have_text("")
     engine.release()
     visit.page.get_by_role("tab", name="Play").click()
     visit.wait_for("#note", "Decoded in")
@@ -105,7 +106,7 @@ def test_a_trace_is_saved_and_opened_again(visit, tmp_path):
     download.value.save_as(mine)
     visit.page.locator("input[type=file]").first.set_input_files(mine)
     visit.wait_for("#note", "Your trace")
-    assert visit.page.inner_text("#problem") == ""
+    expect(visit.page.locator("#problem")).to_have_text("")
 
 
 def test_zoom_is_kept_while_news_arrive(visit, engine):

@@ -1,6 +1,7 @@
 """What could not be sent is said in the page, each time, and until the next action."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.toy_pair import toy_pair
 from tests.ui.conftest import PacedEngine
@@ -53,7 +54,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visit, tmp_path):
     assert MANY in visit.page.inner_text("#problem")
     visit.run("Once upon")
     visit.wait_for("#note", "Decoded in")
-    assert visit.page.inner_text("#problem") == ""
+    expect(visit.page.locator("#problem")).to_have_text("")
     upload(visit, files[3])
     visit.wait_for("#problem [role=alert]", MANY)
 
@@ -72,7 +73,7 @@ def test_a_full_queue_is_said_once(visits, engine):
     refused.run("Once upon")
     refused.wait_for("#problem [role=alert]", "^The queue is full: 1 call waits for the model")
     assert toasts(refused) == 0
-    assert refused.page.locator("#problem [role=alert]").count() == 1
+    expect(refused.page.locator("#problem [role=alert]")).to_have_count(1)
     refused.page.wait_for_selector("#run")
 
 

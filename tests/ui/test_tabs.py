@@ -1,6 +1,7 @@
 """Learn and About in a browser, each on its main path; axe-core on every tab, light and dark."""
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.visit import require_clean
 
@@ -17,13 +18,13 @@ def test_learn_shows_lessons_recordings_and_the_text_to_embed_them(visit):
     page.locator("#learn-lessons label").nth(1).click()
     page.wait_for_function("document.querySelector('.learn-frame').src.includes('/lessons/2-')")
     frame.locator("svg.dsbd-forest").first.wait_for()
-    assert frame.locator("h1").count() == 1
+    expect(frame.locator("h1")).to_have_count(1)
     page.get_by_role("button", name="Embed this").click()
     page.wait_for_function("document.querySelector('#learn-snippet textarea').value.includes('/lessons/2-')")
     visit.choose_of("learn-recordings", "Toy story")
     page.wait_for_function("document.querySelector('#learn-snippet textarea').value.includes('/forests/toy-story')")
     frame.locator("svg.dsbd-forest").first.wait_for()
-    assert page.locator("#learn-lessons input:checked").count() == 0
+    expect(page.locator("#learn-lessons input:checked")).to_have_count(0)
     with page.expect_download() as download:
         page.get_by_role("link", name="Download as one HTML file").click()
     assert download.value.suggested_filename.endswith(".html")

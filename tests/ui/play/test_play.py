@@ -4,6 +4,7 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.axe import named, violations
 from tests.toy_pair import toy_model
@@ -91,7 +92,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     bad.write_text("{}")
     visit.page.locator("input[type=file]").first.set_input_files(bad)
     visit.wait_for("#said", "Not a trace")
-    assert visit.page.inner_text("#problem") == ""
+    expect(visit.page.locator("#problem")).to_have_text("")
     assert form_of(visit) == mine
     visit.close_drawer()
     visit.page.click("#python button")
@@ -131,7 +132,7 @@ def test_another_pair_and_one_of_one_s_own(visit, toy_folders, tmp_path):
     page.click("#models > button")
     page.get_by_label("Questions to SQL (bundled)").check()
     expect(page.locator("#prompt textarea")).to_have_value(re.compile("^Q:"), timeout=PATIENCE)
-    assert page.get_by_role("button", name="Cities").count() == 1
+    expect(page.get_by_role("button", name="Cities")).to_have_count(1)
     toy_model(1, 1).float().save_pretrained(tmp_path)  # without a tokenizer
     for target, words in (
         (str(tmp_path), "tokenizer.*goes on with the pair it had"),

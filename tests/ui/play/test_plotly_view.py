@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.ui.served import unpacked
 from ui.decodes.traces import opening_recording
@@ -24,7 +25,7 @@ def test_the_place_draws_when_it_is_opened_and_a_click_opens_a_pass(visit):
     page.click("#plotly > button")
     page.wait_for_function("() => document.querySelectorAll('#plotly .js-plotly-plot .slider-group').length === 1")
     plots = page.locator("#plotly .js-plotly-plot")
-    assert plots.count() == 2
+    expect(plots).to_have_count(2)
     chosen = page.evaluate("""() => {
         const [plot] = document.querySelectorAll("#plotly .js-plotly-plot");
         const bands = plot.data[0];

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
+from playwright.sync_api import expect
 
 from dsbd.errors import StoppedError
 from dsbd.evaluation.race import make_race, race
@@ -328,15 +329,15 @@ def test_a_race_plays_and_scrubs_and_axe_finds_nothing(visit):
     require_clean(visit)
     raced(page)
     page.locator("#race-charts .main-svg").first.wait_for()
-    assert page.locator(".race-lane").count() == 2
+    expect(page.locator(".race-lane")).to_have_count(2)
     page.wait_for_function("document.querySelector('.race-play').textContent === 'Play'")
     finished = page.inner_text(".race-lane:nth-child(1) .race-count")
     assert re.match(r"\d+ tokens in \d+ passes · [\d.]+ s", finished)
     page.evaluate(SCRUB, 0)
     assert page.inner_text(".race-lane:nth-child(1) .race-count").startswith("0 tokens")
-    assert page.locator(".race-landed span:not(.to-come)").count() == 0
+    expect(page.locator(".race-landed span:not(.to-come)")).to_have_count(0)
     page.evaluate(SCRUB, 1000)
-    assert page.inner_text(".race-lane:nth-child(1) .race-count") == finished
+    expect(page.locator(".race-lane:nth-child(1) .race-count")).to_have_text(finished)
     require_clean(visit)
     page.emulate_media(reduced_motion="reduce")
     page.locator(".race").evaluate("race => race.remove()")
@@ -362,7 +363,7 @@ def test_a_file_of_questions_is_raced_and_stopped(visit, engine, tmp_path):
     assert engine.held.wait(60), "some runs are done"
     page.click("#race-stop")
     visit.wait_for("#race-note", r"Stopped\. Shown is what ran until then")
-    assert page.locator("#race-stage .figures-table tbody tr").count() == 2
+    expect(page.locator("#race-stage .figures-table tbody tr")).to_have_count(2)
     with page.expect_download() as download:
         page.get_by_role("link", name="All answers as JSON lines").click()
     download.value.save_as(tmp_path / "race.jsonl")

@@ -4,6 +4,7 @@ import re
 
 import plotly.io
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, visit
@@ -81,6 +82,6 @@ def test_figures_leave_a_picture_in_a_saved_notebook(browser, tmp_path, monkeypa
     assert [bundle["image/svg+xml"] for bundle in bundles] == pictures
     assert all("application/vnd.plotly.v1+json" in bundle for bundle in bundles)
     with visit(browser, notebook_page(bundles, tmp_path)) as seen:
-        assert seen.page.locator("svg[role=img], img").count() == 2
+        expect(seen.page.locator("svg[role=img], img")).to_have_count(2)
         assert hostile_marks(seen.page) == 0
         seen.quiet()

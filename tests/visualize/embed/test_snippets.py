@@ -4,6 +4,7 @@ import html
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, visit
@@ -58,7 +59,7 @@ def test_an_address_opens_in_its_place(browser, folder):
     )
     with visit(browser, folder / "all.html") as seen:
         for frame in seen.drawn(len(kinds)):
-            assert frame.inner_text(".dsbd-sentence") == SCENE.iterations[1].steps[2].sentence
+            expect(frame.locator(".dsbd-sentence")).to_have_text(SCENE.iterations[1].steps[2].sentence)
         seen.quiet()
 
 

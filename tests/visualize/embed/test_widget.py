@@ -4,6 +4,7 @@ import json
 import sys
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, served, visit
@@ -66,7 +67,7 @@ def test_python_and_reader_step_together(browser, tmp_path):
                       json.loads(json.dumps(visualize.scene_json(visualize.scene(nasty_trace())))))  # fmt: skip
         assert hostile_marks(frame) == 0
         page.evaluate("() => end()")
-        assert page.locator(".dsbd").count() == 0
+        expect(page.locator(".dsbd")).to_have_count(0)
         assert [url for url in seen.outside if not url.startswith(address)] == []
         assert [error for error in seen.errors if "404" not in error] == []
 

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from dsbd.assets import asset_path
@@ -116,7 +117,7 @@ def test_the_button_decodes_in_the_browser(browser, tmp_path):
             page.wait_for_selector(".lab-said:not(:empty)")
             assert "5,000 decodes: chi-square" in page.evaluate(said)
             assert words in page.evaluate(said)
-        assert page.locator(".lab-line").count() == 2
+        expect(page.locator(".lab-line")).to_have_count(2)
         page.click(".lab-tables summary")
         page.fill(".lab-tables input >> nth=0", "0")
         page.keyboard.press("Tab")

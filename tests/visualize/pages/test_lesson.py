@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from dsbd.assets import asset_path
@@ -153,8 +154,8 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
                 page.keyboard.press(key)
             return seen.sentence
 
-        assert page.inner_text("h1") == 'Hostile <b>title</b> & "quotes"'
-        assert page.inner_text(".count") == "Card 1 of 4"
+        expect(page.locator("h1")).to_have_text('Hostile <b>title</b> & "quotes"')
+        expect(page.locator(".count")).to_have_text("Card 1 of 4")
         page.click("button.next")
         told = (".answer", ".dsbd-more", ".dsbd-whole", ".dsbd-legend")
         assert not any(page.is_visible(one) for one in told)  # the whole decode and the marks to come tell the verdict
@@ -164,7 +165,7 @@ def test_the_verdict_is_hidden_until_answered_and_from_no_teacher(browser, lesso
         page.click("article:not([hidden]) .options button >> nth=0")
         assert seen.sentence == STEPS[VERDICT].sentence
         assert page.is_visible(".dsbd-more")
-        assert page.inner_text("article:not([hidden]) .verdict") == "No."
+        expect(page.locator("article:not([hidden]) .verdict")).to_have_text("No.")
         assert page.inner_text("article:not([hidden]) .answer").endswith("Because so.")
         assert pressed("End") == STEPS[-1].sentence
         page.click("button.next")
@@ -234,7 +235,7 @@ def test_shipped_lessons_lead_where_they_say(path, browser, tmp_path):
     visualize.export_lesson(path, tmp_path / "lesson.html")
     with visit(browser, tmp_path / "lesson.html") as seen:
         seen.drawn()
-        assert seen.page.inner_text(".count") == f"Card 1 of {lesson.count}"
+        expect(seen.page.locator(".count")).to_have_text(f"Card 1 of {lesson.count}")
         seen.quiet()
 
 

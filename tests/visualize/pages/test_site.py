@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from dsbd.tracing.trace import Trace
@@ -34,13 +35,13 @@ def test_the_index_leads_to_every_viewer(browser, site):
     """Catches dead links, titles that are markup, and a page that needs a server."""
     with visit(browser, site / "index.html") as seen:
         page = seen.page
-        assert page.inner_text("h1") == "<i>Forests</i>"
+        expect(page.locator("h1")).to_have_text("<i>Forests</i>")
         assert page.inner_text(".about").startswith("A small model guesses, a large model checks")
         assert page.locator(".cards h3").all_inner_texts() == ["Toy fox", "<b>&'Nasty'"]
         assert page.evaluate("() => [...document.images].every((one) => one.complete && one.naturalWidth > 200)")
         page.click("text=Toy fox")
         (frame,) = seen.drawn()
-        assert frame.inner_text(".dsbd-sentence") == visualize.scene(TRACE).iterations[0].steps[0].sentence
+        expect(frame.locator(".dsbd-sentence")).to_have_text(visualize.scene(TRACE).iterations[0].steps[0].sentence)
         with page.expect_download() as download:
             page.click("text=Download the trace")
         assert Trace.load(download.value.path()) == TRACE

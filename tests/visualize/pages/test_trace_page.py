@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, visit
@@ -113,7 +114,7 @@ def test_the_page_around_a_frame_shows_and_steps_the_viewer(browser, tmp_path):
             page.evaluate("message => say(message)", junk)
         page.evaluate(STRANGER)
         page.wait_for_timeout(200)
-        assert viewer.inner_text(".dsbd-sentence") == before
+        expect(viewer.locator(".dsbd-sentence")).to_have_text(before)
         seen.quiet()
 
 

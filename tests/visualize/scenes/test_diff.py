@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
@@ -42,12 +43,12 @@ def test_the_viewer_shows_both_and_steps_them_together(browser, tmp_path):
     path.write_text(html_page(diff, plotly="inline"), encoding="utf-8")
     with viewer(browser, path, viewport={"width": 1400, "height": 900}) as seen:
         page = seen.page
-        assert page.locator(".dsbd-forest").count() == 2
+        expect(page.locator(".dsbd-forest")).to_have_count(2)
         page.click("text=Go to the first difference")
         for side, scene in enumerate((diff.left, diff.right)):
             said = page.locator(".dsbd-told .dsbd-sentence").nth(side).inner_text()
             assert said == scene.iterations[diff.divergence.it].steps[diff.divergence.step].sentence
-        assert page.locator(".dsbd-parting").count() == 2
+        expect(page.locator(".dsbd-parting")).to_have_count(2)
         page.locator("[aria-label='First step']").first.click()
         counts = page.locator(".dsbd-count-step").all_inner_texts()
         assert [count.partition(" ")[0] for count in counts] == ["1", "1"]

@@ -3,6 +3,7 @@
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import hostile_marks, show_view, unfold, viewer
@@ -35,7 +36,9 @@ def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_no
     assert len(seen) == len(SCENE.iterations[0].nodes)
     assert opened.sentence == SCENE.iterations[1].steps[0].sentence
     show_view(page, "text")
-    assert page.inner_text(".dsbd-origin-recovered") == next(one.text for one in SCENE.tokens if one.origin == "bonus")
+    expect(page.locator(".dsbd-origin-recovered")).to_have_text(
+        next(one.text for one in SCENE.tokens if one.origin == "bonus")
+    )
     opened.quiet()
 
 
@@ -74,7 +77,7 @@ def test_the_tree_of_words_says_what_the_drawing_shows(opened):
     page.keyboard.press("ArrowDown")
     focused = page.evaluate("() => document.activeElement.firstChild.textContent")
     assert focused in items[1:]
-    assert page.inner_text(".dsbd-token") == focused.split(",")[0]
+    expect(page.locator(".dsbd-token")).to_have_text(focused.split(",")[0])
     assert opened.sentence == STEPS[-1].sentence  # the arrow moved in the tree, not in time
 
 
@@ -136,7 +139,7 @@ def test_a_link_leads_to_its_step_its_layer_and_its_node(browser, exported):
         assert opened.sentence == iteration.steps[6].sentence
     with viewer(browser, exported, f"#iteration=3&layer=2&node={node.id}") as opened:
         assert opened.sentence == iteration.steps[layer.step].sentence
-        assert opened.page.inner_text(".dsbd-card .dsbd-token") == node.token
+        expect(opened.page.locator(".dsbd-card .dsbd-token")).to_have_text(node.token)
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 400), ("dark", 1280)])

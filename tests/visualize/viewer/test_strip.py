@@ -1,6 +1,7 @@
 """The strip: the whole decode above the forest, and the way from it to a pass."""
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.visualize.homes import viewer
@@ -29,14 +30,14 @@ def shown(page) -> int:
 def test_a_band_a_key_and_a_mark_go_to_their_pass(page):
     """Catches a click that opens the pass beside the one meant, and a mark of the pass that lags behind."""
     bands = page.locator(".dsbd-strip-band")
-    assert bands.count() == len(WHOLE.bands)
+    expect(bands).to_have_count(len(WHOLE.bands))
     assert (
         page.inner_text(".dsbd-strip-head b") == f"{WHOLE.tokens} tokens, {len(WHOLE.bands)} passes of the large model"
     )
     page.locator(".dsbd-strip-band >> nth=3").click(position={"x": 5, "y": 105})
     band = WHOLE.bands[3]
     assert shown(page) == 3
-    assert page.locator(".dsbd-strip-band.dsbd-current").count() == 1
+    expect(page.locator(".dsbd-strip-band.dsbd-current")).to_have_count(1)
     assert bands.nth(3).get_attribute("class").endswith("dsbd-current")
     assert value(page) == ("4", f"Pass 4: {band.won} tokens")
     page.focus(".dsbd-strip")

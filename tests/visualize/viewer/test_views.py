@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from playwright.sync_api import expect
 
 import visualize
 from tests.tracing.alterations import alter
@@ -59,7 +60,7 @@ def test_slots_add_up_and_are_marked_at_the_commit(page):
         assert counts[0] == kept.prompt_slots + (at == 0)  # the last token of the prompt is read in the first pass
         assert sum(counts) + len(forest) == kept.slots_scored
         page.keyboard.press("PageUp")
-    assert page.locator(".dsbd-slot.dsbd-stays").count() == 0
+    expect(page.locator(".dsbd-slot.dsbd-stays")).to_have_count(0)
 
 
 def test_the_charts_follow_the_iteration(page):
@@ -82,7 +83,7 @@ def test_what_became_the_final_text_is_underlined(page):
         node = parents[node]
     show_view(page, "tree")
     press(page, "PageUp", "Home")
-    assert page.locator(".dsbd-forest .dsbd-final").count() == 0
+    expect(page.locator(".dsbd-forest .dsbd-final")).to_have_count(0)
     seen = set()
     for iteration in SCENE.iterations:
         page.keyboard.press("End")
@@ -91,9 +92,9 @@ def test_what_became_the_final_text_is_underlined(page):
         )
         underlined = {iteration.nodes[place].id for place in places}
         assert underlined == {one.id for one in iteration.nodes} & final
-        assert page.locator(".dsbd-legend .dsbd-final").count() == bool(places)
+        expect(page.locator(".dsbd-legend .dsbd-final")).to_have_count(int(bool(places)))
         said = page.locator(".dsbd-tree li:not([hidden]) > span").filter(has_text="in the final text")
-        assert said.count() == len(places)
+        expect(said).to_have_count(len(places))
         seen |= underlined
         page.keyboard.press("PageDown")
     assert seen == final
@@ -102,14 +103,14 @@ def test_what_became_the_final_text_is_underlined(page):
 def test_what_if_marks_what_would_differ(page):
     iteration, differ = TRACE.iterations[1], page.locator(".dsbd-differs")
     show_view(page, "whatif")
-    assert differ.count() == 0
+    expect(differ).to_have_count(0)
     place = next(at for at, one in enumerate(iteration.trials) if one.verdict == "rejected" and one.acceptance > 0)
     slider = page.locator(".dsbd-panel-whatif tbody tr").nth(place).locator("input")
     slider.evaluate("input => { input.value = 0; input.dispatchEvent(new Event('input')); }")
     assert f"would differ: {differ.count()}." in page.inner_text(".dsbd-whatif-said")
     assert differ.count() > 0
     page.get_by_role("button", name="As recorded").click()
-    assert differ.count() == 0
+    expect(differ).to_have_count(0)
 
 
 def test_a_tampered_trace_is_called_out(browser, tmp_path):
@@ -227,7 +228,7 @@ def test_several_viewers_keep_to_themselves_and_their_scenes_can_be_replaced(bro
         page.wait_for_function("() => a.where().it === 0 && a.where().step === 5")
         assert run("() => b.where().it") == 1
         run("(empty) => { a.destroy(); c.destroy(); b.setScene(null); b.setScene(empty); }", empty)
-        assert page.locator(".dsbd").count() == 1
+        expect(page.locator(".dsbd")).to_have_count(1)
         assert page.is_visible(".dsbd-empty")
         assert seen.errors == []
 
@@ -244,7 +245,7 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         run("() => a.setScene(grown(4))")
         assert (slider.input_value(), page.inner_text(".dsbd-whatif-said")) == ("0.2", said)
         assert run("() => document.activeElement.getAttribute('aria-label')") == "width threshold"
-        assert page.inner_text(".dsbd-count-iteration") == "2 of 4"
+        expect(page.locator(".dsbd-count-iteration")).to_have_text("2 of 4")
         run("() => { a.show('charts'); a.setScene(grown(5)); }")
         assert run("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 
@@ -294,7 +295,7 @@ def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exporte
         page.clock.run_for(8700)
         assert page.evaluate(where) == [0, len(SCENE.iterations[0].steps) - 1]
         assert seen.sentence == SCENE.iterations[0].steps[-1].sentence
-        assert page.locator(".dsbd-ghost").count() == 0
+        expect(page.locator(".dsbd-ghost")).to_have_count(0)
         page.click(".dsbd-play")
         page.clock.run_for(1200)
         assert page.evaluate(where) == [1, 0]
@@ -314,9 +315,9 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
         if page.locator(".dsbd-formula-place summary").count():
             break
         press(page, "ArrowRight")
-    assert page.locator(".dsbd-formula-place details[open]").count() == 0
+    expect(page.locator(".dsbd-formula-place details[open]")).to_have_count(0)
     page.click(".dsbd-formula-place summary")
     page.wait_for_timeout(50)
     press(page, "ArrowLeft", "ArrowRight")
-    assert page.locator(".dsbd-formula-place details[open]").count() == 1
-    assert page.locator(".dsbd-card details[open]").count() == 1
+    expect(page.locator(".dsbd-formula-place details[open]")).to_have_count(1)
+    expect(page.locator(".dsbd-card details[open]")).to_have_count(1)
