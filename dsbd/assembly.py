@@ -7,9 +7,9 @@ from dsbd.draft import Drafter
 from dsbd.models.cache import GROWTH_SLOTS
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.ranks import RankedRow
-from dsbd.models.rows.new import new_row
 from dsbd.models.rows.processed import ProcessedRow
 from dsbd.models.rows.row import Row
+from dsbd.models.rows.threaded import threaded_row
 from dsbd.observer import RunStart
 from dsbd.settings import ResolvedSettings
 from dsbd.stopping import Check
@@ -26,7 +26,7 @@ def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
 
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
-    row = new_row(model, slots_expected(len(start.prompt_ids), start.settings), check)
+    row = threaded_row(model, slots_expected(len(start.prompt_ids), start.settings), check)
     if start.pair.ranks is not None:
         row = RankedRow(row, start.pair.ranks)
     return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row

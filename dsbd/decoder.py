@@ -12,6 +12,7 @@ from dsbd.clock import PhaseClock
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
 from dsbd.law.verify import VerifiedLayer, verify
+from dsbd.models.threads import torch_threads
 from dsbd.observer import Observer, RunStart
 from dsbd.score import Scored, score
 from dsbd.session import Session
@@ -41,19 +42,20 @@ def iterations(
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
     target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
     session = Session(start, target_row, drafter, clock)
-    with clock.phase("prefill"):
+    with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
         session.prefill()
     while not session.done:
         clock.start_iteration()
         depth = session.next_depth()
-        with clock.phase("draft"):
-            drafted = drafter.draft(session.beams, depth) if drafter and depth else []
-        with clock.phase("score"):
-            scored = score(target_row, session.beams, drafted, settings, generator)
-        with clock.phase("verify"):
-            layers = _decide(scored, settings, pair.eos)
-        with clock.phase("commit"):
-            iteration = session.commit(scored, layers)
+        with torch_threads(1):
+            with clock.phase("draft"):
+                drafted = drafter.draft(session.beams, depth) if drafter and depth else []
+            with clock.phase("score"):
+                scored = score(target_row, session.beams, drafted, settings, generator)
+            with clock.phase("verify"):
+                layers = _decide(scored, settings, pair.eos)
+            with clock.phase("commit"):
+                iteration = session.commit(scored, layers)
         for observer in observers:
             observer.on_iteration(iteration)
         if session.done:

@@ -1,22 +1,18 @@
-"""What a measurement depends on: machine, versions, models. Only runs with equal conditions can be compared."""
+"""The machine and the versions that a measurement depends on."""
 
 import hashlib
 import os
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import computes_bfloat16
-from dsbd.models.pair import Pair
 from dsbd.version import __version__
 
 PACKAGE = Path(__file__).resolve().parent
-PACKAGES = ("torch", "transformers", "tokenizers", "numpy")
-SAMPLED_WEIGHTS = 64
+PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "onnxruntime")
 BESIDE_THE_DECODER = (
     "measure",
     "evaluation",
@@ -29,16 +25,6 @@ BESIDE_THE_DECODER = (
     "__main__.py",
 )
 """Files and folders of this package that do not change how long a run takes."""
-
-
-def conditions(pair: Pair) -> dict[str, Any]:
-    """Return plain data; a bench continues a results file only if this data is equal."""
-    models = {"target": pair.target, "draft": pair.draft}
-    return {
-        "machine": machine(pair.device),
-        "versions": versions(),
-        "models": {role: None if model is None else model_identity(model) for role, model in models.items()},
-    }
 
 
 def machine(device: torch.device) -> dict[str, Any]:
@@ -59,7 +45,14 @@ def machine(device: torch.device) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Return the versions of Python, of the libraries that compute, and of this package with a digest of its source."""
     own = {"python": platform.python_version(), "dsbd": f"{__version__}+{source_digest()}"}
-    return own | {name: version(name) for name in PACKAGES}
+    return own | {name: found for name in PACKAGES if (found := _version(name))}
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def source_digest(package: Path = PACKAGE) -> str:
@@ -72,31 +65,6 @@ def source_digest(package: Path = PACKAGE) -> str:
     return digest.hexdigest()[:8]
 
 
-def model_identity(model: LanguageModel) -> dict[str, Any]:
-    """Return name, size, type, and a digest of the configuration and of a part of every weight."""
-    digest = hashlib.sha256(model.model.config.to_json_string(use_diff=False).encode())
-    for name, weight in model.model.named_parameters():
-        digest.update(f"{name} {tuple(weight.shape)}".encode())
-        digest.update(_sample(weight))
-    return {
-        "id": model.id,
-        "revision": model.revision,
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "attention": model.attention,
-        "engine": model.engine,
-        "parameters": sum(weight.numel() for weight in model.model.parameters()),
-        "digest": digest.hexdigest()[:16],
-    }
-
-
-def _sample(weight: torch.Tensor) -> bytes:
-    """Return the first numbers of a weight; nothing if they cannot be read: on disk, or packed by a quantisation."""
-    try:
-        return weight.detach().flatten()[:SAMPLED_WEIGHTS].double().cpu().numpy().tobytes()
-    except (RuntimeError, TypeError):
-        return b""
-
-
 def _processor() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -105,3 +73,17 @@ def _processor() -> str:
     except OSError:
         pass
     return platform.processor() or platform.machine()
+
+
+def computes_bfloat16() -> bool:
+    """Return True if this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
+    return multiplies_tiles() or _supports("_is_avx512_bf16_supported")
+
+
+def multiplies_tiles() -> bool:
+    """Return True if this processor multiplies tiles of bfloat16 (AMX), much faster than it computes float32."""
+    return _supports("_is_amx_tile_supported")
+
+
+def _supports(probe: str) -> bool:
+    return bool(getattr(torch.cpu, probe, lambda: False)())

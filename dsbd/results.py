@@ -3,7 +3,7 @@
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Sequence, Sized
-from dataclasses import astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from dsbd.settings import ResolvedSettings
@@ -102,7 +102,7 @@ class VerdictCounts:
     landed: int = 0
 
     def __add__(self, other: "VerdictCounts") -> "VerdictCounts":
-        return VerdictCounts(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return VerdictCounts(**{name: count + vars(other)[name] for name, count in vars(self).items()})
 
     @property
     def acceptance_rate(self) -> float | None:

@@ -134,10 +134,9 @@ class _Host:
             groups.setdefault(tensor.dtype, []).append((place, tensor))
         parts = [torch.cat([tensor for _, tensor in group]).double() for group in groups.values()]
         ordered = [one for group in groups.values() for one in group]
-        ends = np.cumsum([tensor.numel() for _, tensor in ordered])
-        pieces = np.split(torch.cat(parts).cpu().numpy(), ends)
-        places = [place for place, _ in ordered]
-        self._next = iter([pieces[at] for at in np.argsort(places)])
+        pieces = torch.cat(parts).cpu().split([tensor.numel() for _, tensor in ordered])
+        found = {place: piece.numpy() for (place, _), piece in zip(ordered, pieces, strict=True)}
+        self._next = iter([found[place] for place in range(len(found))])
 
     def floats(self) -> np.ndarray:
         return next(self._next)

@@ -2,7 +2,8 @@
 
 import torch
 
-from dsbd.machine import BESIDE_THE_DECODER, PACKAGE, conditions, machine, source_digest
+from dsbd.conditions import conditions
+from dsbd.machine import BESIDE_THE_DECODER, PACKAGE, machine, source_digest
 from tests.toy_pair import toy_pair
 
 

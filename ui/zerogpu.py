@@ -5,9 +5,9 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 import gradio as gr
-import torch
 
 from dsbd.errors import PageError
+from dsbd.models.threads import torch_threads
 
 Task = Callable[..., Generator[Any, None, None]]
 
@@ -30,12 +30,8 @@ def _on_one_thread(task: Task) -> Task:
     """ZeroGPU forks a process for the task. The threads of OpenMP do not survive a fork, and using them would hang."""
 
     def called(*given: Any) -> Generator[Any, None, None]:
-        threads = torch.get_num_threads()
-        torch.set_num_threads(1)
-        try:
+        with torch_threads(1):
             yield from task(*given)
-        finally:
-            torch.set_num_threads(threads)
 
     return called
 

@@ -27,7 +27,7 @@ class KeptPlan(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     conditions: dict[str, dict[str, Any]]
-    """Machine, versions and models: :func:`dsbd.machine.conditions`."""
+    """Machine, versions and models: :func:`dsbd.conditions.conditions`."""
     settings: dict[str, Any]
     """What was asked, without what plans are shared by."""
     made: datetime

@@ -6,9 +6,9 @@ from weakref import WeakKeyDictionary
 
 from dsbd.auto.kept import load_plan, save_plan
 from dsbd.auto.plan import MEASURED_TOKENS, MeasuredRun, Plan, PlanKey, PlanProgress, make_plan, plan_key
+from dsbd.conditions import conditions
 from dsbd.decoder import iterations
 from dsbd.law.verified import draft_layers_passed
-from dsbd.machine import conditions
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer, RunStart

@@ -1,6 +1,7 @@
 """``doctor``: report what this machine and this pair can do."""
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
@@ -34,11 +35,17 @@ def run(parsed: argparse.Namespace) -> int:
             how = f"{model['dtype']}, engine {model['engine']}, {model['attention']} attention"
             print(f"{role:<11}{model['id']}, {model['parameters']:,} parameters, {how}")
             print(f"{'':<11}{check['reason']} (error {check['error']:.2g} of the spread)")
+            for engine, times in model["engines_milliseconds"].items():
+                print(f"{'':<11}measured for auto: {engine} {_shown(times)}")
     for role in ("target", "draft"):
         times = report[f"{role}_forward_milliseconds"]
         if times is not None:
-            shown = ", ".join(f"T({size}) {milliseconds:.2f} ms" for size, milliseconds in times.items())
-            print(f"{role:<11}{shown}")
+            print(f"{role:<11}{_shown(times)}")
     for line in report["advice"]:
         print(f"{'':<11}{line}")
     return OK
+
+
+def _shown(times: Mapping[Any, float]) -> str:
+    """Return milliseconds by number of tokens in one line."""
+    return ", ".join(f"T({size}) {milliseconds:.2f} ms" for size, milliseconds in times.items())

@@ -10,10 +10,11 @@ from typing import Any
 import torch
 
 from dsbd.api import plan
-from dsbd.measure.hardware import forward_milliseconds
+from dsbd.machine import computes_bfloat16
+from dsbd.models.choosing import known_times
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import computes_bfloat16
 from dsbd.models.pair import Pair
+from dsbd.models.timing import forward_milliseconds
 from dsbd.settings import AUTO, AUTO_FIELDS, DecodingSettings
 
 FOREST_SIZES = (1, 8, 16, 32, 64)
@@ -90,5 +91,6 @@ def _model(model: LanguageModel) -> dict[str, Any]:
         "context_size": model.context_size,
         "attention": model.attention,
         "engine": model.engine,
+        "engines_milliseconds": known_times(model),
         "dtype": str(model.dtype).removeprefix("torch."),
     }

@@ -1,6 +1,5 @@
 """What the hardware allows: the bytes a forward must read, the measured bandwidth, and measured forwards."""
 
-import statistics
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -8,15 +7,11 @@ from typing import Any
 import torch
 
 from dsbd.clock import synchronise
-from dsbd.law.beams import Node
 from dsbd.measure.bench.records import Forwards, ModelCosts
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
-from dsbd.models.rows.new import new_row
+from dsbd.models.timing import forward_milliseconds
 
-CONTEXT = 64
-REPEATS = 15
-WARM_UPS = 2
 LARGEST_BUFFER_BYTES = 2**31
 SMALLEST_BUFFER_BYTES = 2**20
 BANDWIDTH_REPEATS = 25
@@ -81,30 +76,3 @@ def _fastest(device: torch.device, work: Any) -> float:
         synchronise(device)
         seconds.append(time.perf_counter() - start)
     return min(seconds)
-
-
-@torch.inference_mode()
-def forward_milliseconds(model: LanguageModel, sizes: Sequence[int], context: int = CONTEXT) -> dict[int, float]:
-    """Return the median milliseconds of a forward, by its number of tokens; sizes take turns, after a warm-up.
-
-    ``context`` tokens are in the cache already.
-    """
-    times: dict[int, list[float]] = {size: [] for size in sizes}
-    for repeat in range(REPEATS + WARM_UPS):
-        for size in sizes:
-            seconds = _one_forward(model, size, context)
-            if repeat >= WARM_UPS:
-                times[size].append(seconds)
-    return {size: 1000 * statistics.median(values) for size, values in times.items()}
-
-
-def _one_forward(model: LanguageModel, size: int, context: int) -> float:
-    row, root = new_row(model, context + size), Node(None, -1, 0)
-    row.prefill([place % model.vocabulary_size for place in range(context)], root)
-    row.open([root], size - 1)
-    tokens = torch.arange(size - 1, device=model.device) % model.vocabulary_size
-    synchronise(model.device)
-    start = time.perf_counter()
-    row.feed(tokens, torch.zeros_like(tokens), (size - 1,))
-    synchronise(model.device)
-    return time.perf_counter() - start

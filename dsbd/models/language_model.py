@@ -9,6 +9,7 @@ import torch
 from transformers import Cache, DynamicCache
 
 from dsbd.models.cache import ForestCache, LayerShape
+from dsbd.models.threads import SMALL
 from dsbd.results import brief
 
 Masks = dict[str, torch.Tensor]
@@ -36,7 +37,7 @@ class LanguageModel:
     """Number of columns of the logits that are tokens of the pair, if the model pads its vocabulary."""
     engine: str = "eager"
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
-    ``graph``: captured and replayed."""
+    ``graph``: captured and replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What the engines keep with this model, by class; a changed copy of the model begins without."""
 
@@ -63,6 +64,11 @@ class LanguageModel:
     def processes(self) -> int:
         """Return how many processes share the weights (tensor parallelism); 1 if they are whole."""
         return int(getattr(self.model, "tp_size", None) or 1)
+
+    @cached_property
+    def is_small(self) -> bool:
+        """Return True if a forward on a CPU is so little work that one thread does it fastest."""
+        return int(self.model.num_parameters()) < SMALL
 
     @property
     def dtype(self) -> torch.dtype:

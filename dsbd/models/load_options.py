@@ -8,6 +8,7 @@ import torch
 from transformers.distributed import DistributedConfig
 
 from dsbd.errors import PairError, first_line
+from dsbd.machine import computes_bfloat16
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 DEVICE_TYPES = ("cpu", "cuda")
@@ -80,9 +81,3 @@ def checked_arguments(given: Mapping[str, Any] | None) -> dict[str, Any]:
             )
         arguments["distributed_config"] = DistributedConfig(tp_plan=arguments.pop("tp_plan"))
     return arguments
-
-
-def computes_bfloat16() -> bool:
-    """Return True if this processor multiplies bfloat16 natively (AMX or AVX512-BF16)."""
-    probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
-    return any(getattr(torch.cpu, probe, lambda: False)() for probe in probes)

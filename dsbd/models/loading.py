@@ -11,7 +11,9 @@ from transformers import AutoModelForCausalLM
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError
+from dsbd.machine import multiplies_tiles
 from dsbd.models.attention import pack_groups
+from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import require_no_gguf
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.load_options import (
@@ -26,14 +28,13 @@ from dsbd.models.memory import free_bytes, in_gigabytes
 from dsbd.models.outline import Source, config_of, loading_errors, source_of, tokenizer_of, without_weights
 from dsbd.models.pair import Pair
 from dsbd.models.quiet import without_progress
-from dsbd.models.threads import limit_threads
+from dsbd.models.threads import SMALL, limit_threads
 from dsbd.models.weights import has_only_pickles, is_packed, stored_bytes
 from dsbd.steps import value_of
 
 BUNDLED = "bundled"
-FLOAT32_BELOW = 4_000_000
-"""On a CPU, models with fewer parameters are faster in float32 than in bfloat16: their weights fit its cache, and
-bfloat16 packs them again in each call (bundled draft, 6 tokens: 1.04 against 1.18 ms)."""
+ON_ONNX_BELOW = 50_000_000
+"""On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
 DeviceMap = str | Mapping[str, Any]
 
@@ -55,16 +56,18 @@ def load_pair(
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`dsbd.models.load_options.DTYPES`, or ``auto``: bfloat16 if the processor computes it
-            natively, else float32; float32 for a tiny model on a CPU.
+            natively, else float32; float32 for a small model on a CPU where ONNX Runtime runs it.
         engine: how forwards run:
 
             - ``eager``: by the model's Python;
             - ``traced``: without it, on any device;
             - ``fused``: traced, with fewer operations, for Llama models;
-            - ``onnx``: by ONNX Runtime, for Llama models in float32 on a CPU;
+            - ``onnx``: by ONNX Runtime, in float32 on a CPU, for the families Llama, Mistral, Qwen2, Qwen3, Granite
+              and Phi3;
             - ``graph``: captured as CUDA graphs of fixed shape;
-            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU without bfloat16 onnx for Llama models in float32.
-              Else on a CPU fused for Llama models in bfloat16 and Llama draft models in float32, and traced for others.
+            - ``auto``: graph on a GPU (eager on ZeroGPU). On a CPU fused for Llama models in bfloat16 and Llama draft
+              models in float32, and traced for others. Where onnx is possible too, both are measured at the first
+              load, and the faster is taken; the figures are kept beside the plans of ``auto``.
 
             If an engine fails its check at load, fused and onnx become traced, and the others eager. A model that is
             spread over devices runs eagerly.
@@ -103,12 +106,12 @@ def loading(
     limit_threads()
     yield f"loading {display_name(target)}"
     with without_progress:
-        target_model, tokenizer = _load(target, place, dtype, device_map, more)
+        target_model, tokenizer = _load(target, place, dtype, engine, device_map, more)
     draft_model, draft_tokenizer = None, None
     if draft is not None:
         yield f"loading {display_name(draft)}"
         with without_progress:
-            draft_model, draft_tokenizer = _load(draft, place, dtype, device_map, more)
+            draft_model, draft_tokenizer = _load(draft, place, dtype, engine, device_map, more)
     yield "checking"
     return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
 
@@ -145,7 +148,12 @@ def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
 
 
 def _load(
-    given: str | Path, device: torch.device, dtype: str, device_map: DeviceMap | None, more: dict[str, Any]
+    given: str | Path,
+    device: torch.device,
+    dtype: str,
+    engine: str,
+    device_map: DeviceMap | None,
+    more: dict[str, Any],
 ) -> tuple[LanguageModel, Any]:
     """Return a model and its tokenizer. Raises: PairError."""
     source = source_of(require_name(given))
@@ -158,13 +166,19 @@ def _load(
     attention = "eager" if getattr(config.get_text_config(), "attn_logit_softcapping", None) else "sdpa"
     with loading_errors(repr(source.name)):
         model = _with_weights(source, number, attention, more)
-        if dtype == "auto" and device.type == "cpu" and not more and model.num_parameters() < FLOAT32_BELOW:
+        if dtype == "auto" and device.type == "cpu" and not more and _is_faster_in_float32(model, engine):
             model = _with_weights(source, torch.float32, attention, more)
         placed = device_map is not None or "distributed_config" in more or getattr(model, "is_quantized", False)
         if not placed:
             model = model.to(device)
         pack_groups(model)
     return LanguageModel(model, display_name(given), revision_of(model)), tokenizer
+
+
+def _is_faster_in_float32(model: Any, engine: str) -> bool:
+    """Return True for a very small model, and for a small one that ONNX Runtime will run."""
+    onnx = engine in ("auto", "onnx") and not multiplies_tiles() and why_no_graph(LanguageModel(model, "")) is None
+    return model.num_parameters() < (ON_ONNX_BELOW if onnx else SMALL)
 
 
 def _require_memory(source: Source, config: Any, device: torch.device, dtype: torch.dtype) -> None:

@@ -13,10 +13,12 @@ from dsbd.errors import PairError
 from dsbd.models.alibi import bias_by_depth
 from dsbd.models.attention import pack_groups
 from dsbd.models.check import ForestCheck, check_causal, check_engine, check_forest, check_states, eager_forests
+from dsbd.models.choosing import fastest
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.engines.onnx import why_not_onnx
 from dsbd.models.language_model import LanguageModel
-from dsbd.models.load_options import computes_bfloat16, resolve_engine
+from dsbd.models.load_options import resolve_engine
+from dsbd.models.memory import free_bytes
 from dsbd.models.outline import loading_errors
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import ranks_of
@@ -51,9 +53,8 @@ def make_pair(
         PairError: a model is not a loaded causal language model, or sees later tokens; the tokenizer is missing or has
             tokens that a model lacks; the vocabularies differ; or the engine is unknown or does not work here.
     """
-    models = {"target": _wrapped(target, "target", engine)}
-    if draft is not None:
-        models["draft"] = _wrapped(draft, "draft", engine)
+    given = {"target": target} if draft is None else {"target": target, "draft": draft}
+    models = {role: _wrapped(model, role, engine) for role, model in given.items()}
     vocabulary = _shared_vocabulary(tokenizer, draft_tokenizer, models)
     ranks = ranks_of(models.values())
     checks = dict[str, ForestCheck]()
@@ -62,10 +63,9 @@ def make_pair(
 
 
 def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | None) -> LanguageModel:
-    """Return the model as a :class:`LanguageModel` with its engine. Raises: PairError."""
+    """Return the model as a :class:`LanguageModel` with the engine that is asked for. Raises: PairError."""
     if isinstance(model, LanguageModel):
-        found = _auto_engine(model, role) if engine == "auto" else engine
-        return model if found is None else replace(model, engine=found)
+        return model if engine is None else replace(model, engine=engine)
     if not isinstance(model, PreTrainedModel):
         raise PairError(
             f"{role} is a {type(model).__name__}; give a loaded model of transformers, such as "
@@ -78,9 +78,9 @@ def _wrapped(model: PreTrainedModel | LanguageModel, role: str, engine: str | No
         raise PairError(f"{name} ({type(model).__name__}) returns no logits; load it with AutoModelForCausalLM")
     pack_groups(model)
     wrapped = LanguageModel(model.eval(), name, revision_of(model))
-    asked = engine or "auto"
-    found = _auto_engine(wrapped, role) if asked == "auto" else resolve_engine(asked, wrapped.device)
-    return replace(wrapped, engine=found)
+    if engine is not None:
+        resolve_engine(engine, wrapped.device)
+    return replace(wrapped, engine=engine or "auto")
 
 
 def _shared_vocabulary(tokenizer: Any, draft_tokenizer: Any, models: Mapping[str, LanguageModel]) -> int:
@@ -137,17 +137,19 @@ def _require_same_tokens(tokenizer: Any, other: Any, models: Mapping[str, Langua
         )
 
 
-def _auto_engine(model: LanguageModel, role: str) -> str:
-    """Return the engine that ``auto`` means for a model.
+def _engines(model: LanguageModel, role: str) -> tuple[str, ...]:
+    """Return the engine that is asked for; for ``auto``, those that may be the fastest.
 
-    ONNX Runtime is faster on a processor without bfloat16 (decision 0009). Fused forwards are clearly faster in
-    bfloat16; in float32 only with few tokens, as when drafting (decision 0006).
+    Fused forwards are clearly faster than traced ones in bfloat16; in float32 only with few tokens, as when drafting
+    (decision 0006). ONNX Runtime keeps the weights a second time, packed (decision 0009).
     """
-    found = resolve_engine("auto", model.device)
-    if found == "traced" and not computes_bfloat16() and why_not_onnx(model) is None:
-        return "onnx"
+    found = resolve_engine("auto", model.device) if model.engine == "auto" else model.engine
+    if model.engine != "auto" or found != "traced":
+        return (found,)
     pays = model.dtype == torch.bfloat16 or (role == "draft" and model.dtype == torch.float32)
-    return "fused" if found == "traced" and pays and why_not_fused(model) is None else found
+    torch_engine = "fused" if pays and why_not_fused(model) is None else found
+    fits = why_not_onnx(model) is None and model.model.get_memory_footprint() < free_bytes(model.device)
+    return ("onnx", torch_engine) if fits else (torch_engine,)
 
 
 def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, ForestCheck]) -> LanguageModel:
@@ -160,14 +162,20 @@ def _fitted(model: LanguageModel, role: str, vocabulary: int, checks: dict[str, 
     checks[role] = check_forest(model, eager)
     if not checks[role].passed:
         ways = (way for way in ("states", "steps") if check_states(model, way).passed)
-        return replace(model, attention=next(ways, "paths"))
-    model = replace(model, attention="forest")
-    while model.engine != "eager":
-        check = checks[f"{role} {model.engine}"] = check_engine(model, eager)
-        if check.passed:
-            break
-        model = replace(model, engine="traced" if model.engine in ("fused", "onnx") else "eager")
-    return model
+        return replace(model, attention=next(ways, "paths"), engine="eager")
+
+    def checked(engine: str) -> LanguageModel | None:
+        tried = replace(model, attention="forest", engine=engine)
+        if engine == "eager":
+            return tried
+        check = checks[f"{role} {engine}"] = check_engine(tried, eager)
+        return tried if check.passed else None
+
+    engines = _engines(model, role)
+    found = fastest(model, role, engines, checked)
+    if found is None and engines[-1] in ("fused", "onnx"):
+        found = checked("traced")
+    return found or replace(model, attention="forest", engine="eager")
 
 
 def _require_causal(model: LanguageModel) -> None:

@@ -20,7 +20,7 @@ KEPT = {
     "paths": "each computed from its first token in every pass",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
-INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "is traced"}
+INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
 
 

@@ -12,7 +12,7 @@ from dsbd.auto.kept import forget_plans, kept_plans, load_plan, plans_folder, sa
 from dsbd.auto.measuring import known_plan, known_plans
 from dsbd.auto.plan import MeasuredForest, choose
 from dsbd.cache_folder import cache_folder
-from dsbd.machine import conditions
+from dsbd.conditions import conditions
 from dsbd.settings import AUTO
 from tests.toy_pair import toy_pair
 

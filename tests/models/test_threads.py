@@ -3,8 +3,12 @@
 import pytest
 import torch
 
-from dsbd.models import threads
-from dsbd.models.threads import cpu_quota, limit_threads
+import dsbd
+from dsbd import decoder
+from dsbd.law.verify import verify
+from dsbd.models import language_model, threads
+from dsbd.models.threads import SMALL, cpu_quota, limit_threads
+from tests.toy_pair import toy_pair_on
 
 OLD = {"cpu/pod/cpu.cfs_quota_us": "150000\n", "cpu/pod/cpu.cfs_period_us": "100000\n"}
 MEMBER = "4:memory:/elsewhere\n3:cpu,cpuacct:/pod\nnonsense\n0::/../pod/box\n"
@@ -46,5 +50,28 @@ def test_threads_follow_the_quota(monkeypatch):
         torch.set_num_threads(6)
         monkeypatch.setenv("OMP_NUM_THREADS", "6")
         assert limit_threads() == 6
+    finally:
+        torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize(("small", "forwards"), [(0, 3), (SMALL, 1)], ids=["large", "small"])
+def test_forwards_take_all_threads_and_the_rest_one(monkeypatch, small, forwards):
+    """Catches operations on small tensors that wait for each other's threads, a large model on one thread, and a
+    program that is left with one thread while it reads the stream."""
+    monkeypatch.setattr(language_model, "SMALL", small)
+    pair, before, seen = toy_pair_on("eager"), torch.get_num_threads(), {"forward": set(), "between": set()}
+    for model in (pair.target, pair.draft):
+        model.model.register_forward_pre_hook(lambda *_: seen["forward"].add(torch.get_num_threads()))
+    monkeypatch.setattr(
+        decoder, "verify", lambda *given: seen["between"].add(torch.get_num_threads()) or verify(*given)
+    )
+    try:
+        for model in (pair.target, pair.draft):
+            model.new_cache()  # its shapes are found by a forward, once
+        seen["forward"].clear()
+        torch.set_num_threads(3)
+        for _ in dsbd.stream(pair, "Once", dsbd.DecodingSettings(max_new_tokens=4)):
+            assert torch.get_num_threads() == 3
+        assert seen == {"forward": {forwards}, "between": {1}}
     finally:
         torch.set_num_threads(before)

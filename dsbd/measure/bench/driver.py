@@ -13,8 +13,8 @@ import torch
 from dsbd.api import planning
 from dsbd.auto.plan import Plan
 from dsbd.block_search import require_few_blocks
+from dsbd.conditions import conditions
 from dsbd.errors import PairError, SettingsError
-from dsbd.machine import conditions
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import FOREIGN, Contender
 from dsbd.measure.bench.contest import Contest, limited

@@ -1,4 +1,4 @@
-"""Runs forwards of Llama models in float32 on a CPU with ONNX Runtime, whose kernels keep the weights packed.
+"""Runs forwards of plain models in float32 on a CPU with ONNX Runtime, whose kernels keep the weights packed.
 
 The cache stays where it is: its buffers are inputs of the graph, and what the graph returns is written behind the slots
 in use.
@@ -9,15 +9,19 @@ in use.
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
 import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
-from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.language_model import LanguageModel, Masks
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
+
+
+FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
+_STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 
 
 def why_not_onnx(model: LanguageModel) -> str | None:
@@ -27,7 +31,22 @@ def why_not_onnx(model: LanguageModel) -> str | None:
         return f"{' and '.join(missing)} not installed"
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return "it computes float32 on a CPU only"
-    return why_not_fused(model)
+    return why_no_graph(model)
+
+
+def why_no_graph(model: LanguageModel) -> str | None:
+    """Return why there is no graph of a model; None if there is one."""
+    if type(model.model).__name__ not in [f"{family}ForCausalLM" for family in FAMILIES] or model.is_hooked:
+        return f"only models of the families {', '.join(FAMILIES)} have a graph"
+    config = model.config
+    rotation = config.rope_parameters or {}
+    if config.hidden_act != "silu" or len(model.windows) > 1 or rotation.get("partial_rotary_factor", 1.0) != 1.0:
+        return "its block has another activation, layers of two kinds, or rotates a part of each head"
+    if rotation.get("rope_type", "default") not in _STATIC_ROTATIONS:
+        return "its rotation depends on the length of the text"
+    if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
+        return "its weights are quantised or spread"
+    return None
 
 
 class OnnxForward:
@@ -47,30 +66,33 @@ class OnnxForward:
     def _opened(self, model: LanguageModel) -> Any:
         import onnxruntime
 
-        from dsbd.models.engines.onnx_graph import llama_graph
+        from dsbd.models.engines.onnx_graph import forward_graph
 
-        proto, self._weights = llama_graph(model.model, model.new_cache())
+        proto, self._weights = forward_graph(model.model, model.new_cache())
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = torch.get_num_threads()
+        options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
         options.log_severity_level = ONLY_ERRORS
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # it would slow torch's operations
+        options.add_session_config_entry("session.force_spinning_stop", "1")  # between forwards the cores are torch's
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(weight) for weight in self._weights.values()]
         options.add_external_initializers(list(self._weights), values)
         return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
-    def run(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache) -> torch.Tensor:
-        """Return logits [n, vocabulary] of tokens [n], appended to a cache that has room; masks [1, 1, n, slots]."""
+    def run(
+        self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache, logits: bool = True
+    ) -> torch.Tensor:
+        """Append tokens [n] to a cache that has room; masks [1, 1, n, slots]. Returns logits [n or 0, vocabulary]."""
         (mask,) = masks.values()
         used, end = cache.length, cache.length + tokens.numel()
         inputs = {
             "tokens": tokens.numpy(),
             "positions": positions[None].numpy(),
             "mask": mask[0, 0].contiguous().numpy(),
-            "used": torch.tensor([used]).numpy(),
+            "used": np.array([used]),
+            "asked": np.arange(tokens.numel() if logits else 0),
         }
         inputs |= {f"buffer{place}": buffer.numpy() for place, buffer in enumerate(cache.buffers)}
-        logits, *new = self._session.run(None, inputs)
+        found, *new = self._session.run(None, inputs)
         for buffer, made in zip(cache.buffers, new, strict=True):
             buffer[:, :, :, used:end] = torch.from_numpy(made)
         cache.extend(tokens.numel())
-        return torch.from_numpy(logits)[:, : self._limit]
+        return torch.from_numpy(found)[:, : self._limit]

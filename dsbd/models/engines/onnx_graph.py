@@ -1,12 +1,16 @@
-"""Builds the forward of a Llama model as an ONNX graph, straight from its weights: no trace of Python, no compiler.
+"""Builds the forward of a model of a plain family as an ONNX graph, straight from its weights: no trace of its Python.
+
+The plain families are Llama and those with its block but for biases (Qwen2), norms of queries and keys (Qwen3), factors
+(Granite), windows (Mistral) or joined weights (Phi3).
 
 Query, key and value come from one product, gate and up from another. Scores of earlier slots and of the new tokens are
 computed apart and joined before the softmax, so the cache is never copied together with what is new.
 
-*Source:* the block of ``transformers``' ``LlamaForCausalLM``; the operators of ONNX, and those that ONNX Runtime adds
+*Source:* the blocks of ``transformers``' models; the operators of ONNX, and those that ONNX Runtime adds
 in its domain ``com.microsoft``.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,15 +32,16 @@ class Graph(NamedTuple):
     weights: dict[str, np.ndarray]
 
 
-def llama_graph(model: Any, cache: ForestCache) -> Graph:
+def forward_graph(model: Any, cache: ForestCache) -> Graph:
     """Return the graph of a model's forward.
 
     It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [n, used + n] (additive), ``used`` [1] (int64:
-    the slots in use) and ``buffer0``, ``buffer1``, ... [places, 1, heads, slots, size], as the cache has them. It
-    returns ``logits`` [n, vocabulary], and for each buffer ``new0``, ``new1``, ... [places, 1, heads, n, size].
+    the slots in use), ``asked`` [m] (int64: the places of the tokens whose logits are wanted) and ``buffer0``,
+    ``buffer1``, ... [places, 1, heads, slots, size], as the cache has them. It returns ``logits`` [m, vocabulary], and
+    for each buffer ``new0``, ``new1``, ... [places, 1, heads, n, size].
 
     Args:
-        model: a Llama model in float32 for which ``why_not_fused`` is None; its weights are shared with the graph.
+        model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
         cache: one of the model; only its layout is read.
     """
     with torch.inference_mode(False), torch.no_grad():
@@ -50,6 +55,7 @@ class _Builder:
         self._model, self._cache, config = model, cache, model.config
         self._heads, self._groups = config.num_attention_heads, config.num_key_value_heads
         self._size = model.model.layers[0].self_attn.head_dim
+        self._factor = getattr(config, "residual_multiplier", 1.0)
         self._nodes: list[Any] = []
         self._held: list[Any] = []
         self._weights: dict[str, np.ndarray] = {}
@@ -61,9 +67,9 @@ class _Builder:
         self._tables = self._rotations()
         new: list[list[str]] = [[] for _ in buffers]
         (hidden,) = self._add("Gather", [self._weight("embedding", base.embed_tokens.weight), "tokens"])
-        epsilon = {"epsilon": base.norm.variance_epsilon}
-        first = self._weight("norm", base.layers[0].input_layernorm.weight)
-        (states,) = self._add("SimplifiedLayerNormalization", [hidden, first], **epsilon)
+        if (factor := getattr(self._model.config, "embedding_multiplier", 1.0)) != 1.0:
+            (hidden,) = self._add("Mul", [hidden, self._weight("embedding_factor", torch.tensor(float(factor)))])
+        states = self._norm("norm", hidden, base.layers[0].input_layernorm)
         for number, (layer, layout) in enumerate(zip(base.layers, self._cache.layout, strict=True)):
             attended, *made = self._attention(f"{number}.", layer.self_attn, states, layout)
             for (buffer, _), name in zip(layout, made, strict=True):
@@ -72,7 +78,9 @@ class _Builder:
             hidden, states = self._residual(f"{number}.second", hidden, attended, layer.post_attention_layernorm)
             fed = self._feed_forward(f"{number}.", layer.mlp, states)
             hidden, states = self._residual(f"{number}.after", hidden, fed, after)
-        self._add("Gemm", [states, self._weight("head", self._model.lm_head.weight)], ["logits"], transB=1)
+        (states,) = self._add("Gather", [states, "asked"])
+        scale = 1.0 / getattr(self._model.config, "logits_scaling", 1.0)
+        self._linear("head", states, [self._model.lm_head], scale, ["logits"])
         for place, names in enumerate(new):
             self._add("Concat", names, [f"new{place}"], axis=0)
         return Graph(self._proto(), self._weights)
@@ -80,11 +88,15 @@ class _Builder:
     def _attention(self, name: str, layer: Any, states: str, layout: Any) -> tuple[str, str, str]:
         """Return what attention computes [n, width], and the new keys and values [1, 1, groups, n, size]."""
         heads, groups, size = self._heads, self._groups, self._size
-        together = self._weight(f"{name}qkv", joined([layer.q_proj, layer.k_proj, layer.v_proj]))
-        (made,) = self._add("Gemm", [states, together], transB=1)
+        parts = [layer.qkv_proj] if hasattr(layer, "qkv_proj") else [layer.q_proj, layer.k_proj, layer.v_proj]
+        made = self._linear(f"{name}qkv", states, parts)
         (made,) = self._add("Reshape", [made, self._ints(-1, heads + 2 * groups, size)])
         (made,) = self._add("Transpose", [made], perm=[1, 0, 2])
         turning, values = self._add("Split", [made, self._ints(heads + groups, groups)], 2, axis=0)
+        if hasattr(layer, "q_norm"):
+            both = zip(self._add("Split", [turning, self._ints(heads, groups)], 2, axis=0), "qk", strict=True)
+            normed = [self._norm(f"{name}{one}_norm", part, getattr(layer, f"{one}_norm")) for part, one in both]
+            (turning,) = self._add("Concat", normed, axis=0)
         (turning,) = self._add("Unsqueeze", [turning, self._ints(0)])
         (turned,) = self._add("RotaryEmbedding", [turning, "positions", *self._tables], domain=RUNTIME)
         (turned,) = self._add("Squeeze", [turned, self._ints(0)])
@@ -102,7 +114,7 @@ class _Builder:
         (attended,) = self._add("Reshape", [attended, self._ints(heads, -1, size)])
         (attended,) = self._add("Transpose", [attended], perm=[1, 0, 2])
         (attended,) = self._add("Reshape", [attended, self._ints(-1, heads * size)])
-        (attended,) = self._add("Gemm", [attended, self._weight(f"{name}o", layer.o_proj.weight)], transB=1)
+        attended = self._linear(f"{name}o", attended, [layer.o_proj], self._factor)
         new_keys, new_values = (self._add("Unsqueeze", [one, self._ints(0, 1)])[0] for one in (keys, values))
         return attended, new_keys, new_values
 
@@ -113,12 +125,26 @@ class _Builder:
         return self._add("Squeeze", [part, self._ints(0, 1)])[0]
 
     def _feed_forward(self, name: str, mlp: Any, states: str) -> str:
-        together = self._weight(f"{name}gate_up", joined([mlp.gate_proj, mlp.up_proj]))
-        (made,) = self._add("Gemm", [states, together], transB=1)
+        parts = [mlp.gate_up_proj] if hasattr(mlp, "gate_up_proj") else [mlp.gate_proj, mlp.up_proj]
+        made = self._linear(f"{name}gate_up", states, parts)
         gate, up = self._add("Split", [made], 2, axis=1, num_outputs=2)
         (opened,) = self._add("QuickGelu", [gate], alpha=1.0, domain=RUNTIME)  # x times its sigmoid: SiLU
         (made,) = self._add("Mul", [opened, up])
-        return self._add("Gemm", [made, self._weight(f"{name}down", mlp.down_proj.weight)], transB=1)[0]
+        return self._linear(f"{name}down", made, [mlp.down_proj], self._factor)
+
+    def _linear(
+        self, name: str, states: str, layers: Sequence[Any], scale: float = 1.0, outputs: list[str] | None = None
+    ) -> str:
+        """Return what linear layers make of the same states, one behind the other, times ``scale``."""
+        inputs = [states, self._weight(name, joined(layers) if len(layers) > 1 else layers[0].weight)]
+        if layers[0].bias is not None:
+            inputs.append(self._weight(f"{name}_bias", torch.cat([layer.bias for layer in layers]) * scale))
+        return self._add("Gemm", inputs, outputs or 1, transB=1, alpha=scale)[0]
+
+    def _norm(self, name: str, states: str, norm: Any) -> str:
+        """Return the root-mean-square norm of the last axis."""
+        inputs = [states, self._weight(name, norm.weight)]
+        return self._add("SimplifiedLayerNormalization", inputs, epsilon=norm.variance_epsilon)[0]
 
     def _residual(self, name: str, hidden: str, added: str, norm: Any) -> tuple[str, str]:
         """Return the sum of both, and its norm."""
@@ -165,6 +191,7 @@ class _Builder:
     def _proto(self) -> ModelProto:
         shapes: dict[str, tuple[int, list[Any]]] = {
             "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, ["n", "slots"]), "used": (INT, [1]),
+            "asked": (INT, ["rows"]),
         }  # fmt: skip
         for place, buffer in enumerate(self._cache.buffers):
             places, one, heads, _, size = buffer.shape

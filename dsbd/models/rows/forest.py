@@ -51,14 +51,17 @@ class ForestRow(Row):
         self.cache.reserve(len(stored))
         for start in range(0, len(stored), PREFILL_TOKENS):
             self._check()
-            tokens = torch.tensor([stored[start : start + PREFILL_TOKENS]], device=self.model.device)
-            positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)[None]
-            self.model.forward(tokens, positions=positions, cache=self.cache, last_only=True)
+            tokens = torch.tensor(stored[start : start + PREFILL_TOKENS], device=self.model.device)
+            self._store(tokens, torch.arange(start, start + tokens.numel(), device=tokens.device))
         self.forwards += bool(stored)
         self._first_position = len(prompt) - 1  # of the root
         self._settled = len(prompt) - 1  # slots
         self._settled_nodes = 0  # nodes among them: those with a length below this
         self._slot_of: dict[Node, int] = {}  # of the live nodes, counted behind the settled slots
+
+    def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
+        """Append tokens [n] of the prompt to the cache, without their logits."""
+        self.model.forward(tokens[None], positions=positions[None], cache=self.cache, last_only=True)
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._beam_count = len(beams)

@@ -33,7 +33,7 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
     if model.engine == "graph" and model.runner(GraphRunner).take():
         return GraphRow(model, slots, check)
     if model.engine in FORWARDS:
-        return EngineRow(model, slots, check)
+        return (OnnxRow if model.engine == "onnx" else EngineRow)(model, slots, check)
     return ForestRow(model, slots, check)
 
 
@@ -44,6 +44,17 @@ class EngineRow(ForestRow):
         self.cache.reserve(self._settled + self._sight.shape[1])
         forward = self.model.runner(FORWARDS[self.model.engine])
         return forward.run(tokens, positions, masks, self.cache)
+
+
+class OnnxRow(EngineRow):
+    """A forest row whose prompt is read by ONNX Runtime too: then torch has nothing left to do in several threads."""
+
+    def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
+        ((kind, window),) = self.model.windows.items()
+        ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
+        unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
+        mask = torch.where(unseen, self._unseen_value, self._seen_value)
+        self.model.runner(OnnxForward).run(tokens, positions, {kind: mask[None, None]}, self.cache, logits=False)
 
 
 class GraphRow(ForestRow):

@@ -11,9 +11,10 @@ import torch
 from transformers import AutoModelForCausalLM, MixtralConfig
 
 import dsbd
-from dsbd.models import making
+from dsbd.models import choosing
 from dsbd.models.alibi import bias_by_depth
 from dsbd.models.check import check_engine
+from dsbd.models.choosing import engines_folder
 from dsbd.models.engines import fused, graph, traced
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
@@ -128,26 +129,48 @@ def test_other_models_are_not_fused(family: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "native", "bias", "engines"),
+    ("dtype", "bias", "times", "engines"),
     [
-        (torch.bfloat16, True, False, ("fused", "fused")),
-        (torch.bfloat16, True, True, ("traced", "traced")),
-        (torch.float32, True, False, ("traced", "fused")),
-        (torch.float32, False, False, ("onnx", "onnx")),
-        (torch.float32, False, True, ("traced", "traced")),
-        (torch.float64, False, False, ("traced", "traced")),
+        (torch.bfloat16, False, None, ("fused", "fused")),
+        (torch.bfloat16, True, None, ("traced", "traced")),
+        (torch.float64, False, None, ("traced", "traced")),
+        (torch.float32, False, {"onnx": (1, 2, 4, 9), "traced": (2, 3, 4, 8), "fused": (1, 3, 4, 5)}, ("onnx", "onnx")),
+        (
+            torch.float32,
+            False,
+            {"onnx": (3, 3, 2, 9), "traced": (2, 2, 5, 8), "fused": (2, 2, 5, 5)},
+            ("onnx", "fused"),
+        ),
+        (
+            torch.float32,
+            False,
+            {"onnx": (1, 3, 5, 5), "traced": (2, 3, 4, 8), "fused": (2, 3, 4, 5)},
+            ("traced", "onnx"),
+        ),
     ],
-    ids=str,
 )
-def test_auto_takes_the_fastest_that_there_is(dtype, native, bias, engines, monkeypatch) -> None:
-    """Catches ``auto`` that reports a fallback for every model that is not a Llama, and an engine where it loses."""
-    monkeypatch.setattr(making, "computes_bfloat16", lambda: native)
-    models = [toy_model(seed, 1).to(dtype) for seed in (1, 2)]
+def test_auto_takes_the_fastest_that_there_is(dtype, bias, times, engines, monkeypatch) -> None:
+    """Catches ``auto`` that reports a fallback for every model that is not a Llama, an engine where it loses, figures
+    of sizes that a model is not fed, and figures that are measured at every start or read from a damaged file."""
+    asked = []
+
+    def measured(model, sizes, *_):
+        asked.append(model.engine)
+        return dict(zip(sizes, times[model.engine], strict=True))
+
+    monkeypatch.setattr(choosing, "forward_milliseconds", measured)
+    models = [toy_model(seed, layers).to(dtype) for seed, layers in ((1, 2), (2, 1))]
     for model in models:
         model.config.attention_bias = bias
-    pair = make_pair(*models, toy_tokenizer())
-    assert (pair.target.engine, pair.draft.engine) == engines
-    assert pair.fallbacks == []
+    each = [] if times is None else ["onnx", "traced", "onnx", "fused"]
+    for damaged, expected in ((True, each), (False, each), (False, [])):
+        pair = make_pair(*models, toy_tokenizer())
+        assert (pair.target.engine, pair.draft.engine) == engines
+        assert pair.fallbacks == []
+        assert asked == expected
+        asked.clear()
+        for path in engines_folder().glob("*") if damaged else ():
+            path.write_text(path.read_text()[:-9])
 
 
 def test_one_trace_serves_decodes_side_by_side(capfd: pytest.CaptureFixture) -> None:

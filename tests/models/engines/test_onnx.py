@@ -10,12 +10,13 @@ from dsbd.models.check import check_engine
 from dsbd.models.engines import onnx, onnx_graph
 from dsbd.models.engines.onnx import OnnxForward
 from dsbd.models.making import make_pair
-from dsbd.models.rows.new import EngineRow, new_row
+from dsbd.models.rows.new import OnnxRow, new_row
 from tests.models.driver import Driver, wandered
 from tests.models.tiny import FORESTS, tiny_model
 from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair_on, toy_tokenizer
 
 ROUNDING = 1e-4
+PLAIN = ("llama", "qwen2", "qwen3", "mistral windows", "granite", "phi3")
 
 
 def onnx_model(family: str = "llama", dtype: torch.dtype = torch.float32):
@@ -27,10 +28,12 @@ def onnx_model(family: str = "llama", dtype: torch.dtype = torch.float32):
     return replace(model, engine="onnx")
 
 
-def test_a_row_sees_what_each_path_sees():
-    """Catches a wrong rotation, scale, order of the heads or norm, a mask of another head, and keys of another slot."""
-    model = onnx_model()
-    assert type(new_row(model)) is EngineRow
+@pytest.mark.parametrize("family", PLAIN)
+def test_a_row_sees_what_each_path_sees(family):
+    """Catches a wrong rotation, scale, order of the heads or norm, a mask of another head, keys of another slot, and
+    what a family has more than Llama: biases, norms of queries and keys, factors, windows, joined weights."""
+    model = onnx_model(family)
+    assert type(new_row(model)) is OnnxRow
     assert check_engine(model).error < ROUNDING
     for seed in range(2):
         assert wandered(model, seed).worst < ROUNDING
@@ -69,7 +72,7 @@ def test_the_check_sees_a_wrong_forward(monkeypatch):
         self._weight(name, torch.ones(64, self._size // 2)) for name in ("cosines", "sines")])  # fmt: skip
     pair = loaded()
     assert pair.target.engine == "traced"
-    assert pair.fallbacks == ["target model is traced: onnx and eager forwards differ"]
+    assert pair.fallbacks == ["target model runs on torch: onnx and eager forwards differ"]
 
 
 def test_a_missing_or_refusing_runtime_is_a_sentence(monkeypatch):
@@ -84,7 +87,7 @@ def test_a_missing_or_refusing_runtime_is_a_sentence(monkeypatch):
 
 @pytest.mark.parametrize(
     ("family", "dtype"),
-    [*((family, torch.float32) for family in FORESTS if family != "llama"), ("llama", torch.float64)],
+    [*((family, torch.float32) for family in FORESTS if family not in PLAIN), ("llama", torch.float64)],
 )
 def test_other_models_and_numbers_are_refused(family, dtype):
     """Catches another block that is computed as Llama's, and a graph that rounds a float64 model to float32."""

@@ -7,7 +7,7 @@ import pytest
 
 import dsbd
 from dsbd.auto.kept import save_plan
-from dsbd.machine import conditions
+from dsbd.conditions import conditions
 from dsbd.settings import AUTO, DecodingSettings
 from tests.auto.test_kept import GOOD, made
 from tests.toy_pair import toy_pair

@@ -1,0 +1,107 @@
+"""Finds the fastest engine of a model on this machine: measures those that pass their check, and keeps the figures.
+
+They are kept beside the plans of ``auto``, for each shape of model, machine and versions. A file is only read as data,
+and a damaged one is ignored.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dsbd.cache_folder import SETTING, cache_folder
+from dsbd.files import write_file
+from dsbd.machine import machine, versions
+from dsbd.models.language_model import LanguageModel
+from dsbd.models.timing import forward_milliseconds
+
+SIZES = (1, 4, 16, 32)
+"""Tokens of the forwards that are measured."""
+DECIDING = {"target": (4, 16), "draft": (1, 4)}
+"""Those that decide. A target is mostly fed its beams and their forest, a draft model a layer."""
+REPEATS = 7
+SECONDS = 2.0
+"""About the longest that the measurements of an engine take."""
+
+
+class EngineTimes(BaseModel):
+    """What forwards cost here, on disk."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    conditions: dict[str, Any]
+    milliseconds: dict[str, dict[int, float]]
+    """By engine and number of tokens, the medians."""
+
+
+def fastest(
+    model: LanguageModel, role: str, engines: Sequence[str], checked: Callable[[str], LanguageModel | None]
+) -> LanguageModel | None:
+    """Return the model on the fastest of these engines; None if it fails the check of all.
+
+    Args:
+        model: before an engine is chosen.
+        role: ``target`` or ``draft``.
+        engines: to choose from.
+        checked: returns the model on an engine, None if it fails the check there.
+    """
+    times = known_times(model)
+    if len(engines) > 1 and not set(engines) <= times.keys():
+        passing = [one for engine in engines if (one := checked(engine)) is not None]
+        times = {one.engine: forward_milliseconds(one, SIZES, REPEATS, SECONDS) for one in passing}
+        _keep(EngineTimes(conditions=_conditions(model), milliseconds=times))
+        return min(passing, key=lambda one: _cost(times[one.engine], role), default=None)
+    ranked = sorted(engines, key=lambda engine: _cost(times[engine], role)) if len(engines) > 1 else engines
+    return next((one for engine in ranked if (one := checked(engine)) is not None), None)
+
+
+def known_times(model: LanguageModel) -> dict[str, dict[int, float]]:
+    """Return the kept milliseconds of models of this shape, by engine and number of tokens; empty without any."""
+    conditions = _conditions(model)
+    try:
+        kept = EngineTimes.model_validate_json(_path(conditions).read_bytes())
+    except (OSError, RuntimeError, ValidationError):
+        return {}
+    whole = kept.conditions == conditions and all(set(SIZES) <= one.keys() for one in kept.milliseconds.values())
+    return kept.milliseconds if whole else {}
+
+
+def engines_folder() -> Path:
+    """Return the folder of the figures, whether it exists or not. Raises: RuntimeError: as :func:`.cache_folder`."""
+    return cache_folder() / "engines"
+
+
+def _cost(milliseconds: dict[int, float], role: str) -> float:
+    return sum(milliseconds[size] for size in DECIDING[role])
+
+
+def _keep(times: EngineTimes) -> None:
+    """Keep figures. A folder that cannot be written is no error, but a warning."""
+    try:
+        engines_folder().mkdir(parents=True, exist_ok=True)
+        write_file(_path(times.conditions), times.model_dump_json())
+    except (OSError, RuntimeError) as error:
+        logging.getLogger(__name__).warning(
+            "what the engines cost cannot be kept (%s), so the next start measures again; set %s to a folder",
+            error, SETTING,
+        )  # fmt: skip
+
+
+def _conditions(model: LanguageModel) -> dict[str, Any]:
+    """Return what forwards depend on: the shape of the model, not the numbers in it."""
+    shape = model.config.to_json_string(use_diff=False).encode()
+    return {
+        "machine": machine(model.device),
+        "versions": versions(),
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "shape": hashlib.sha256(shape).hexdigest()[:16],
+    }
+
+
+def _path(conditions: dict[str, Any]) -> Path:
+    key = json.dumps(conditions, sort_keys=True)
+    return engines_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
