@@ -3,9 +3,6 @@
 A file is only read as data. A damaged file, or one with a forest that the trials could not have found, is ignored.
 """
 
-import hashlib
-import json
-import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -15,10 +12,13 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dsbd.auto.plan import PLANNED, MeasuredForest, Plan, could_be_chosen, shared
-from dsbd.cache_folder import SETTING, cache_folder
+from dsbd.cache_folder import cache_folder, file_for, keep
 from dsbd.errors import SettingsError
-from dsbd.files import write_file
+from dsbd.models.choosing import ENGINES
 from dsbd.settings import DecodingSettings
+
+PLANS = "plans"
+"""The folder of the cache."""
 
 
 class KeptPlan(BaseModel):
@@ -49,7 +49,7 @@ class KeptPlan(BaseModel):
 def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | None:
     """Return the plan that was kept for these settings under these conditions; None if there is none."""
     try:
-        kept = _read(plans_folder() / _name(conditions, vars(shared(asked))))
+        kept = _read(plans_folder() / file_for([conditions, vars(shared(asked))]))
     except (OSError, RuntimeError):  # no folder, or it may not be read
         return None
     return kept.plan() if kept else None
@@ -60,18 +60,12 @@ def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan
     kept = KeptPlan(
         conditions=dict(conditions), settings=vars(shared(asked)), made=datetime.now(timezone.utc), **vars(plan)
     )
-    try:
-        plans_folder().mkdir(parents=True, exist_ok=True)
-        write_file(plans_folder() / _name(conditions, kept.settings), kept.model_dump_json())
-    except (OSError, RuntimeError) as error:
-        logging.getLogger(__name__).warning(
-            "plans of auto cannot be kept (%s), so the next run measures again; set %s to a folder", error, SETTING
-        )
+    keep(PLANS, [kept.conditions, kept.settings], kept.model_dump_json(), "plans of auto")
 
 
 def plans_folder() -> Path:
     """Return the folder of the plans, whether it exists or not. Raises: RuntimeError: as :func:`.cache_folder`."""
-    return cache_folder() / "plans"
+    return cache_folder() / PLANS
 
 
 def kept_plans() -> Iterator[KeptPlan]:
@@ -80,9 +74,12 @@ def kept_plans() -> Iterator[KeptPlan]:
 
 
 def forget_plans() -> int:
-    """Delete all plans; return how many there were. Raises: OSError: the folder cannot be written."""
+    """Delete all plans, and what the engines cost; return how many plans there were.
+
+    Raises: OSError: the folder cannot be written.
+    """
     found = sorted(plans_folder().glob("*.json"))
-    for path in (*found, *plans_folder().glob("*.part")):
+    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINES).glob("*")):
         path.unlink(missing_ok=True)
     return len(found)
 
@@ -94,10 +91,4 @@ def _read(path: Path) -> KeptPlan | None:
         kept.plan()
     except (ValidationError, SettingsError, TypeError):
         return None
-    return kept if _name(kept.conditions, kept.settings) == path.name else None
-
-
-def _name(conditions: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
-    """Return the name of the file of plans for the same settings under the same conditions."""
-    key = json.dumps([conditions, settings], sort_keys=True)
-    return f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+    return kept if file_for([kept.conditions, kept.settings]) == path.name else None

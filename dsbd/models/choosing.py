@@ -5,20 +5,18 @@ and a damaged one is ignored.
 """
 
 import hashlib
-import json
-import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dsbd.cache_folder import SETTING, cache_folder
-from dsbd.files import write_file
+from dsbd.cache_folder import cache_folder, file_for, keep
 from dsbd.machine import machine, versions
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.timing import forward_milliseconds
 
+ENGINES = "engines"
+"""The folder of the cache."""
 SIZES = (1, 4, 16, 32)
 """Tokens of the forwards that are measured."""
 DECIDING = {"target": (4, 16), "draft": (1, 4)}
@@ -53,7 +51,8 @@ def fastest(
     if len(engines) > 1 and not set(engines) <= times.keys():
         passing = [one for engine in engines if (one := checked(engine)) is not None]
         times = {one.engine: forward_milliseconds(one, SIZES, REPEATS, SECONDS) for one in passing}
-        _keep(EngineTimes(conditions=_conditions(model), milliseconds=times))
+        kept = EngineTimes(conditions=_conditions(model), milliseconds=times)
+        keep(ENGINES, kept.conditions, kept.model_dump_json(), "what the engines cost")
         return min(passing, key=lambda one: _cost(times[one.engine], role), default=None)
     ranked = sorted(engines, key=lambda engine: _cost(times[engine], role)) if len(engines) > 1 else engines
     return next((one for engine in ranked if (one := checked(engine)) is not None), None)
@@ -63,32 +62,16 @@ def known_times(model: LanguageModel) -> dict[str, dict[int, float]]:
     """Return the kept milliseconds of models of this shape, by engine and number of tokens; empty without any."""
     conditions = _conditions(model)
     try:
-        kept = EngineTimes.model_validate_json(_path(conditions).read_bytes())
+        path = cache_folder() / ENGINES / file_for(conditions)
+        kept = EngineTimes.model_validate_json(path.read_bytes())
     except (OSError, RuntimeError, ValidationError):
         return {}
     whole = kept.conditions == conditions and all(set(SIZES) <= one.keys() for one in kept.milliseconds.values())
     return kept.milliseconds if whole else {}
 
 
-def engines_folder() -> Path:
-    """Return the folder of the figures, whether it exists or not. Raises: RuntimeError: as :func:`.cache_folder`."""
-    return cache_folder() / "engines"
-
-
 def _cost(milliseconds: dict[int, float], role: str) -> float:
     return sum(milliseconds[size] for size in DECIDING[role])
-
-
-def _keep(times: EngineTimes) -> None:
-    """Keep figures. A folder that cannot be written is no error, but a warning."""
-    try:
-        engines_folder().mkdir(parents=True, exist_ok=True)
-        write_file(_path(times.conditions), times.model_dump_json())
-    except (OSError, RuntimeError) as error:
-        logging.getLogger(__name__).warning(
-            "what the engines cost cannot be kept (%s), so the next start measures again; set %s to a folder",
-            error, SETTING,
-        )  # fmt: skip
 
 
 def _conditions(model: LanguageModel) -> dict[str, Any]:
@@ -100,8 +83,3 @@ def _conditions(model: LanguageModel) -> dict[str, Any]:
         "dtype": str(model.dtype).removeprefix("torch."),
         "shape": hashlib.sha256(shape).hexdigest()[:16],
     }
-
-
-def _path(conditions: dict[str, Any]) -> Path:
-    key = json.dumps(conditions, sort_keys=True)
-    return engines_folder() / f"{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
