@@ -56,7 +56,7 @@ class Digits:
         return "".join(str(token) for token in ids if token != self.eos_token_id)
 
 
-def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:
+def toy_model(seed: int, layers: int, spread: float = 0.3, head_size: int = 8) -> LlamaForCausalLM:
     """Make a random Llama in float64; ``spread`` sets how peaked its next-token laws are."""
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -66,6 +66,7 @@ def toy_model(seed: int, layers: int, spread: float = 0.3) -> LlamaForCausalLM:
         num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
+        head_dim=head_size,
         max_position_embeddings=128,
         initializer_range=spread,
         bos_token_id=EOS,

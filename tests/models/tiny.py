@@ -15,7 +15,7 @@ WINDOW = 5
 _ENDS = {"vocab_size": VOCABULARY, "bos_token_id": 0, "eos_token_id": 1}
 _ROPE = {"hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4,
          "max_position_embeddings": 256, "pad_token_id": None, **_ENDS}  # fmt: skip
-_GROUPED = {**_ROPE, "num_key_value_heads": 2}
+_GROUPED = {**_ROPE, "num_key_value_heads": 2, "head_dim": 16}
 _ALTERNATING = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention"], "head_dim": 8}
 _QWEN = {"use_sliding_window": True, "sliding_window": WINDOW, "max_window_layers": 1}
 
@@ -24,7 +24,7 @@ CONFIGS: dict[str, partial[Any]] = {
     "qwen2": partial(transformers.Qwen2Config, **_GROUPED),
     "qwen2 windows": partial(transformers.Qwen2Config, **(_GROUPED | _QWEN)),
     "mistral windows": partial(transformers.MistralConfig, **{**_GROUPED, "sliding_window": WINDOW}),
-    "qwen3": partial(transformers.Qwen3Config, **(_GROUPED | {"head_dim": 6})),
+    "qwen3": partial(transformers.Qwen3Config, **_GROUPED),
     "granite": partial(
         transformers.GraniteConfig,
         **_GROUPED,

@@ -1,7 +1,6 @@
 """Runs forwards of plain models in float32 on a CPU with ONNX Runtime, whose kernels keep the weights packed.
 
-The cache stays where it is: its buffers are inputs of the graph, and what the graph returns is written behind the slots
-in use.
+The cache stays where it is: its buffers are inputs and outputs of the graph, which writes behind the slots in use.
 
 *Source:* https://onnxruntime.ai; ``engines/onnx_graph.py``.
 """
@@ -14,12 +13,14 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
-from dsbd.models.language_model import LanguageModel, Masks
+from dsbd.models.language_model import LanguageModel
 
 PACKAGES = ("onnx", "onnxruntime")
 ONLY_ERRORS = 3
 
 
+HEAD_SIZES = 16
+"""ONNX Runtime rotates and attends in one operator for multiples of this."""
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
 _STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 
@@ -40,6 +41,8 @@ def why_no_graph(model: LanguageModel) -> str | None:
         return f"only models of the families {', '.join(FAMILIES)} have a graph"
     config = model.config
     rotation = config.rope_parameters or {}
+    if model.model.model.layers[0].self_attn.head_dim % HEAD_SIZES:
+        return f"its heads have a size that is not a multiple of {HEAD_SIZES}"
     if config.hidden_act != "silu" or len(model.windows) > 1 or rotation.get("partial_rotary_factor", 1.0) != 1.0:
         return "its block has another activation, layers of two kinds, or rotates a part of each head"
     if rotation.get("rope_type", "default") not in _STATIC_ROTATIONS:
@@ -50,16 +53,16 @@ def why_no_graph(model: LanguageModel) -> str | None:
 
 
 class OnnxForward:
-    """The forward of one model. Several decodes may use it at the same time, each with its cache.
+    """The forward of one model. Several decodes may use it at the same time, each bound to its cache.
 
     Raises:
         RuntimeError: this version of ONNX Runtime or of onnx refuses the graph.
     """
 
     def __init__(self, model: LanguageModel) -> None:
-        self._limit = model.vocabulary_limit
+        self.vocabulary, self.limit = len(model.model.get_output_embeddings().weight), model.vocabulary_limit
         try:
-            self._session = self._opened(model)
+            self.session = self._opened(model)
         except Exception as error:  # its errors have no class in common
             raise RuntimeError(f"ONNX Runtime: {first_line(error)}") from None
 
@@ -68,7 +71,7 @@ class OnnxForward:
 
         from dsbd.models.engines.onnx_graph import forward_graph
 
-        proto, self._weights = forward_graph(model.model, model.new_cache())
+        proto, self._weights = forward_graph(model.model)
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1 if model.is_small else torch.get_num_threads()
         options.log_severity_level = ONLY_ERRORS
@@ -77,22 +80,29 @@ class OnnxForward:
         options.add_external_initializers(list(self._weights), values)
         return onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
 
-    def run(
-        self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks, cache: ForestCache, logits: bool = True
-    ) -> torch.Tensor:
-        """Append tokens [n] to a cache that has room; masks [1, 1, n, slots]. Returns logits [n or 0, vocabulary]."""
-        (mask,) = masks.values()
-        used, end = cache.length, cache.length + tokens.numel()
-        inputs = {
-            "tokens": tokens.numpy(),
-            "positions": positions[None].numpy(),
-            "mask": mask[0, 0].contiguous().numpy(),
-            "used": np.array([used]),
-            "asked": np.arange(tokens.numel() if logits else 0),
-        }
-        inputs |= {f"buffer{place}": buffer.numpy() for place, buffer in enumerate(cache.buffers)}
-        found, *new = self._session.run(None, inputs)
-        for buffer, made in zip(cache.buffers, new, strict=True):
-            buffer[:, :, :, used:end] = torch.from_numpy(made)
-        cache.extend(tokens.numel())
-        return torch.from_numpy(found)[:, : self._limit]
+
+class OnnxOnBuffers:
+    """A forward that reads and writes the buffers of one cache, without a copy; made again when they are replaced."""
+
+    def __init__(self, forward: OnnxForward, cache: ForestCache) -> None:
+        import onnxruntime
+
+        self.buffers, self._forward, self._cache = cache.buffers, forward, cache
+        self._binding = forward.session.io_binding()
+        for number, layer in enumerate(cache.rows):
+            for name, states in ((f"keys{number}", layer.keys), (f"values{number}", layer.values)):
+                value = onnxruntime.OrtValue.ortvalue_from_numpy(states.numpy())
+                self._binding.bind_ortvalue_input(name, value)
+                self._binding.bind_ortvalue_output(f"new_{name}", value)
+
+    def run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
+        """Append tokens [n], with a mask [1, 1, n, slots]. Returns logits [asked, vocabulary] of the first."""
+        inputs = {"tokens": tokens, "positions": positions[None], "mask": mask.contiguous()}
+        for name, tensor in inputs.items():
+            self._binding.bind_cpu_input(name, tensor.numpy())
+        self._binding.bind_cpu_input("asked", np.arange(asked))
+        logits = torch.empty(asked, self._forward.vocabulary)
+        self._binding.bind_output("logits", "cpu", 0, np.float32, logits.shape, logits.data_ptr())
+        self._forward.session.run_with_iobinding(self._binding)
+        self._cache.extend(tokens.numel())
+        return logits[:, : self._forward.limit]

@@ -3,8 +3,8 @@
 The plain families are Llama and those with its block but for biases (Qwen2), norms of queries and keys (Qwen3), factors
 (Granite), windows (Mistral) or joined weights (Phi3).
 
-Query, key and value come from one product, gate and up from another. Scores of earlier slots and of the new tokens are
-computed apart and joined before the softmax, so the cache is never copied together with what is new.
+Query, key and value come from one product, gate and up from another. One operator rotates, attends, and writes what is
+new into the cache's buffers.
 
 *Source:* the blocks of ``transformers``' models; the operators of ONNX, and those that ONNX Runtime adds
 in its domain ``com.microsoft``.
@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from dsbd.models.cache import ForestCache
 from dsbd.models.engines.fused import joined
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
@@ -32,27 +31,27 @@ class Graph(NamedTuple):
     weights: dict[str, np.ndarray]
 
 
-def forward_graph(model: Any, cache: ForestCache) -> Graph:
+def forward_graph(model: Any) -> Graph:
     """Return the graph of a model's forward.
 
-    It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [n, used + n] (additive), ``used`` [1] (int64:
-    the slots in use), ``asked`` [m] (int64: the places of the tokens whose logits are wanted) and ``buffer0``,
-    ``buffer1``, ... [places, 1, heads, slots, size], as the cache has them. It returns ``logits`` [m, vocabulary], and
-    for each buffer ``new0``, ``new1``, ... [places, 1, heads, n, size].
+    It takes ``tokens`` [n] and ``positions`` [1, n] (int64), ``mask`` [1, 1, n, used + n] (additive; a token sees no
+    later one), ``asked`` [m] (int64: the places of the tokens whose logits are wanted) and for each layer ``keys0``,
+    ``values0``, ... [1, heads, slots, size], of which ``used`` slots are in use. It returns ``logits`` [m, vocabulary],
+    and ``new_keys0``, ``new_values0``, ...: the same with the new tokens behind the used slots. Both may be one buffer;
+    then nothing but what is new is written.
 
     Args:
         model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
-        cache: one of the model; only its layout is read.
     """
     with torch.inference_mode(False), torch.no_grad():
-        return _Builder(model, cache).build()
+        return _Builder(model).build()
 
 
 class _Builder:
     """Adds nodes; its methods return the names of what these compute."""
 
-    def __init__(self, model: Any, cache: ForestCache) -> None:
-        self._model, self._cache, config = model, cache, model.config
+    def __init__(self, model: Any) -> None:
+        self._model, config = model, model.config
         self._heads, self._groups = config.num_attention_heads, config.num_key_value_heads
         self._size = model.model.layers[0].self_attn.head_dim
         self._factor = getattr(config, "residual_multiplier", 1.0)
@@ -61,19 +60,14 @@ class _Builder:
         self._weights: dict[str, np.ndarray] = {}
 
     def build(self) -> Graph:
-        base, buffers = self._model.model, self._cache.buffers
-        (self._mask,) = self._add("Concat", ["mask"] * (self._heads // self._groups), axis=0)
-        (self._split,) = self._add("Concat", ["used", *self._add("Shape", ["tokens"])], axis=0)
-        self._tables = self._rotations()
-        new: list[list[str]] = [[] for _ in buffers]
+        base = self._model.model
+        self._tables, self._ends = self._rotations(), self._slots()
         (hidden,) = self._add("Gather", [self._weight("embedding", base.embed_tokens.weight), "tokens"])
         if (factor := getattr(self._model.config, "embedding_multiplier", 1.0)) != 1.0:
             (hidden,) = self._add("Mul", [hidden, self._weight("embedding_factor", torch.tensor(float(factor)))])
         states = self._norm("norm", hidden, base.layers[0].input_layernorm)
-        for number, (layer, layout) in enumerate(zip(base.layers, self._cache.layout, strict=True)):
-            attended, *made = self._attention(f"{number}.", layer.self_attn, states, layout)
-            for (buffer, _), name in zip(layout, made, strict=True):
-                new[buffer].append(name)
+        for number, layer in enumerate(base.layers):
+            attended = self._attention(number, layer.self_attn, states)
             after = base.layers[number + 1].input_layernorm if number + 1 < len(base.layers) else base.norm
             hidden, states = self._residual(f"{number}.second", hidden, attended, layer.post_attention_layernorm)
             fed = self._feed_forward(f"{number}.", layer.mlp, states)
@@ -81,48 +75,39 @@ class _Builder:
         (states,) = self._add("Gather", [states, "asked"])
         scale = 1.0 / getattr(self._model.config, "logits_scaling", 1.0)
         self._linear("head", states, [self._model.lm_head], scale, ["logits"])
-        for place, names in enumerate(new):
-            self._add("Concat", names, [f"new{place}"], axis=0)
-        return Graph(self._proto(), self._weights)
+        return Graph(self._proto(len(base.layers)), self._weights)
 
-    def _attention(self, name: str, layer: Any, states: str, layout: Any) -> tuple[str, str, str]:
-        """Return what attention computes [n, width], and the new keys and values [1, 1, groups, n, size]."""
-        heads, groups, size = self._heads, self._groups, self._size
+    def _attention(self, number: int, layer: Any, states: str) -> str:
+        """Return what attention computes [n, width]. It turns queries and keys, and writes keys and values."""
         parts = [layer.qkv_proj] if hasattr(layer, "qkv_proj") else [layer.q_proj, layer.k_proj, layer.v_proj]
-        made = self._linear(f"{name}qkv", states, parts)
-        (made,) = self._add("Reshape", [made, self._ints(-1, heads + 2 * groups, size)])
-        (made,) = self._add("Transpose", [made], perm=[1, 0, 2])
-        turning, values = self._add("Split", [made, self._ints(heads + groups, groups)], 2, axis=0)
+        made = self._linear(f"{number}.qkv", states, parts)
+        (made,) = self._add("Unsqueeze", [made, self._ints(0)])
+        given = [made, "", ""]
         if hasattr(layer, "q_norm"):
-            both = zip(self._add("Split", [turning, self._ints(heads, groups)], 2, axis=0), "qk", strict=True)
-            normed = [self._norm(f"{name}{one}_norm", part, getattr(layer, f"{one}_norm")) for part, one in both]
-            (turning,) = self._add("Concat", normed, axis=0)
-        (turning,) = self._add("Unsqueeze", [turning, self._ints(0)])
-        (turned,) = self._add("RotaryEmbedding", [turning, "positions", *self._tables], domain=RUNTIME)
-        (turned,) = self._add("Squeeze", [turned, self._ints(0)])
-        queries, keys = self._add("Split", [turned, self._ints(heads, groups)], 2, axis=0)
-        (queries,) = self._add("Reshape", [queries, self._ints(groups, -1, size)])
-        before_keys, before_values = (self._before(*place) for place in layout)
-        score = {"transB": 1, "alpha": layer.scaling, "domain": RUNTIME}
-        apart = [self._add("FusedMatMul", [queries, one], **score)[0] for one in (before_keys, keys)]
-        (scores,) = self._add("Concat", apart, axis=2)
-        (scores,) = self._add("Add", [scores, self._mask])
-        (shares,) = self._add("Softmax", [scores], axis=-1)
-        before, now = self._add("Split", [shares, self._split], 2, axis=2)
-        sums = [*self._add("MatMul", [before, before_values]), *self._add("MatMul", [now, values])]
-        (attended,) = self._add("Add", sums)
-        (attended,) = self._add("Reshape", [attended, self._ints(heads, -1, size)])
-        (attended,) = self._add("Transpose", [attended], perm=[1, 0, 2])
-        (attended,) = self._add("Reshape", [attended, self._ints(-1, heads * size)])
-        attended = self._linear(f"{name}o", attended, [layer.o_proj], self._factor)
-        new_keys, new_values = (self._add("Unsqueeze", [one, self._ints(0, 1)])[0] for one in (keys, values))
-        return attended, new_keys, new_values
+            widths = self._ints(*(heads * self._size for heads in (self._heads, self._groups, self._groups)))
+            given = self._add("Split", [made, widths], 3, axis=2)
+            given[0] = self._normed(f"{number}.q_norm", given[0], layer.q_norm)
+            given[1] = self._normed(f"{number}.k_norm", given[1], layer.k_norm)
+        (attended, _, _) = self._add(
+            "GroupQueryAttention",
+            [*given, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask"],
+            [f"attended{number}", f"new_keys{number}", f"new_values{number}"],
+            domain=RUNTIME, num_heads=self._heads, kv_num_heads=self._groups, scale=layer.scaling, do_rotary=1,
+        )  # fmt: skip
+        (attended,) = self._add("Squeeze", [attended, self._ints(0)])
+        return self._linear(f"{number}.o", attended, [layer.o_proj], self._factor)
 
-    def _before(self, buffer: int, place: int) -> str:
-        """Return the keys or values of the slots in use [groups, used, size] of a layer's place in a buffer."""
-        (ends,) = self._add("Concat", [self._ints(place + 1), "used"], axis=0)
-        (part,) = self._add("Slice", [f"buffer{buffer}", self._ints(place, 0), ends, self._ints(0, 3)])
-        return self._add("Squeeze", [part, self._ints(0, 1)])[0]
+    def _normed(self, name: str, states: str, norm: Any) -> str:
+        """Return states [1, n, heads * size] with each head normed."""
+        (apart,) = self._add("Reshape", [states, self._ints(0, 0, -1, self._size)])
+        return self._add("Reshape", [self._norm(name, apart, norm), self._ints(0, 0, -1)])[0]
+
+    def _slots(self) -> list[str]:
+        """Return the last slot after this forward [1] and the number of slots [], int32."""
+        (total,) = self._add("Shape", ["mask"], start=3)
+        (total,) = self._add("Cast", [total], to=TensorProto.INT32)
+        (last,) = self._add("Sub", [total, self._hold("one", np.array([1], dtype=np.int32))])
+        return [last, *self._add("Squeeze", [total, self._ints(0)])]
 
     def _feed_forward(self, name: str, mlp: Any, states: str) -> str:
         parts = [mlp.gate_up_proj] if hasattr(mlp, "gate_up_proj") else [mlp.gate_proj, mlp.up_proj]
@@ -175,9 +160,11 @@ class _Builder:
 
     def _ints(self, *values: int) -> str:
         """Return the name of a constant."""
-        name = f"ints_{'_'.join(map(str, values))}"
+        return self._hold(f"ints_{'_'.join(map(str, values))}", np.array(values, dtype=np.int64))
+
+    def _hold(self, name: str, values: np.ndarray) -> str:
         if all(held.name != name for held in self._held):
-            self._held.append(numpy_helper.from_array(np.array(values, dtype=np.int64), name))
+            self._held.append(numpy_helper.from_array(values, name))
         return name
 
     def _weight(self, name: str, weight: torch.Tensor) -> str:
@@ -188,19 +175,16 @@ class _Builder:
         self._weights[name] = weight.detach().numpy()
         return name
 
-    def _proto(self) -> ModelProto:
+    def _proto(self, layers: int) -> ModelProto:
         shapes: dict[str, tuple[int, list[Any]]] = {
-            "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, ["n", "slots"]), "used": (INT, [1]),
+            "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, [1, 1, "n", "slots"]),
             "asked": (INT, ["rows"]),
         }  # fmt: skip
-        for place, buffer in enumerate(self._cache.buffers):
-            places, one, heads, _, size = buffer.shape
-            shapes[f"buffer{place}"] = FLOAT, [places, one, heads, f"room{place}", size]
+        both = [f"{kind}{number}" for number in range(layers) for kind in ("keys", "values")]
+        shapes |= {name: (FLOAT, [1, self._groups, "room", self._size]) for name in both}
         inputs = [helper.make_tensor_value_info(name, *shape) for name, shape in shapes.items()]
-        outputs = [
-            helper.make_tensor_value_info(name, FLOAT, None)
-            for name in ("logits", *(f"new{place}" for place in range(len(self._cache.buffers))))
-        ]
+        outputs = [helper.make_tensor_value_info(f"new_{name}", *shapes[name]) for name in both]
+        outputs.insert(0, helper.make_tensor_value_info("logits", FLOAT, None))
         graph = helper.make_graph(self._nodes, "forward", inputs, outputs, self._held)
         domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)

@@ -5,7 +5,7 @@ import weakref
 import torch
 
 from dsbd.models.engines.graph import GraphRunner
-from dsbd.models.engines.onnx import OnnxForward
+from dsbd.models.engines.onnx import OnnxForward, OnnxOnBuffers
 from dsbd.models.engines.traced import TracedForward
 from dsbd.models.language_model import LanguageModel, Masks
 from dsbd.models.rows.forest import ForestRow
@@ -13,12 +13,6 @@ from dsbd.models.rows.paths import PathRows
 from dsbd.models.rows.row import Row
 from dsbd.models.rows.states import StateRows
 from dsbd.stopping import Check, never_stop
-
-FORWARDS: dict[str, type[TracedForward] | type[OnnxForward]] = {
-    "traced": TracedForward,
-    "fused": TracedForward,
-    "onnx": OnnxForward,
-}
 
 
 def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> Row:
@@ -32,29 +26,44 @@ def new_row(model: LanguageModel, slots: int = 0, check: Check = never_stop) -> 
         return PathRows(model, check)
     if model.engine == "graph" and model.runner(GraphRunner).take():
         return GraphRow(model, slots, check)
-    if model.engine in FORWARDS:
-        return (OnnxRow if model.engine == "onnx" else EngineRow)(model, slots, check)
+    if model.engine == "onnx":
+        return OnnxRow(model, slots, check)
+    if model.engine in ("traced", "fused"):
+        return TracedRow(model, slots, check)
     return ForestRow(model, slots, check)
 
 
-class EngineRow(ForestRow):
-    """A forest row whose forwards an engine runs on the row's own buffers."""
+class TracedRow(ForestRow):
+    """A forest row whose forwards are traced, on the row's own buffers."""
 
     def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
         self.cache.reserve(self._settled + self._sight.shape[1])
-        forward = self.model.runner(FORWARDS[self.model.engine])
-        return forward.run(tokens, positions, masks, self.cache)
+        return self.model.runner(TracedForward).run(tokens, positions, masks, self.cache)
 
 
-class OnnxRow(EngineRow):
-    """A forest row whose prompt is read by ONNX Runtime too: then torch has nothing left to do in several threads."""
+class OnnxRow(ForestRow):
+    """A forest row on ONNX Runtime. It reads the prompt too: then torch has nothing left to do in several threads."""
+
+    _bound: OnnxOnBuffers | None = None
 
     def _store(self, tokens: torch.Tensor, positions: torch.Tensor) -> None:
-        ((kind, window),) = self.model.windows.items()
+        (window,) = self.model.windows.values()
         ahead = positions[:, None] - torch.arange(self.cache.length + tokens.numel())
         unseen = (ahead < 0) if window is None else (ahead < 0) | (ahead >= window)
-        mask = torch.where(unseen, self._unseen_value, self._seen_value)
-        self.model.runner(OnnxForward).run(tokens, positions, {kind: mask[None, None]}, self.cache, logits=False)
+        self._run(tokens, positions, torch.where(unseen, self._unseen_value, self._seen_value)[None, None], 1)
+
+    def _logits(self, tokens: torch.Tensor, positions: torch.Tensor, masks: Masks) -> torch.Tensor:
+        self.cache.reserve(self._settled + self._sight.shape[1])
+        ((kind, mask),) = masks.items()
+        if self.cache.length or tokens.numel() == 1:
+            return self._run(tokens, positions, mask, tokens.numel())
+        first = self._run(tokens[:1], positions[:1], mask[:, :, :1, :1], 1)  # it counts the first positions itself
+        return torch.cat([first, self._logits(tokens[1:], positions[1:], {kind: mask[:, :, 1:]})])
+
+    def _run(self, tokens: torch.Tensor, positions: torch.Tensor, mask: torch.Tensor, asked: int) -> torch.Tensor:
+        if self._bound is None or self._bound.buffers is not self.cache.buffers:
+            self._bound = OnnxOnBuffers(self.model.runner(OnnxForward), self.cache)
+        return self._bound.run(tokens, positions, mask, asked)
 
 
 class GraphRow(ForestRow):

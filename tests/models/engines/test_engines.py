@@ -21,7 +21,7 @@ from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.making import make_pair
 from dsbd.models.rows.forest import ForestRow
-from dsbd.models.rows.new import EngineRow, GraphRow, new_row
+from dsbd.models.rows.new import GraphRow, TracedRow, new_row
 from tests.models.driver import CLOSE, Driver, wandered
 from tests.models.tiny import CONFIGS, FORESTS, tiny_model
 from tests.toy_pair import eager_beams, toy_beams, toy_model, toy_pair, toy_pair_on, toy_tokenizer
@@ -30,7 +30,7 @@ ROUNDING = 1e-10
 SOFTMAX = 1e-5
 """Of models with the eager attention of transformers: it computes the softmax in float32, in float64 models too, and
 such a sum depends on how many slots are masked."""
-ROWS = {"traced": EngineRow, "fused": EngineRow, "graph": GraphRow}
+ROWS = {"traced": TracedRow, "fused": TracedRow, "graph": GraphRow}
 
 
 @pytest.fixture(autouse=True)
@@ -160,7 +160,7 @@ def test_auto_takes_the_fastest_that_there_is(dtype, bias, times, engines, monke
         return dict(zip(sizes, times[model.engine], strict=True))
 
     monkeypatch.setattr(choosing, "forward_milliseconds", measured)
-    models = [toy_model(seed, layers).to(dtype) for seed, layers in ((1, 2), (2, 1))]
+    models = [toy_model(seed, layers, head_size=16).to(dtype) for seed, layers in ((1, 2), (2, 1))]
     for model in models:
         model.config.attention_bias = bias
     each = [] if times is None else ["onnx", "traced", "onnx", "fused"]

@@ -45,7 +45,7 @@ def test_long_decode_grows_the_buffer() -> None:
     assert row.slots > 1 + GROWTH_SLOTS  # the room after the first growth
     assert row.cache.layers[0].keys.shape[2] >= row.slots
     assert row.peak_slots >= row.slots
-    assert row.cache.slot_bytes == 2 * 2 * 2 * 4 * 8  # layers, keys and values, heads, size, bytes
+    assert row.cache.slot_bytes == 2 * 2 * 2 * 16 * 8  # layers, keys and values, heads, size, bytes
     assert row.peak_bytes == row.cache.peak_bytes > row.peak_slots * row.cache.slot_bytes
     assert len(driver.beams[0].token_ids()) - row._settled_nodes < 20
 

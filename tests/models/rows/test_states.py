@@ -78,7 +78,7 @@ def test_the_memory_is_that_of_all_paths() -> None:
     llama = replace(tiny.tiny_model("llama"), attention="states")
     row, root = new_row(llama), Node(None, -1, 0)
     assert isinstance(row, StateRows)
-    slot = 2 * 2 * 2 * 4 * 8  # keys and values, layers, heads, size, bytes of float64
+    slot = 2 * 2 * 2 * 16 * 8  # keys and values, layers, heads, size, bytes of float64
     row.prefill([3] * 10, root)
     assert row.peak_bytes == 9 * slot
     row.open([root], 6)
