@@ -41,6 +41,10 @@ ALSO = {
     "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
     "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],
     "dsbd/models/engines/onnx_graph.py": ["tests/models/engines/test_onnx.py"],
+    "dsbd/models/rows/new.py": ["tests/models/engines/test_onnx.py"],
+    "dsbd/models/rows/threaded.py": ["tests/models/test_threads.py"],
+    "dsbd/models/choosing.py": ["tests/models/engines/test_engines.py"],
+    "dsbd/decoder.py": ["tests/models/test_threads.py"],
     "dsbd/measure/bench/records.py": ["tests/measure/bench/test_tables.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }

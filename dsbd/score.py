@@ -134,8 +134,9 @@ class _Host:
             groups.setdefault(tensor.dtype, []).append((place, tensor))
         parts = [torch.cat([tensor for _, tensor in group]).double() for group in groups.values()]
         ordered = [one for group in groups.values() for one in group]
-        pieces = torch.cat(parts).cpu().split([tensor.numel() for _, tensor in ordered])
-        found = {place: piece.numpy() for (place, _), piece in zip(ordered, pieces, strict=True)}
+        whole, found, start = torch.cat(parts).cpu().numpy(), {}, 0
+        for place, tensor in ordered:
+            found[place] = whole[start : (start := start + tensor.numel())]
         self._next = iter([found[place] for place in range(len(found))])
 
     def floats(self) -> np.ndarray:

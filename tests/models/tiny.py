@@ -32,6 +32,7 @@ CONFIGS: dict[str, partial[Any]] = {
         residual_multiplier=0.6,
         attention_multiplier=0.4,
         logits_scaling=1.3,
+        attention_bias=True,
     ),
     "phi3": partial(transformers.Phi3Config, **(_GROUPED | {"pad_token_id": 2})),
     "gemma2 windows": partial(transformers.Gemma2Config, **(_GROUPED | _ALTERNATING)),

@@ -20,7 +20,7 @@ PLAIN = ("llama", "qwen2", "qwen3", "mistral windows", "granite", "phi3")
 
 
 def onnx_model(family: str = "llama", dtype: torch.dtype = torch.float32):
-    """Return a tiny model on ONNX Runtime; its norms differ from each other."""
+    """Return a tiny model on ONNX Runtime; its norms and biases differ from each other."""
     model = tiny_model(family, dtype=dtype)
     for weight in model.model.parameters():
         if weight.dim() == 1:
