@@ -71,7 +71,7 @@ def advice(report: dict[str, Any]) -> list[str]:
         )
     if "plan" in report:
         lines.append(f"auto: {report['plan']['sentence']}")
-    if report["dtype"] == "float32" and report["native_bfloat16"]:
+    if report["dtype"] == "float32" and report["native_bfloat16"] and report["engine"] != "onnx":
         lines.append("This processor computes bfloat16 natively; dtype bfloat16 would be faster.")
     if report["device"] == "cpu":
         lines.append("A GPU would be faster: there, extra forest nodes cost almost nothing.")
