@@ -26,7 +26,12 @@ NAME = (
 STEPS = (
     ("Guess", "The small model guesses a forest of tokens, several tokens ahead."),
     ("Check", "The large model reads the whole forest in one pass."),
-    ("Choose", "Token by token, guesses are kept or dropped, so that the text follows the law of the large model."),
+    (
+        "Choose",
+        "Token by token, guesses are kept or dropped, so that the text follows the law of the large model. "
+        '<details class="about-term"><summary>The law?</summary>How probable every text is when the large model writes '
+        "alone.</details>",
+    ),
     ("Keep", "Several tokens are final after one pass of the large model."),
 )
 MARKS = {
