@@ -40,7 +40,7 @@ def test_about_says_what_runs_here(visit):
     for summary in about.locator("details > summary").all():
         summary.click()
     words = about.inner_text()
-    for word in ("toy/target", "toy/draft", "DSBD_MAX_NODES", "Model card", "recovered", "Apache-2.0"):
+    for word in ("toy/target", "toy/draft", "DSBD_MAX_NODES", "Model card", "picked by the large model", "Apache-2.0"):
         assert word in words
     assert "Dynamic-Width Speculative Beam Decoding" in page.input_value("#citation textarea")
     require_clean(visit)

@@ -8,7 +8,7 @@ from visualize.drawings.captions import isolated
 from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
 from visualize.drawings.svg import document, symbol
 from visualize.files import write
-from visualize.look.states import PLAIN_MARKS, Theme, mark_of, mark_style
+from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
@@ -42,7 +42,7 @@ def decode_svg(
     title = decode_title(scene, words)
     parts = [f'<text x="{SIDE}" y="24" font-size="15" font-weight="600" fill="{colors.ink}">{escape(title)}</text>']
     parts += [_band(part, place, colors, words) for place, part in enumerate(folded.bands())]
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         color = mark_style(mark).color(theme)
         parts.append(_path(folded.twigs(mark), f'stroke="{color}" stroke-width="1" opacity=".55"'))
     parts.append(_path(folded.text(), f'stroke="{colors.ink}" stroke-width="3" stroke-linecap="round"'))
@@ -120,7 +120,7 @@ def _words(folded: Folded, colors: Palette) -> list[str]:
 
 def _legend(y: float, colors: Palette, theme: Theme, words: Words) -> list[str]:
     parts, x = [], SIDE + 6
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         name = words(f"mark.{mark}")
         text = f'<text x="{x + 12}" y="{y + 4}" fill="{colors.soft}">{escape(name)}</text>'
         parts.append(symbol(mark_style(mark), x, y, 5, theme) + text)

@@ -61,7 +61,7 @@ globalThis.DsbdHost = (() => {
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
-    const options = {hash: "address" in dataset, start: dataset.place, exact: "exact" in dataset, bare, onchange};
+    const options = {hash: "address" in dataset, start: dataset.place, bare, onchange};
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
     const stay = () => handle.goto(handle.where());
     return {

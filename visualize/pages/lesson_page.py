@@ -85,7 +85,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
         f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
         f'<nav>{buttons}<span class="count"></span></nav></section>',
-        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0" data-exact></div></section></main></div>',
+        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]

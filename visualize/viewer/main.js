@@ -1,9 +1,9 @@
 /* The viewer: draws a scene (visualize/scenes/records.py) and steps through it. No framework.
  *
- *   const handle = mount(element, scene, {hash, start, exact, bare, story, Plotly, onchange});
+ *   const handle = mount(element, scene, {hash, start, bare, story, Plotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
- * exact: nodes show their exact states instead of three marks. bare: sentence, forest and card only, for slides.
+ * bare: sentence, forest and card only, for slides.
  * story: the opening story of eight seconds, once; handle.story() tells it later. Places in goto count from 0.
  *
  * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.

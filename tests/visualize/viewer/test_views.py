@@ -14,6 +14,7 @@ from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of, trace_of
+from visualize.look.states import MARKS, mark_of
 
 pytestmark = pytest.mark.slow
 
@@ -192,7 +193,7 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
 def test_a_bare_viewer_fits_on_a_slide(browser, exported):
     """Catches tools on a slide, and a card that is off it."""
     with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
-        tools = (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole", ".dsbd-exact")
+        tools = (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole")
         assert [tool for tool in tools if seen.page.is_visible(tool)] == []
         assert seen.page.locator(".dsbd-card").bounding_box()["y"] + 60 < 620
         assert seen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
@@ -308,9 +309,8 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
     shown = page.locator(".dsbd-legend li").all_inner_texts()
     assert len(shown) <= 7
     assert any("×2" in one for one in shown) == any(change.slots > 1 for change in changes)
-    page.click(".dsbd-exact")
-    exact = page.locator(".dsbd-legend li[data-mark]").evaluate_all("found => found.map((one) => one.dataset.mark)")
-    assert set(exact) - {"landed"} == {change.state for change in changes}
+    marks = page.locator(".dsbd-legend li[data-mark]").evaluate_all("found => found.map((one) => one.dataset.mark)")
+    assert marks == [mark for mark in MARKS if mark in {mark_of(change.state) for change in changes}]
     for _ in range(60):
         if page.locator(".dsbd-formula-place summary").count():
             break
@@ -321,3 +321,31 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
     press(page, "ArrowLeft", "ArrowRight")
     expect(page.locator(".dsbd-formula-place details[open]")).to_have_count(1)
     expect(page.locator(".dsbd-card details[open]")).to_have_count(1)
+
+
+def test_the_width_and_the_place_in_the_text_are_seen_where_every_node_has_a_row(browser, exported):
+    """Catches a phone that hides the dynamic width, and a token whose number starts again in every pass."""
+    iteration, phone = SCENE.iterations[1], {"viewport": {"width": 390, "height": 844}}
+    address = f"#iteration=2&step={len(iteration.steps)}"
+    with viewer(browser, exported, address, **phone) as seen:
+        kept = [
+            f"Token {layer.layer} · {iteration.before + layer.layer}\nkeep {layer.width}" for layer in iteration.layers
+        ]
+        expect(seen.page.locator(".dsbd-widths li")).to_have_text(kept, use_inner_text=True)
+    with viewer(browser, exported, address, viewport={"width": 1000, "height": 800}) as seen:
+        kept = [f"keep {layer.width}" for layer in iteration.layers]
+        expect(seen.page.locator(".dsbd-head-width")).to_have_text(kept)
+        first = seen.page.locator(".dsbd-head-title").first
+        expect(first).to_have_text(re.compile(rf"^Token 1 · {iteration.before + 1}( in the text)?$"))
+
+
+def test_a_dotted_word_opens_its_line_by_mouse_and_by_key(page):
+    """Catches a word of the trade that is explained nowhere, or only to those with a mouse."""
+    show_view(page, "table")
+    word, line = page.locator(".dsbd-panel-table .dsbd-term"), page.locator(".dsbd-panel-table .dsbd-term-line")
+    expect(line).to_be_hidden()
+    word.click()
+    expect(line).to_contain_text("One mark stands for several exact states.")
+    expect(word).to_have_attribute("aria-expanded", "true")
+    word.press("Enter")
+    expect(line).to_be_hidden()

@@ -2,7 +2,7 @@
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
 import {clamp, draw, make, records} from "../base/dom.js";
-import {MARKS} from "../base/marks.js";
+import {STYLES} from "../base/languages.js";
 import {number} from "../base/words.js";
 
 const STRIP = {
@@ -15,8 +15,7 @@ const STRIP = {
   near: 7, // pixels within which a click means a mark, not its band
 };
 const rounded = (pixels) => Math.round(10 * pixels) / 10;
-const MARK_NAMES = ["kept", "dropped", "picked"];
-const colourOf = (mark) => `var(--dsbd-${MARKS[mark][0]})`;
+const MARK_NAMES = Object.keys(STYLES).filter((mark) => mark !== "start");
 
 export class Strip {
   constructor(viewer) {
@@ -127,7 +126,7 @@ export class Strip {
         const middle = rounded((from.x + to.x) / 2);
         return `M${from.x},${from.y}C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
       });
-    return draw("path", {class: "dsbd-strip-twig", d: path.join(""), style: `stroke:${colourOf(mark)}`});
+    return draw("path", {class: "dsbd-strip-twig", d: path.join(""), style: `stroke:var(--dsbd-${mark})`});
   }
 
   line() {
@@ -142,7 +141,8 @@ export class Strip {
       .filter((node) => node.mark === mark && !node.row === onLine)
       .map((node) => markShape(mark, this.places.get(node.id), size));
     const kind = onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead";
-    return draw("path", {class: kind, d: path.join(""), style: `fill:${colourOf(mark)}`});
+    const paint = STYLES[mark].filled ? "fill" : "fill:none;stroke";
+    return draw("path", {class: kind, d: path.join(""), style: `${paint}:var(--dsbd-${mark})`});
   }
 
   /* ---- where the reader is ---------------------------------------------------------------------- */
@@ -199,12 +199,16 @@ export class Strip {
   }
 }
 
-/* A dot for a kept guess, a diamond for a token that the large model picked, a smaller dot for a dropped guess. */
+/* The shapes of look/marks.json with relative coordinates only, so that all of one mark make one short path. */
 function markShape(mark, {x, y}, size) {
   if (mark === "picked") {
     const far = rounded(size * 1.25);
     return `M${x},${y}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
   }
-  const radius = rounded(mark === "dropped" ? size * 0.8 : size);
+  if (mark === "dropped") {
+    const far = rounded(size * 0.8);
+    return `M${x},${y}m-${far},-${far}l${2 * far},${2 * far}m0,-${2 * far}l-${2 * far},${2 * far}`;
+  }
+  const radius = rounded(mark === "guess" ? size * 0.8 : size);
   return `M${x},${y}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
 }

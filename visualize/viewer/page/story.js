@@ -3,6 +3,7 @@
  * end of that pass. Any input of the reader stops it; the play button pauses it. */
 
 import {calm, make} from "../base/dom.js";
+import {STYLES} from "../base/languages.js";
 
 const INPUTS = ["pointerdown", "keydown", "wheel", "touchstart"];
 const GUESS_MS = 2400;
@@ -52,8 +53,7 @@ export class Story {
       return;
     }
     const {wait, step, say, mood} = beats[at];
-    const layers = viewer.words.counted("tokens", viewer.now.layers.length);
-    this.sentence = viewer.say(say, {layers});
+    this.sentence = told(viewer, say);
     viewer.root.dataset.story = mood ?? "on";
     viewer.goto({it: 0, step});
     if (mood === "keep") this.fly();
@@ -90,4 +90,16 @@ export class Story {
     viewer.render();
     viewer.changed();
   }
+}
+
+/* A sentence of the story. What is chosen is told as it was in this iteration. */
+function told({now, say, words}, key) {
+  if (key !== "story.choose") return say(key, {layers: words.counted("tokens", now.layers.length)});
+  const {kept, dropped} = STYLES;
+  const parts = {"story.choose": kept.states, "story.crossed": dropped.states, "story.picked": ["recovered", "fresh"]};
+  const states = new Set(now.steps.flatMap(({changes}) => changes.map(([, state]) => state)));
+  return Object.keys(parts)
+    .filter((part) => parts[part].some((state) => states.has(state)))
+    .map((part) => say(part))
+    .join(" ");
 }

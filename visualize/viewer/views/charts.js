@@ -3,7 +3,7 @@
 
 import {make, table} from "../base/dom.js";
 
-const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e73", "."], commit: ["#e69f00", "x"]};
+const PHASES = {draft: ["#56b4e9", "/"], score: ["#b88000", ""], verify: ["#009e73", "."], commit: ["#8a939e", "x"]};
 
 /* Readers count iterations from 1. */
 const numberOf = (packed) => packed.index + 1;
