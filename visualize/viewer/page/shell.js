@@ -3,7 +3,7 @@
 
 import {ChartsPanel} from "../views/charts.js";
 import {button, iconButton, make} from "../base/dom.js";
-import {saveCsv, savePng, saveSvg} from "./exports.js";
+import {saveCsv, saveGif, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
@@ -71,6 +71,7 @@ function tools(viewer) {
     save("svg", saveSvg),
     save("png", savePng),
     save("csv", saveCsv),
+    save("gif", saveGif),
   ];
 }
 
