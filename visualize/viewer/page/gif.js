@@ -1,7 +1,10 @@
 /* Writes pictures as a GIF that plays once and stands still: https://www.w3.org/Graphics/GIF/spec-gif89a.txt. The last
- * picture gives the colours; each picture after the first holds only the rectangle that changed. */
+ * picture gives the colours; each picture after the first holds only what changed. */
 
 const COLOURS = 256;
+const SAME = 255; // the place of the colour that leaves a pixel as it was
+const KEEP = 0x04; // what was drawn stays
+const SEE_THROUGH = 0x01;
 const CODE_BITS = 8;
 const MOST_CODES = 4096;
 const BLOCK = 255;
@@ -14,8 +17,8 @@ export function gifOf(width, height, pictures) {
   for (const {pixels, milliseconds} of pictures) {
     const now = colours.places(pixels);
     const box = changed(before, now, width, height);
-    const inside = before ? cut(now, width, box) : now;
-    bytes.push(0x21, 0xf9, 4, 4, ...two(milliseconds / 10), 0, 0);
+    const inside = before ? cut(before, now, width, box) : now;
+    bytes.push(0x21, 0xf9, 4, KEEP | SEE_THROUGH, ...two(milliseconds / 10), SAME, 0);
     bytes.push(0x2c, ...two(box.x), ...two(box.y), ...two(box.width), ...two(box.height), 0, CODE_BITS);
     const coded = packed(inside);
     for (let at = 0; at < coded.length; at += BLOCK) {
@@ -42,7 +45,7 @@ class Colours {
       if (entry) entry.count++;
       else seen.set(key, {count: 1, colour: [pixels[at], pixels[at + 1], pixels[at + 2]]});
     }
-    const common = [...seen.values()].sort((one, other) => other.count - one.count).slice(0, COLOURS);
+    const common = [...seen.values()].sort((one, other) => other.count - one.count).slice(0, SAME);
     this.list = common.map(({colour}) => colour);
     this.known = new Map();
   }
@@ -91,13 +94,14 @@ function changed(before, now, width, height) {
     : {x: left, y: top, width: right - left + 1, height: bottom - top + 1};
 }
 
-function cut(places, width, box) {
-  const rows = Array.from({length: box.height}, (_, row) => {
-    const from = (box.y + row) * width + box.x;
-    return places.subarray(from, from + box.width);
-  });
+/* The pixels inside the box, those that did not change as SAME. */
+function cut(before, now, width, box) {
   const inside = new Uint8Array(box.width * box.height);
-  rows.forEach((row, at) => inside.set(row, at * box.width));
+  for (let at = 0; at < inside.length; at++) {
+    const x = at % box.width;
+    const place = (box.y + (at - x) / box.width) * width + box.x + x;
+    inside[at] = now[place] === before[place] ? SAME : now[place];
+  }
   return inside;
 }
 
