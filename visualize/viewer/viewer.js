@@ -6,14 +6,13 @@ import {Controls, onKey} from "./page/controls.js";
 import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
 import {Iteration} from "./forest/iteration.js";
-import {STYLES} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {Place, placeIn} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
 import {Story} from "./page/story.js";
 import {Texts} from "./base/texts.js";
-import {watchTheme} from "./base/theme.js";
+import {dress, watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
 export class Viewer {
@@ -42,7 +41,11 @@ export class Viewer {
   }
 
   get now() {
-    const packed = this.scene.iterations[this.it];
+    return this.iteration(this.it);
+  }
+
+  iteration(it) {
+    const packed = this.scene.iterations[it];
     if (!this.opened.has(packed)) this.opened.set(packed, new Iteration(packed));
     return this.opened.get(packed);
   }
@@ -155,8 +158,7 @@ export class Viewer {
 
   setTheme(theme) {
     if (theme === this.root.dataset.theme) return;
-    this.root.dataset.theme = theme;
-    for (const [state, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${state}`, style[theme]);
+    dress(this.root, theme);
     if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 

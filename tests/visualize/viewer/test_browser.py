@@ -36,7 +36,7 @@ def test_stepping_through_an_iteration_tells_every_sentence_and_never_moves_a_no
     assert len(seen) == len(SCENE.iterations[0].nodes)
     assert opened.sentence == SCENE.iterations[1].steps[0].sentence
     show_view(page, "text")
-    expect(page.locator(".dsbd-origin-recovered")).to_have_text(
+    expect(page.locator(".dsbd-origin-recovered").first).to_have_text(
         next(one.text for one in SCENE.tokens if one.origin == "bonus")
     )
     opened.quiet()

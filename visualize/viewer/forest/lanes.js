@@ -27,7 +27,8 @@ export function raceOf(scene, texts) {
   const bands = records(scene.whole.bands);
   const alone = bands.length ? bands[bands.length - 1].last : 0;
   const [best] = scene.result;
-  if (!best || !scene.settings.lossless || bands.length >= alone) return null;
+  const isWhole = best && scene.iterations.length === bands.length;
+  if (!isWhole || !scene.settings.lossless || bands.length >= alone) return null;
   const seconds = scene.iterations.map((iteration) => iteration.seconds);
   const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
   const pass = sum("score") / seconds.length || Infinity;

@@ -1,7 +1,7 @@
 /* The whole decode above the forest: the text as a line, dropped guesses as twigs below it, one band for each pass.
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
-import {clamp, draw, iconButton, make, records} from "../base/dom.js";
+import {button, clamp, draw, iconButton, make, records} from "../base/dom.js";
 import {MARKS} from "../base/marks.js";
 import {Lanes} from "./lanes.js";
 
@@ -23,6 +23,12 @@ export class Strip {
     this.viewer = viewer;
     this.title = make("b", {});
     this.quality = make("span", {});
+    this.why = button({
+      class: "dsbd-why",
+      text: viewer.say("cut.why"),
+      title: viewer.say("tab.cut"),
+      onclick: () => viewer.parts.views.show("cut"),
+    });
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
@@ -34,7 +40,7 @@ export class Strip {
     this.element = make(
       "div",
       {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.again),
+      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.again),
       make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
     );
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
@@ -66,6 +72,7 @@ export class Strip {
     const isFaster = scene.settings.lossless && alone > this.bands.length;
     this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
     this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
+    this.why.hidden = !this.quality.textContent;
     this.again.hidden = !this.lanes.race;
     viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.

@@ -72,7 +72,7 @@ export class Story {
     const {wait, it = 0, step, say, mood} = beats[at];
     const layers = viewer.words.counted("tokens", viewer.now.layers.length);
     this.sentence = viewer.say(say, {layers});
-    if (mood !== "lanes") viewer.root.dataset.story = mood ?? "on";
+    viewer.root.dataset.story = mood ?? "on";
     viewer.goto({it, step});
     const {lanes} = viewer.strip;
     if (mood === "lanes") lanes.play();
