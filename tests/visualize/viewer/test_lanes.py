@@ -49,7 +49,7 @@ def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, expor
         for state, origins in (("accepted", {"accepted"}), ("recovered", {"recovered", "fresh", "bonus"})):
             written = sum(token.origin in origins for token in path_of(SCENE))
             expect(page.locator(f".dsbd-lane-words ~ .dsbd-lane-{state}")).to_have_count(written)
-        assert page.locator(".dsbd-lane-pass").count() == ALONE + PASSES
+        assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
         page.keyboard.press("ArrowRight")
         expect(lanes).to_be_hidden()
         seen.quiet()

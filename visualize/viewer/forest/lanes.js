@@ -42,7 +42,15 @@ export function raceOf(scene, texts) {
   });
   const tokens = texts.path(best.node);
   const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
-  return {tokens, turns, alone, guided, whole: Math.max(alone, now), share: sum("draft") / sum("score")};
+  return {
+    tokens,
+    ended: best.finished,
+    turns,
+    alone,
+    guided,
+    whole: Math.max(alone, now),
+    share: sum("draft") / sum("score"),
+  };
 }
 
 /* How many passes of the small model made the guesses: one for each column of them. */
@@ -168,7 +176,9 @@ export class Lanes {
   /* The text in lines as wide as the clock: each token is a piece, in the lower lane with a line below it. */
   rows(isUnderlined) {
     const {size, race, viewer, unit} = this;
-    const spans = race.tokens.map((token, at) => draw("tspan", {text: typed(token, at === race.tokens.length - 1)}));
+    const end = race.tokens.length - 1;
+    const textOf = (token, at) => (race.ended && at === end ? " ∎" : typed(token, at === end));
+    const spans = race.tokens.map((token, at) => draw("tspan", {text: textOf(token, at)}));
     const whole = this.put("text", {class: "dsbd-lane-words", "xml:space": "preserve"});
     whole.append(...spans);
     const wide = spans.map((span) => span.getComputedTextLength());
@@ -203,6 +213,7 @@ export class Lanes {
       ["dsbd-lane-tick", "M0,0v-8m4,8v-8m4,8v-8", viewer.say("lanes.share", {share: number(race.share)})],
       ["dsbd-lane-line dsbd-lane-accepted", "M0,-2h18", viewer.say("mark.kept")],
       ["dsbd-lane-line dsbd-lane-recovered", "M0,-2h18", viewer.say("mark.picked")],
+      ["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")],
     ];
     for (const [kind, d, said] of items) {
       const item = this.put("g", {transform: `translate(${x},${y})`});
