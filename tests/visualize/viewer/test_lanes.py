@@ -52,6 +52,10 @@ def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, expor
         assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
         page.keyboard.press("ArrowRight")
         expect(lanes).to_be_hidden()
+        page.click(".dsbd-again")
+        page.click(".dsbd-play")
+        expect(lanes).to_be_hidden()
+        expect(page.locator(".dsbd-play")).to_have_attribute("aria-label", "Pause")
         seen.quiet()
 
 
