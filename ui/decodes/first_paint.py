@@ -11,10 +11,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visualize import forest_svg
-from visualize.drawings.decode_svg import decode_title
+from visualize.drawings.decode_svg import decode_quality, decode_title
 from visualize.look.states import Theme
 from visualize.scenes.records import Scene
-from visualize.words.words import Words, number
+from visualize.words.words import Words
 
 from .recording import Recording
 
@@ -43,12 +43,10 @@ def first_paint(recording: Recording | None, prompt: str, styles: str, script: s
 
 def _whole(scene: Scene) -> str:
     """The heading of the whole decode, and room for the viewer's strip; empty where the viewer shows none."""
-    passes = len(scene.whole.bands)
-    if passes < 2:
+    if len(scene.whole.bands) < 2:
         return ""
     words = Words(scene.strings["language"])
-    ratio = words("figure.per_pass", ratio=number(scene.whole.bands[-1].last / passes))
-    heading = f"<b>{escape(decode_title(scene, words))}</b><span>{escape(ratio)}</span>"
+    heading = f"<b>{escape(decode_title(scene, words))}</b><span>{escape(decode_quality(scene, words))}</span>"
     return f'<p class="first-whole">{heading}</p><div class="first-strip"></div>'
 
 

@@ -65,13 +65,20 @@ def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme 
 
 
 def decode_title(scene: Scene, words: Words) -> str:
-    """Return how many tokens there are, and how many passes of the large model they took."""
+    """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
     whole = scene.whole
+    passes, alone = len(whole.bands), whole.bands[-1].last if whole.bands else 0
     return words(
-        "figure.decode",
+        "figure.instead" if scene.settings.get("lossless") and passes < alone else "figure.decode",
         tokens=words.counted("tokens", whole.tokens),
-        passes=words.counted("passes", len(whole.bands)),
+        passes=words.counted("passes", passes),
+        alone=alone,
     )
+
+
+def decode_quality(scene: Scene, words: Words) -> str:
+    """Return whose quality the text has; empty if the method keeps no law."""
+    return words("figure.quality") if scene.settings.get("lossless") else ""
 
 
 def band_title(part: BandPart, words: Words) -> str:

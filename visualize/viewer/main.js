@@ -3,6 +3,8 @@
  *   const handle = mount(element, scene, {hash, start, bare, story, Plotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
+ * handle.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
+ *
  * bare: sentence, forest and card only, for slides.
  * story: the opening story of eight seconds, once; handle.story() tells it later. Places in goto count from 0.
  *
@@ -13,7 +15,9 @@
  */
 
 import {Diff} from "./diff.js";
+import {guest} from "./base/theme.js";
 import {Viewer} from "./viewer.js";
+import {cutFill} from "./views/cut_fill.js";
 
 export function mount(element, scene = null, options = {}) {
   const pair = scene?.format === "dsbd-diff/1" ? new Diff(element, scene, options) : null;
@@ -26,6 +30,7 @@ export function mount(element, scene = null, options = {}) {
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),
+    cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.iteration(it).layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     where: () => viewer.where(),
     destroy: () => (pair ?? viewer).destroy(),

@@ -13,7 +13,7 @@ import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
 import {Story} from "./page/story.js";
 import {Texts} from "./base/texts.js";
-import {watchTheme} from "./base/theme.js";
+import {dress, watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
 export class Viewer {
@@ -42,7 +42,11 @@ export class Viewer {
   }
 
   get now() {
-    const packed = this.scene.iterations[this.it];
+    return this.iteration(this.it);
+  }
+
+  iteration(it) {
+    const packed = this.scene.iterations[it];
     if (!this.opened.has(packed)) this.opened.set(packed, new Iteration(packed));
     return this.opened.get(packed);
   }
@@ -148,8 +152,7 @@ export class Viewer {
 
   setTheme(theme) {
     if (theme === this.root.dataset.theme) return;
-    this.root.dataset.theme = theme;
-    for (const [mark, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${mark}`, style[theme]);
+    dress(this.root, theme);
     if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 

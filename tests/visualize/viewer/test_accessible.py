@@ -7,7 +7,7 @@ from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("text", "whatif", "mask", "slots", "charts", "tree", "table", "result")
+VIEWS = ("text", "cut", "whatif", "mask", "slots", "charts", "tree", "table", "result")
 
 
 def serious(page, **asked) -> list[str]:
@@ -57,7 +57,7 @@ def test_the_menu_of_views_turns_by_arrows_and_the_drawing_has_words(page):
     before = page.url
     page.focus(".dsbd-view")
     page.keyboard.press("ArrowDown")
-    assert page.is_visible(".dsbd-panel-whatif")
+    assert page.is_visible(".dsbd-panel-cut")
     assert page.url == before  # the arrow turned the view and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
     assert told.startswith("Forest of pass 2: ")

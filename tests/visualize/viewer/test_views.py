@@ -257,7 +257,7 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     visualize.export_html(trace_of("plain"), path)
     with viewer(browser, path, "#iteration=1&step=1000") as seen:
         unfold(seen.page)
-        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]
+        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["Why is nothing lost?", "What if"]
         show_view(seen.page, "slots")
         assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")
 
@@ -271,7 +271,8 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         page, address, sentences = seen.page, seen.page.url, [step.sentence for step in SCENE.iterations[0].steps]
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
-        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("prompt", "Pause")
+        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("lanes", "Pause")
+        page.wait_for_selector(".dsbd[data-story=prompt]")
         assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
         assert seen.sentence not in sentences
         assert page.url == address
@@ -293,7 +294,7 @@ def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exporte
         page, where = seen.page, "() => [a.where().it, a.where().step]"
         page.clock.install()
         page.evaluate(MOUNT, STORY)
-        page.clock.run_for(8700)
+        page.clock.run_for(5600 + 8700)  # the two lanes, then the first pass
         assert page.evaluate(where) == [0, len(SCENE.iterations[0].steps) - 1]
         assert seen.sentence == SCENE.iterations[0].steps[-1].sentence
         expect(page.locator(".dsbd-ghost")).to_have_count(0)

@@ -1,12 +1,12 @@
 /* The whole decode above the forest: the text as a line, dropped guesses as twigs below it, one band for each pass.
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
-import {clamp, draw, make, records} from "../base/dom.js";
+import {button, clamp, draw, iconButton, make, records} from "../base/dom.js";
 import {STYLES} from "../base/languages.js";
-import {number} from "../base/words.js";
+import {Lanes} from "./lanes.js";
 
 const STRIP = {
-  height: 112,
+  height: 118,
   line: 34, // pixels from the top to the line of the text
   side: 14,
   pitch: [9, 26], // pixels between two positions, least and most
@@ -21,7 +21,15 @@ export class Strip {
   constructor(viewer) {
     this.viewer = viewer;
     this.title = make("b", {});
-    this.ratio = make("span", {});
+    this.quality = make("span", {});
+    this.why = button({
+      class: "dsbd-why",
+      text: viewer.say("cut.why"),
+      title: viewer.say("tab.cut"),
+      onclick: () => viewer.parts.views.show("cut"),
+    });
+    this.lanes = new Lanes(viewer);
+    this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
     this.scroller = make(
       "div",
@@ -31,8 +39,8 @@ export class Strip {
     this.element = make(
       "div",
       {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.ratio),
-      this.scroller,
+      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.again),
+      make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
     );
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
     this.sheet.addEventListener("click", (event) => this.onClick(event));
@@ -57,12 +65,15 @@ export class Strip {
     const {words, scene} = viewer;
     this.bands = records(whole.bands);
     this.nodes = records(whole.nodes);
-    this.title.textContent = viewer.say("figure.decode", {
-      tokens: words.counted("tokens", whole.tokens),
-      passes: words.counted("passes", this.bands.length),
-    });
-    const won = this.bands[this.bands.length - 1].last;
-    this.ratio.textContent = viewer.say("figure.per_pass", {ratio: number(won / this.bands.length)});
+    const passes = words.counted("passes", this.bands.length);
+    const alone = this.bands[this.bands.length - 1].last;
+    const tokens = words.counted("tokens", whole.tokens);
+    const isFaster = scene.settings.lossless && alone > this.bands.length;
+    this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
+    this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
+    this.why.hidden = !this.quality.textContent;
+    this.again.hidden = !this.lanes.race;
+    viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.
     const asked = scene.result.length ? 0 : (scene.settings.max_new_tokens ?? 0);
     const columns = Math.max(whole.last_position, asked, 1);
@@ -81,6 +92,14 @@ export class Strip {
       this.line(),
       ...MARK_NAMES.flatMap((mark) => [this.marks(mark, false), this.marks(mark, true)]),
     );
+  }
+
+  /* Where the band of a pass is seen, in pixels of the room. */
+  bandBox(at) {
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) =>
+      Number(this.rects[at].getAttribute(name)),
+    );
+    return {x: x - this.scroller.scrollLeft, y, width, height};
   }
 
   x(position) {

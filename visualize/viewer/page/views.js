@@ -50,6 +50,7 @@ export class Views {
   show(key) {
     this.element.open = true;
     this.open(key);
+    this.element.scrollIntoView({block: "nearest"});
   }
 
   open(key) {
