@@ -127,3 +127,19 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.wait_for("#note", "Decoded in")
     assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed
+
+
+def test_a_run_that_a_refresh_breaks_off_begins_again(visit, engine):
+    """Catches a visitor whose run is lost; the page must not show another decode meanwhile either."""
+    engine.hold(2)
+    visit.run("Twice upon")
+    visit.wait_for("#note", "Decoding")
+    visit.page.reload()
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Twice upon")
+    visit.wait_for("#note", "Decoding|Waiting|starts")
+    engine.release()
+    visit.wait_for("#note", "Decoded in")
+    expect(visit.page.locator("#text .text-prompt")).to_have_text("Twice upon")
+    visit.page.reload()
+    visit.wait_for("#note", "A recorded decode")
+    visit.errors[:] = [error for error in visit.errors if "abort" not in error.lower() and "Connection" not in error]

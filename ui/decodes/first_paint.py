@@ -6,6 +6,7 @@ because the page shows the same again.
 """
 
 from html import escape
+from urllib.parse import parse_qsl
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -53,7 +54,10 @@ def _whole(scene: Scene) -> str:
 
 
 class FirstPaint:
-    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest."""
+    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest.
+
+    A link with a prompt begins with its run, so it gets no picture of another decode.
+    """
 
     def __init__(self, app: ASGIApp, markup: str) -> None:
         self.app, self.markup = app, markup.encode()
@@ -77,7 +81,8 @@ class FirstPaint:
                 body += message.get("body", b"")
                 if message.get("more_body", False):
                     return
-                whole = body.replace(MANIFEST, b"", 1).replace(BEFORE, self.markup + BEFORE, 1)
+                runs = b"prompt" in dict(parse_qsl(scope["query_string"]))
+                whole = body.replace(MANIFEST, b"", 1).replace(BEFORE, (b"" if runs else self.markup) + BEFORE, 1)
                 MutableHeaders(scope=held)["content-length"] = str(len(whole))
                 await send(held)
                 message = {"type": "http.response.body", "body": whole}

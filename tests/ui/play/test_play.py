@@ -104,8 +104,9 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=6')")
 
     restored = visits(link)
-    restored.wait_for("#note", "The link filled in the form")
+    restored.wait_for("#note", "Decoded in")
     assert form_of(restored) == mine
+    expect(restored.page.locator("#text .text-prompt")).to_have_text(mine[0])
     restored.page.goto(link.replace("seed=5", "seed=-5"))
     restored.wait_for("#problem", "Seed is -5; allowed are")
     assert form_of(restored) == opening
