@@ -44,7 +44,7 @@ export class Strip {
     const {whole} = this.viewer.scene;
     this.element.hidden = !whole || whole.bands.rows.length < 2;
     if (this.element.hidden) return;
-    const width = this.scroller.clientWidth || 800;
+    const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
       this.drawn = whole;
       this.width = width;
