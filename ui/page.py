@@ -12,11 +12,11 @@ from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
 from .parts.components import markup
 from .parts.files import read
+from .parts.sharing import TITLE
 from .play.tab import build_play_tab
 from .programs import offer_to_programs
 from .race.tab import build_race_tab
 
-TITLE = "DSBD: speculative beams, made visible"
 CLEAN_EVERY_SECONDS = 600
 EVENTS_KEPT = "100"
 

@@ -1,6 +1,7 @@
 """Takes the pictures of the page for the README: ``python .ci/docs/captures.py``, from the root, on a quiet machine.
 
 - ``docs/images/page.webp``: the page as ``app.py`` serves it, in the middle of a recorded decode.
+- ``ui/parts/preview.png``: the same, as a shared link shows it.
 - ``docs/images/run.webp``: a visitor writes a prompt and presses Run; each picture stays as long as it took.
 
 Needs playwright, pillow and ``chromium``.
@@ -22,6 +23,7 @@ from smoke_page import served  # noqa: E402 - the script beside this folder
 
 IMAGES = ROOT / "docs" / "images"
 WINDOW = {"width": 1280, "height": 800}
+PREVIEW = {"width": 1200, "height": 630}
 SMALLER = (960, 600)
 """Pixels of the moving picture."""
 PROMPT = "One cold morning, the smallest dragon"
@@ -32,7 +34,7 @@ LAST_MILLISECONDS = 3000
 
 
 def main() -> None:
-    """Write both pictures."""
+    """Write the pictures."""
     with served() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport=WINDOW, reduced_motion="reduce")
@@ -44,6 +46,12 @@ def main() -> None:
         page.mouse.move(0, 0)
         page.wait_for_timeout(1500)
         save([(page.screenshot(), 0)], "page.webp", (WINDOW["width"], WINDOW["height"]))
+        page.set_viewport_size(PREVIEW)
+        page.wait_for_timeout(1500)
+        Image.open(io.BytesIO(page.screenshot())).quantize(128).save(
+            ROOT / "ui" / "parts" / "preview.png", optimize=True
+        )
+        page.set_viewport_size(WINDOW)
         save(run(page), "run.webp", SMALLER)
         browser.close()
 

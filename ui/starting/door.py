@@ -24,8 +24,8 @@ from visualize.scenes.to_json import scene_json
 
 from ..host.listening import HOST_SETTING, PORT_SETTING
 from ..parts.files import FOLDER, read
+from ..parts.sharing import TITLE
 
-TITLE = "DSBD: speculative beams, made visible"
 FIRST_PORT, PORTS = 7860, 100
 STATE = f"{FOLDER}/starting"
 """Where the page asks how far the start is; once the page itself is there, this address is not."""

@@ -2,30 +2,30 @@
 const PAUSE_MS = 400;
 const said = document.querySelector("#starting");
 const form = document.querySelector("#ask");
-const prompt = form.querySelector("textarea");
+const field = form.querySelector("textarea");
 let waits = false;
 
 form.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (!prompt.value.trim()) return prompt.focus();
+  if (!field.value.trim()) return field.focus();
   waits = true;
   form.querySelector("button").textContent = "Waiting …";
 });
-prompt.addEventListener("keydown", (event) => {
+field.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.shiftKey) return;
   event.preventDefault();
   form.requestSubmit();
 });
 
-function open() {
-  if (waits) location.replace(`?${new URLSearchParams({prompt: prompt.value})}${location.hash}`);
+function goOn() {
+  if (waits) location.replace(`?${new URLSearchParams({prompt: field.value})}${location.hash}`);
   else location.reload();
 }
 
 async function ask() {
   try {
     const answer = await fetch("gradio_api/dsbd/starting", {cache: "no-store"});
-    if (!answer.ok) return open();
+    if (!answer.ok) return goOn();
     const {doing, seconds} = await answer.json();
     const then = waits
       ? "Your run begins when this is done."
