@@ -143,3 +143,11 @@ def test_a_run_that_a_refresh_breaks_off_begins_again(visit, engine):
     visit.page.reload()
     visit.wait_for("#note", "A recorded decode")
     visit.errors[:] = [error for error in visit.errors if "abort" not in error.lower() and "Connection" not in error]
+
+
+def test_the_charts_of_the_viewer_are_drawn_at_their_first_look(visit):
+    """Catches a sentence that Plotly did not load where it is only on its way."""
+    visit.page.click("#forest .dsbd-more > summary")
+    visit.page.select_option("#forest .dsbd-view", "charts")
+    expect(visit.page.locator("#forest .dsbd-chart .main-svg").first).to_be_visible()
+    expect(visit.page.locator("#forest .dsbd-panel-charts .dsbd-hint")).to_have_count(0)

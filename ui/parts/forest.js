@@ -8,13 +8,7 @@ let waiting = null;
 let isTold = false;
 
 /* The viewer asks for Plotly when its charts are opened. */
-const options = {
-  start: location.hash.slice(1),
-  get Plotly() {
-    if (!globalThis.Plotly) plotly().then(() => viewer.show("charts"));
-    return globalThis.Plotly;
-  },
-};
+const options = {start: location.hash.slice(1), fetchPlotly: plotly};
 
 /* Follow the decode unless the visitor has stepped back. */
 let shown = 0;

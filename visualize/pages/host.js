@@ -42,8 +42,10 @@ globalThis.DsbdHost = (() => {
     return "";
   }
 
-  /* Only the charts of the viewer need Plotly, so nothing waits for it. */
-  async function loadPlotly() {
+  /* Only the charts of the viewer need Plotly, so nothing waits for it. It is fetched once. */
+  let plotlyComes = null;
+  const loadPlotly = () => (plotlyComes ??= unpackPlotly());
+  async function unpackPlotly() {
     const plotly = document.getElementById("dsbd-plotly");
     if (!plotly || globalThis.Plotly) return;
     const packed = await packedPlotly(plotly);
@@ -61,7 +63,14 @@ globalThis.DsbdHost = (() => {
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
-    const options = {hash: "address" in dataset, start: dataset.place, exact: "exact" in dataset, bare, onchange};
+    const options = {
+      hash: "address" in dataset,
+      start: dataset.place,
+      exact: "exact" in dataset,
+      bare,
+      onchange,
+      fetchPlotly: loadPlotly,
+    };
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
     const stay = () => handle.goto(handle.where());
     return {
