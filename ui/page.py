@@ -62,7 +62,8 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        markup(read("parts/masthead.html"), "masthead", read("parts/theme.js"))
+        script = f"{read('parts/theme.js')}(() => {{\n{read('parts/tabs.js')}}})();"
+        markup(read("parts/masthead.html"), "masthead", script)
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 play = build_play_tab(engine, page)
