@@ -81,5 +81,4 @@ document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
   if (!viewer || it < 0) return;
   viewer.pause();
   viewer.goto(node === null ? {it, step: 0} : {it, step: Infinity, node});
-  element.scrollIntoView({block: "start", behavior: "smooth"});
 });

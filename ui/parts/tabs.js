@@ -14,11 +14,11 @@ let goal = null;
 
 function follow() {
   goal = asked();
-  if (goal !== chosen())
+  if (goal !== chosen()) {
     tabs()
       .find((tab) => nameOf(tab) === goal)
       ?.click();
-  else goal = null;
+  } else goal = null;
 }
 
 function told() {
@@ -30,7 +30,7 @@ function told() {
 
 function begin() {
   const bar = document.querySelector("#tabs > .tab-wrapper");
-  if (!bar || !tabs().length) return requestAnimationFrame(begin);
+  if (!tabs().length) return requestAnimationFrame(begin);
   new MutationObserver(told).observe(bar, {subtree: true, attributeFilter: ["aria-selected"]});
   addEventListener("popstate", follow);
   follow();

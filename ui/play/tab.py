@@ -151,7 +151,6 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
         form, tools = build_form(engine, opening)
         parts = _stage(opening, form, recording)
         go_on, share, link, lines, python = _after()
-        plotly_view(recording, opening.recording)
     tab = Play(engine, form, tools, parts, go_on, lines, python, kept, opening.recording)
     tab.wire_run()
     tab.wire_traces()
@@ -167,6 +166,7 @@ def _stage(opening: Opening, form: Form, recording: gr.State) -> handlers.Frame:
     note = markup(opening.note, elem_id="note")
     problem = problem_line("problem")
     forest = forest_viewer(messages.whole_scene(first) if first else "")
+    plotly_view(recording, first)
     text = running_line(messages.text(first) if first else "")
     markup(read("play/marks.html"))
     with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):
