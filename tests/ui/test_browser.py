@@ -37,7 +37,7 @@ def test_the_recorded_trace_is_there_at_once_and_then_a_run(visit):
 
 def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.hold(at=4)
-    visit.choose("method", "Sampling")
+    visit.choose("method", "One text: Sampling")
     visit.run("Once upon")
     visit.wait_for("#note", r"pass \d")
     visit.page.click("#stop")
