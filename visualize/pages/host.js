@@ -16,6 +16,7 @@ globalThis.DsbdHost = (() => {
   "use strict";
 
   const PLACE = ["it", "step", "layer", "node"];
+  const SLIDE = 850; // pixels across that forest and card side by side take
   const WAIT_MS = 100;
   const WAIT_TIMES = 150; // for Plotly in another frame of the page
 
@@ -54,6 +55,25 @@ globalThis.DsbdHost = (() => {
 
   /* ---- one viewer ------------------------------------------------------------------------- */
 
+  /* A slide is read from the tenth row: a bare viewer is as large as its frame has room, pass by pass. */
+  function fillFrame(element, listeners) {
+    let turn = 0;
+    let shown = -1;
+    const fill = async () => {
+      const mine = ++turn;
+      let zoom = Math.max(1, innerWidth / SLIDE);
+      for (;;) {
+        element.style.zoom = zoom;
+        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame); // the forest is drawn again
+        if (mine !== turn || zoom === 1 || document.documentElement.scrollHeight <= innerHeight) return;
+        zoom = Math.max(1, zoom * 0.93);
+      }
+    };
+    listeners.push(({it}) => it !== shown && fill((shown = it)));
+    addEventListener("resize", fill);
+    fill();
+  }
+
   /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
     const scene = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
@@ -72,6 +92,7 @@ globalThis.DsbdHost = (() => {
       fetchPlotly: loadPlotly,
     };
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
+    if (bare) fillFrame(element, listeners);
     const stay = () => handle.goto(handle.where());
     return {
       element,
