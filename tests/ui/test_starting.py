@@ -10,6 +10,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import expect
 
+from tests.axe import named, violations
 from tests.ui.served import served
 from tests.watched import Watched
 from ui.starting.door import open_door
@@ -50,6 +51,9 @@ def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, page, eng
         expect(visitor.page.locator(".dsbd-node:not([hidden])").first).to_be_visible()
         door.say("Loading the models")
         expect(visitor.page.locator("#starting")).to_contain_text("Loading the models")
+        visitor.page.set_viewport_size({"width": 390, "height": 844})
+        assert named(violations(visitor.page)) == []
+        assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
         visitor.page.fill("#prompt", "Once")
         visitor.page.click("#ask button")
         expect(visitor.page.locator("#starting")).to_contain_text("Your run begins")
