@@ -37,4 +37,4 @@ async function ask() {
   setTimeout(ask, PAUSE_MS);
 }
 ask();
-dsbdReady.then(() => DsbdHost.start());
+dsbdReady.then(() => DsbdHost.start()).then(([viewer]) => viewer.handle.story());
