@@ -12,6 +12,7 @@ from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.svg import forest_svg
 from visualize.figures.chart_style import empty_figure
+from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.sizes import SIZES
 from visualize.look.states import MARKS, YIELDED, Theme, mark_of, mark_style
@@ -132,7 +133,7 @@ def _nodes(iteration: IterationScene, mark: str, theme: Theme, strings: dict[str
 
 
 def _hover(node: NodeScene, strings: dict[str, str]) -> str:
-    return "<br>".join(escape(line, quote=False) for line in hover_lines(node, strings))
+    return hover_text(hover_lines(node, strings, short=True))
 
 
 def _bars(iteration: IterationScene, theme: Theme) -> go.Bar:
@@ -173,6 +174,7 @@ def _layout(iterations: Sequence[IterationScene], theme: Theme) -> dict[str, Any
         "paper_bgcolor": colors.paper,
         "plot_bgcolor": colors.paper,
         "hovermode": "closest",
+        "hoverlabel": hover_label(theme),
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colors.faint, "activecolor": colors.accent},
         "xaxis": {**hidden, "range": [-geometry.LEFT / geometry.PITCH, right]},
         "yaxis": {**hidden, "range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, forest]},

@@ -8,6 +8,7 @@ from visualize.drawings.captions import hover_lines, isolated
 from visualize.drawings.decode_svg import band_title, decode_svg, decode_title
 from visualize.drawings.folded import ROW, TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
 from visualize.figures.chart_style import empty_figure
+from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, palette
@@ -77,7 +78,7 @@ def _plot(scene: Scene, tokens_per_line: int, theme: Theme, words: Words) -> Pic
         margin={"l": 8, "r": 8, "t": TOP, "b": BOTTOM},
         font={**FONT, "color": colors.ink}, paper_bgcolor=colors.paper, plot_bgcolor=colors.paper,
         hovermode="closest", dragmode="pan", bargap=0,
-        hoverlabel={"align": "left", "font": {"size": 12}},
+        hoverlabel=hover_label(theme),
         modebar={"remove": REMOVED_BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": colors.faint,
                  "activecolor": colors.accent},
         xaxis={**hidden, "range": [-0.4, folded.columns + 0.9]},
@@ -153,5 +154,4 @@ def _draw_marks(
 
 
 def _hover(node: NodeScene, iteration: int, words: Words) -> str:
-    lines = [*hover_lines(node, words.table), words("figure.forest", index=iteration + 1)]
-    return "<br>".join(escape(line, quote=False) for line in lines)
+    return hover_text([*hover_lines(node, words.table, short=True), words("figure.forest", index=iteration + 1)])

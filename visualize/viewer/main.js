@@ -1,6 +1,6 @@
 /* The viewer: draws a scene (visualize/scenes/records.py) and steps through it. No framework.
  *
- *   const handle = mount(element, scene, {hash, start, bare, story, Plotly, onchange});
+ *   const handle = mount(element, scene, {hash, start, bare, story, fetchPlotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
  * handle.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
@@ -11,7 +11,8 @@
  * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.
  * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
  * Positions and recorded numbers come from the scene, sentences from the tables of languages.js. Token text is
- * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page if it is there.
+ * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page, or ask
+ * fetchPlotly for it, a function that returns a promise.
  */
 
 import {Diff} from "./diff.js";

@@ -38,7 +38,7 @@ export class Viewer {
   }
 
   get Plotly() {
-    return this.options.Plotly || globalThis.Plotly;
+    return globalThis.Plotly;
   }
 
   get now() {

@@ -36,6 +36,7 @@ def test_a_band_a_key_and_a_mark_go_to_their_pass(page):
     page.locator(".dsbd-strip-band >> nth=3").click(position={"x": 5, "y": 105})
     band = WHOLE.bands[3]
     assert shown(page) == 3
+    expect(page.locator(".dsbd-node:not([hidden])")).to_have_count(len(SCENE.iterations[3].nodes))  # no empty columns
     expect(page.locator(".dsbd-strip-band.dsbd-current")).to_have_count(1)
     assert bands.nth(3).get_attribute("class").endswith("dsbd-current")
     assert value(page) == ("4", f"Pass 4: {band.won} tokens")

@@ -199,6 +199,13 @@ def test_a_bare_viewer_fits_on_a_slide(browser, exported):
         assert seen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_a_bare_viewer_grows_with_its_slide(browser, exported):
+    """Catches labels of twelve pixels on a slide, and a forest that grows out of it."""
+    with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 1280, "height": 720}) as seen:
+        seen.page.wait_for_function("document.querySelector('.dsbd-label').getBoundingClientRect().height > 17")
+        seen.page.wait_for_function("document.documentElement.scrollHeight <= innerHeight")
+
+
 MOUNT = """async (options) => {
     window.scene = JSON.parse(await dsbdUnpack(document.getElementById('dsbd-scene-0').textContent));
     window.grown = (count) => ({...scene, iterations: scene.iterations.slice(0, count)});

@@ -6,6 +6,8 @@ import {YIELDED} from "../base/marks.js";
 import {HEAD, measure} from "./geometry.js";
 
 const ZOOM = [0.5, 4];
+const CONTROLS = 56; // pixels of the line with the buttons
+const LEAST_ROOM = 200;
 const ZOOM_STEP = 1.25;
 const BARS = {top: 40, height: 32};
 const LETTER = 7; // pixels of a letter of a title
@@ -54,6 +56,8 @@ export class Forest {
   build() {
     const {viewer, body} = this;
     const {now} = viewer;
+    const root = now.nodes.find((node) => node.id === 0);
+    if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
     this.shown = [];
     this.headShown = "";
@@ -70,6 +74,15 @@ export class Forest {
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
     this.resize();
+    this.fit();
+  }
+
+  /* On a narrow page the controls stay at the lower edge of the screen: the forest ends above them. */
+  fit() {
+    const {element} = this;
+    const top = element.getBoundingClientRect().top + globalThis.scrollY;
+    const room = Math.floor(globalThis.innerHeight - top - CONTROLS);
+    element.style.maxHeight = this.geometry.upright && room >= LEAST_ROOM ? `${room}px` : "";
   }
 
   node(node, at) {
@@ -222,6 +235,11 @@ function rowHead(number, current, viewer) {
   const width = layer ? say("head.width", {width: layer.width}) : "–";
   const kind = current ? "dsbd-current" : null;
   return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
+}
+
+/* The letters of a text in columns; those of Chinese and Japanese take two. */
+function columnsOf(text) {
+  return [...text].reduce((sum, letter) => sum + (letter >= "\u2e80" ? 2 : 1), 0);
 }
 
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */

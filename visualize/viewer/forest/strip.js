@@ -51,7 +51,7 @@ export class Strip {
     const {whole} = this.viewer.scene;
     this.element.hidden = !whole || whole.bands.rows.length < 2;
     if (this.element.hidden) return;
-    const width = this.scroller.clientWidth || 800;
+    const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
       this.drawn = whole;
       this.width = width;
@@ -188,10 +188,11 @@ export class Strip {
     const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === index);
     if (it < 0) return;
     viewer.controls.stop();
-    viewer.goto({it, ...how});
+    // One step before the end everything is decided, and nothing has faded yet.
+    viewer.goto({it, step: viewer.scene.iterations[it].steps.rows.length - 2, ...how});
   }
 
-  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass at its first step. */
+  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass with its verdicts. */
   onClick(event) {
     const box = this.sheet.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -203,7 +204,7 @@ export class Strip {
     const position = Math.round((x - STRIP.side) / this.pitch);
     const band = this.bands.find(({first, last}) => position >= first && position <= last);
     if (near) this.go(near.node.iteration, {step: Infinity, node: near.node.id});
-    else if (band) this.go(band.iteration, {step: 0});
+    else if (band) this.go(band.iteration);
   }
 
   onKey(event) {
@@ -214,7 +215,7 @@ export class Strip {
     if (targets[event.key] === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration, {step: 0});
+    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration);
   }
 }
 

@@ -53,6 +53,12 @@ export class Views {
     this.element.scrollIntoView({block: "nearest"});
   }
 
+  /* Builds a view again: what it needs has come. */
+  renew(panel) {
+    this.stale[this.panels.indexOf(panel)] = true;
+    this.refresh();
+  }
+
   open(key) {
     this.at = Math.max(
       0,
