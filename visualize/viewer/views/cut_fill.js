@@ -33,8 +33,9 @@ export function shares({target, draft}) {
   };
 }
 
+/* width: how many the layer keeps, where that is chosen. */
 export class CutFill {
-  constructor(say, bins) {
+  constructor(say, bins, width = null) {
     this.say = say;
     this.recorded = bins;
     this.top = Math.min(1, Math.max(...bins.map((bin) => Math.max(bin.target / LEAST, bin.draft))));
@@ -47,6 +48,7 @@ export class CutFill {
       make("div", {class: "dsbd-cut-bars"}, ...this.columns.map(({element}) => element)),
       this.said,
       make("p", {class: "dsbd-cut-always", text: say("cut.always")}),
+      ...(width === null ? [] : [make("p", {class: "dsbd-cut-always", text: say("cut.width", {width})})]),
       button({class: "dsbd-cut-reset", text: say("whatif.reset"), onclick: () => this.reset()}),
     );
     this.reset();
@@ -171,10 +173,8 @@ export class CutPanel {
 
 /* The picture of a layer, with what its columns are where several versions are alive, and when its width is chosen. */
 export function cutFill({say, scene}, layer) {
-  const {element} = new CutFill(say, binsOf(layer, say("cut.others")));
-  const hint = (text) => make("p", {class: "dsbd-hint", text});
-  if (layer.alive.length > 1) element.prepend(hint(say("cut.pairs")));
   const {min_width: least, max_width: most} = scene.settings;
-  if (least < most) element.append(hint(say("cut.width", {width: layer.width})));
+  const {element} = new CutFill(say, binsOf(layer, say("cut.others")), least < most ? layer.width : null);
+  if (layer.alive.length > 1) element.prepend(make("p", {class: "dsbd-hint", text: say("cut.pairs")}));
   return element;
 }
