@@ -61,7 +61,8 @@ export class Lanes {
   constructor(viewer) {
     this.viewer = viewer;
     this.element = draw("svg", {class: "dsbd-lanes", role: "img", hidden: ""});
-    this.frame = 0;
+    this.frame = this.ms = 0;
+    this.plays = false;
   }
 
   /* Whether there is something to show. */
@@ -74,26 +75,32 @@ export class Lanes {
   /* Plays once over the strip; who wants no movement sees its end, until stop. */
   play() {
     this.stop();
-    const {width, height} = this.element.parentNode.getBoundingClientRect();
-    if (!width) return; // it stands in a part of the page that is not shown
-    this.element.removeAttribute("hidden");
-    this.build(width, height, width < WIDE_FROM ? "narrow" : "wide");
-    if (calm()) {
-      this.show(RACE_MS);
-      return;
-    }
+    this.plays = true;
+    this.fit(calm() ? RACE_MS : 0);
+    if (calm() || !this.plays) return;
     let since = null;
     const next = (now) => {
       since ??= now;
       this.show(now - since);
       if (now - since < LANES_MS) this.frame = requestAnimationFrame(next);
     };
-    this.show(0);
     this.frame = requestAnimationFrame(next);
+  }
+
+  /* As large as its place, which may change while it plays; its moment stays. */
+  fit(ms = this.ms) {
+    if (!this.plays) return;
+    const {width, height} = this.element.parentNode.getBoundingClientRect();
+    this.plays = width > 0; // else it stands in a part of the page that is not shown
+    if (!this.plays) return;
+    this.element.removeAttribute("hidden");
+    this.build(width, height, width < WIDE_FROM ? "narrow" : "wide");
+    this.show(ms);
   }
 
   stop() {
     cancelAnimationFrame(this.frame);
+    this.plays = false;
     this.element.setAttribute("hidden", "");
     this.element.replaceChildren();
   }
@@ -237,6 +244,7 @@ export class Lanes {
   /* ---- at every moment ---------------------------------------------------------------------------- */
 
   show(ms) {
+    this.ms = ms;
     const now = (this.race.whole * clamp(ms, 0, RACE_MS)) / RACE_MS + 1e-9;
     for (const lane of [this.alone, this.guided]) this.showLane(lane, now);
     const turned = clamp((ms - RACE_MS - STILL_MS) / TURN_MS, 0, 1);

@@ -56,6 +56,7 @@ export class Strip {
       this.drawn = whole;
       this.width = width;
       this.build(whole);
+      this.lanes.fit();
     }
     this.show();
   }
