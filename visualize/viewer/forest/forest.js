@@ -202,14 +202,14 @@ export class Forest {
     const node = this.viewer.now.nodes[place];
     if (!geometry || !node) return;
     const at = geometry.at(node);
-    const top = geometry.upright ? 0 : HEAD;
+    const head = geometry.upright ? this.widths.offsetHeight : HEAD * zoom;
     const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
     const x = column * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
-    const y = (at.y + top) * zoom;
+    const y = at.y * zoom + head;
     const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
     if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
-    if (hidden(y, element.scrollTop, element.clientHeight, top * zoom)) {
+    if (hidden(y, element.scrollTop, element.clientHeight, head)) {
       to.top = Math.max(0, y - element.clientHeight / 2);
     }
     if (to.left !== undefined || to.top !== undefined) element.scrollTo(to);
