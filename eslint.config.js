@@ -38,5 +38,6 @@ export default [
     ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
   {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
+  script(["ui/starting/*.js"], ["DsbdHost", "dsbdReady"]),
   script(["ui/parts/*.js"], ["dsbdUnpack", "element", "props", "watch"]),
 ];

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 from playwright.sync_api import sync_playwright
 
@@ -56,11 +57,11 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
     while time.monotonic() < end:
         assert server.poll() is None, "the page stopped"
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            urlopen(f"http://127.0.0.1:{port}/health", timeout=5).close()
             return
-        except OSError:
+        except OSError:  # nothing listens yet, or the models are being loaded
             time.sleep(0.5)
-    raise TimeoutError(f"nothing listens on port {port}")
+    raise TimeoutError(f"the page at port {port} did not become ready")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(`{3,}).*?^\1$", re.S | re.M)
 PICTURE_BYTES = {
     "page.webp": 300_000,
-    "run.webp": 1_000_000,
+    "lanes.gif": 300_000,
     "verification.svg": 1_500_000,
     "forest.svg": 100_000,
     "decode.svg": 100_000,

@@ -12,11 +12,11 @@ from .learn.tab import build_learn_tab
 from .pairs.names import without_folders
 from .parts.components import markup
 from .parts.files import read
+from .parts.sharing import TITLE
 from .play.tab import build_play_tab
 from .programs import offer_to_programs
 from .race.tab import build_race_tab
 
-TITLE = "DSBD: speculative beams, made visible"
 CLEAN_EVERY_SECONDS = 600
 EVENTS_KEPT = "100"
 
@@ -62,7 +62,8 @@ def build_page(engine: Engine) -> gr.Blocks:
     with Page(
         title=TITLE, analytics_enabled=False, fill_width=True, delete_cache=(min(CLEAN_EVERY_SECONDS, kept), kept)
     ) as page:
-        markup(read("parts/masthead.html"), "masthead", read("parts/theme.js"))
+        script = f"{read('parts/theme.js')}(() => {{\n{read('parts/tabs.js')}}})();"
+        markup(read("parts/masthead.html"), "masthead", script)
         with gr.Tabs(elem_id="tabs") as tabs:
             with gr.Tab("Play", id="play"):
                 play = build_play_tab(engine, page)

@@ -21,6 +21,7 @@ from .host.options import Host
 from .learn.site import learn_page
 from .pairs.names import model_name
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
+from .parts.sharing import PICTURE
 from .parts.theme import mark_colors, page_theme
 from .programs import MCP_TOOLS, Tools
 from .traffic.gate import Gate
@@ -98,6 +99,7 @@ def _routes(engine: Engine) -> list[Route]:
     return [
         Route(f"/{FOLDER}/page.js", lambda _: Response(page_script(), **_SCRIPT)),
         Route(f"/{FOLDER}/plotly.min.js", lambda _: FileResponse(viewer_assets()["plotly_js_path"], **_SCRIPT)),
+        Route(f"/{PICTURE}", lambda _: FileResponse(Path(__file__).with_name("parts") / "preview.png")),
         Route(f"/{LEARN}{{path:path}}", learn_page),
         Route("/health", _health(engine)),
         Route(f"/{FOLDER}/health", _health(engine)),  # where a server in front passes on Gradio's addresses only

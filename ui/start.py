@@ -6,53 +6,67 @@ Importing this file is cheap; the page and the models are imported when they are
 import argparse
 import importlib.util
 from functools import partial
+from typing import Any
 
 from dsbd.errors import PageError, PairError
+from dsbd.steps import value_of
 
 
 def serve(options: argparse.Namespace) -> None:
     """Load the pair and serve the page until it is stopped; the flags are those of :mod:`dsbd.commands.page`.
 
-    Raises: PageError, PairError, SettingsError: a package is missing, the pair cannot be loaded, or a flag or setting
-    is wrong.
+    Meanwhile the address shows a recorded decode. Raises: PageError, PairError, SettingsError: a package is missing,
+    the pair cannot be loaded, or a flag or setting is wrong.
     """
+    from .host.limits import Limits
     from .host.listening import host_of, is_private, port_of
+    from .host.options import Host, check_names
+    from .starting.door import open_door
 
     port, private = port_of(options.port), is_private(host_of(options.host), options.share)
-    try:
-        import gradio  # noqa: F401
-    except ImportError as error:
-        raise PageError(f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio") from None
-    from dsbd.models.loading import load_pair, loading
-
-    from .engine import Engine
-    from .host.allowed_models import ALL, AllowedModels
-    from .host.limits import Limits
-    from .host.options import Host, check_names, settings_behind
-    from .page import build_page
-    from .serving import launch_options
-    from .traffic.run_log import set_up_log
-
     check_names()
     limits, host = Limits.from_environment(), Host.from_environment()
     if options.mcp:
         host = host.model_copy(update={"mcp": True})
     if host.mcp and importlib.util.find_spec("mcp") is None:
         raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
+    with open_door(options.host, port) as door:
+        door.say("Loading the page's libraries")
+        page, served = _made(options, limits, host, private, door.say)
+        door.close()
+        try:
+            page.launch(server_name=options.host, server_port=door.port, share=options.share, **served)
+        except OSError as error:
+            reason = f"port {door.port} is taken" if "empty port" in str(error) else str(error)
+            raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None
+
+
+def _made(options: argparse.Namespace, limits: Any, host: Any, private: bool, say: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the page with its pair loaded, and how to launch it; ``say`` gets each step in words."""
+    try:
+        import gradio  # noqa: F401
+    except ImportError as error:
+        raise PageError(f"the page needs Gradio, which cannot be imported ({error}); run: pip install gradio") from None
+    say("Loading the models' libraries")
+    from dsbd.models.loading import loading
+
+    from .engine import Engine
+    from .host.allowed_models import ALL, AllowedModels
+    from .host.options import settings_behind
+    from .page import build_page
+    from .serving import launch_options
+    from .traffic.run_log import set_up_log
+
     set_up_log(host.log)
     how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
     patterns = options.allow_models
     allowed = AllowedModels(patterns if patterns is not None else ALL if private else "")
     try:
-        pair = load_pair(options.target, options.draft, **how)
+        steps = loading(options.target, options.draft, **how)
+        pair = value_of(steps, lambda words: say(f"{words[:1].upper()}{words[1:]}"))
     except PairError as error:
         behind = settings_behind(vars(options))
         raise PairError(f"{error} (set by {', '.join(behind)})" if behind else str(error)) from None
+    say("Putting the page together")
     engine = Engine(pair, limits, partial(loading, **how), allowed)
-    page, served = build_page(engine), launch_options(engine, host, private)
-    try:
-        page.launch(server_name=options.host, server_port=port, share=options.share, **served)
-    except (OSError, OverflowError) as error:  # the latter if no port is free
-        taken = "no port is free" if port is None else f"port {port} is taken"
-        reason = taken if "empty port" in str(error) else str(error)
-        raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None
+    return build_page(engine), launch_options(engine, host, private)

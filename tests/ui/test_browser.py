@@ -37,7 +37,7 @@ def test_the_recorded_trace_is_there_at_once_and_then_a_run(visit):
 
 def test_stop_keeps_the_page_and_the_trace(visit, engine):
     engine.hold(at=4)
-    visit.choose("method", "Sampling")
+    visit.choose("method", "One text: Sampling")
     visit.run("Once upon")
     visit.wait_for("#note", r"pass \d")
     visit.page.click("#stop")
@@ -127,3 +127,27 @@ def test_zoom_is_kept_while_news_arrive(visit, engine):
     visit.wait_for("#note", "Decoded in")
     assert visit.page.text_content("#forest .dsbd-count-iteration").startswith("1 of")
     assert visit.page.evaluate(width) == zoomed
+
+
+def test_a_run_that_a_refresh_breaks_off_begins_again(visit, engine):
+    """Catches a visitor whose run is lost; the page must not show another decode meanwhile either."""
+    engine.hold(2)
+    visit.run("Twice upon")
+    visit.wait_for("#note", "Decoding")
+    visit.page.reload()
+    expect(visit.page.locator("#prompt textarea")).to_have_value("Twice upon")
+    visit.wait_for("#note", "Decoding|Waiting|starts")
+    engine.release()
+    visit.wait_for("#note", "Decoded in")
+    expect(visit.page.locator("#text .text-prompt")).to_have_text("Twice upon")
+    visit.page.reload()
+    visit.wait_for("#note", "A recorded decode")
+    visit.errors[:] = [error for error in visit.errors if "abort" not in error.lower() and "Connection" not in error]
+
+
+def test_the_charts_of_the_viewer_are_drawn_at_their_first_look(visit):
+    """Catches a sentence that Plotly did not load where it is only on its way."""
+    visit.page.click("#forest .dsbd-more > summary")
+    visit.page.select_option("#forest .dsbd-view", "charts")
+    expect(visit.page.locator("#forest .dsbd-chart .main-svg").first).to_be_visible()
+    expect(visit.page.locator("#forest .dsbd-panel-charts .dsbd-hint")).to_have_count(0)

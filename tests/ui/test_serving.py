@@ -59,6 +59,21 @@ def test_a_page_that_can_run_is_healthy(address):
     assert httpx.get(f"{address}{FOLDER}/health", timeout=PATIENCE_SECONDS).json() == answer.json()
 
 
+def test_a_shared_link_previews_as_this_page(address):
+    """Catches Gradio's banner and its address where a link is shared; the first of each name is what is shown."""
+    host = {"x-forwarded-host": "school.test", "x-forwarded-proto": "https"}
+    page = httpx.get(address, headers=host, timeout=PATIENCE_SECONDS).text
+    told = re.findall(r'<meta[^>]*(?:property|name)="((?:og|twitter):[\w:]+)"[^>]*?content="([^"]*)"', page)
+    assert len(dict(told)) == len(told), "each is said once"
+    found = dict(told)
+    assert found["og:title"].startswith("DSBD")
+    assert "large model checks" in found["og:description"]
+    assert found["og:url"] == f"https://school.test{PATH}/"
+    assert "radio" not in "".join(found.values()).replace(FOLDER, "")
+    picture = httpx.get(address + found["og:image"].removeprefix(found["og:url"]), timeout=PATIENCE_SECONDS)
+    assert (picture.status_code, picture.headers["content-type"]) == (200, "image/png")
+
+
 def test_a_run_that_hangs_is_not_healthy(address, engine):
     """Catches a container that is kept although nobody will ever be served again."""
     with engine.visitors.run("a visitor", 1.0):

@@ -40,7 +40,36 @@ def test_about_says_what_runs_here(visit):
     for summary in about.locator("details > summary").all():
         summary.click()
     words = about.inner_text()
-    for word in ("toy/target", "toy/draft", "DSBD_MAX_NODES", "Model card", "recovered", "Apache-2.0"):
+    for word in ("toy/target", "toy/draft", "DSBD_MAX_NODES", "Model card", "picked by the large model", "Apache-2.0"):
         assert word in words
     assert "Dynamic-Width Speculative Beam Decoding" in page.input_value("#citation textarea")
     require_clean(visit)
+
+
+def test_a_tab_has_an_address_and_escape_closes_what_is_open(visit, address):
+    """Catches Back that leaves the site, a tab that nobody can link to, a list that takes the settings along, and a tab
+    that a phone hides."""
+    page = visit.page
+    chosen = page.locator("#tabs [role=tab][aria-selected=true]")
+    for name in ("Race", "About"):
+        page.get_by_role("tab", name=name).click()
+        expect(page).to_have_url(f"{address}#{name.lower()}")
+    page.go_back()
+    expect(chosen).to_have_text("Race")
+    page.go_back()
+    expect(chosen).to_have_text("Play")
+    expect(page).to_have_url(address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{address}#about")
+    page.reload()
+    expect(chosen).to_have_text("About")
+    page.get_by_role("tab", name="Learn").click()
+    page.get_by_role("tab", name="Play").click()
+    visit.open_drawer()
+    page.click("#method input")
+    expect(page.locator("#drawer [role=listbox]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawer [role=listbox]")).to_have_count(0)
+    expect(page.locator("#drawer")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#drawer")).to_be_hidden()

@@ -8,7 +8,7 @@ import gradio as gr
 
 from dsbd.version import __version__
 from visualize import forest_svg
-from visualize.look.states import styles
+from visualize.look.states import mark_style
 
 from ..decodes.first_paint import THEMES
 from ..decodes.traces import opening_recording
@@ -26,22 +26,29 @@ NAME = (
 STEPS = (
     ("Guess", "The small model guesses a forest of tokens, several tokens ahead."),
     ("Check", "The large model reads the whole forest in one pass."),
-    ("Choose", "Token by token, guesses are kept or dropped, so that the text follows the law of the large model."),
+    (
+        "Choose",
+        "Token by token, guesses are kept or dropped, so that the text follows the law of the large model. "
+        '<details class="about-term"><summary>The law?</summary>How probable every text is when the large model writes '
+        "alone.</details>",
+    ),
     ("Keep", "Several tokens are final after one pass of the large model."),
 )
 MARKS = {
-    "accepted": "a guess that passed its trial: its random number fell below P′/Q",
-    "carried": "in a joint test: it fails alone, but passes as part of a longer text",
-    "rejected": "a guess that failed its trial",
-    "orphaned": "the token before it was not kept",
-    "unneeded": "there were enough versions already",
-    "recovered": "picked by the large model where no guess had passed",
-    "fresh": "picked by the large model, to keep as many versions as planned",
-    "bonus": "picked by the large model after every guess had passed",
-    "cover": "a likely token, checked without a guess",
-    "landed": "a pick that was also guessed: verification goes on",
+    "start": ("where the text stands", "the prompt, or a version of the text that an earlier pass kept"),
+    "kept": (
+        "kept guess",
+        "a guess that passed its trial: its random number fell below P′/Q. In a joint test, also one that a longer "
+        "text takes along",
+    ),
+    "dropped": ("dropped guess", "a guess that failed its trial, or that follows a token which was not kept"),
+    "picked": (
+        "picked by the large model",
+        "where no guess had passed, to keep as many versions as planned, or for free after every guess had passed",
+    ),
+    "guess": ("guess, not tested", "checking has not come to it, or enough versions were there before its turn"),
 }
-"""Every mark of the drawings, with its definition."""
+"""The name and the definition of every mark of the drawings."""
 PACKAGES = ("torch", "transformers", "gradio", "plotly")
 
 
@@ -85,14 +92,14 @@ def algorithm(engine: Engine) -> str:
 def marks() -> str:
     """Every mark beside its definition."""
     return "".join(
-        f'<div><dt><svg viewBox="-1.3 -1.3 2.6 2.6" aria-hidden="true">{_shape(name)}</svg>{name}</dt>'
+        f'<div><dt><svg viewBox="-1.3 -1.3 2.6 2.6" aria-hidden="true">{_shape(mark)}</svg>{name}</dt>'
         f"<dd>{words}</dd></div>"
-        for name, words in MARKS.items()
+        for mark, (name, words) in MARKS.items()
     )
 
 
-def _shape(name: str) -> str:
-    style = styles()[name]
+def _shape(mark: str) -> str:
+    style = mark_style(mark)
     paint = 'fill="currentColor"' if style.filled else 'fill="none" stroke="currentColor" stroke-width=".3"'
     return "".join(
         f'<path class="about-{theme}" d="{style.path}" {paint} style="color:{style.color(theme)}"/>' for theme in THEMES

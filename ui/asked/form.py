@@ -7,7 +7,7 @@ from typing import Any
 
 from dsbd.errors import PromptError, SettingsError
 from dsbd.methods import READS
-from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, METHODS, VERIFICATIONS, DecodingSettings, branching_of
+from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, VERIFICATIONS, DecodingSettings, branching_of
 from visualize.scenes.race import label_of
 
 from ..host.limits import Limits
@@ -103,9 +103,17 @@ def method_label(method: str) -> str:
     return WITHOUT_LAW.get(method) or label_of(method)
 
 
+GROUPS = {
+    "Several texts": ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search"),
+    "One text": ("sampling", "speculative", "specinfer", "greedy"),
+    "For comparison": ("width_rule_sampling", "random_width", "mjsd", "mjgd"),
+}
+"""Every method, below what it is for."""
+
+
 def method_choices() -> list[tuple[str, str]]:
-    """Return label and name of every method."""
-    return [(method_label(method), method) for method in METHODS]
+    """Return label and name of every method, group by group; the label says the group: a list has no headings."""
+    return [(f"{group}: {method_label(method)}", method) for group, methods in GROUPS.items() for method in methods]
 
 
 def shown_value(field: Field, settings: DecodingSettings = DEFAULTS) -> Any:

@@ -6,16 +6,20 @@ because the page shows the same again.
 """
 
 from html import escape
+from urllib.parse import parse_qsl
 
+from gradio.route_utils import get_root_url
 from starlette.datastructures import MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from visualize import forest_svg
-from visualize.drawings.decode_svg import decode_title
+from visualize.drawings.decode_svg import decode_quality, decode_title
 from visualize.look.states import Theme
 from visualize.scenes.records import Scene
-from visualize.words.words import Words, number
+from visualize.words.words import Words
 
+from ..parts.sharing import retold
 from .recording import Recording
 
 THEMES: tuple[Theme, Theme] = ("light", "dark")
@@ -43,17 +47,18 @@ def first_paint(recording: Recording | None, prompt: str, styles: str, script: s
 
 def _whole(scene: Scene) -> str:
     """The heading of the whole decode, and room for the viewer's strip; empty where the viewer shows none."""
-    passes = len(scene.whole.bands)
-    if passes < 2:
+    if len(scene.whole.bands) < 2:
         return ""
     words = Words(scene.strings["language"])
-    ratio = words("figure.per_pass", ratio=number(scene.whole.bands[-1].last / passes))
-    heading = f"<b>{escape(decode_title(scene, words))}</b><span>{escape(ratio)}</span>"
+    heading = f"<b>{escape(decode_title(scene, words))}</b><span>{escape(decode_quality(scene, words))}</span>"
     return f'<p class="first-whole">{heading}</p><div class="first-strip"></div>'
 
 
 class FirstPaint:
-    """Middleware that puts this markup at the beginning of Gradio's page, and removes its manifest."""
+    """Middleware that puts this markup at the beginning of Gradio's page, tells its preview, and removes its manifest.
+
+    A link with a prompt begins with its run, so it gets no picture of another decode.
+    """
 
     def __init__(self, app: ASGIApp, markup: str) -> None:
         self.app, self.markup = app, markup.encode()
@@ -77,7 +82,9 @@ class FirstPaint:
                 body += message.get("body", b"")
                 if message.get("more_body", False):
                     return
-                whole = body.replace(MANIFEST, b"", 1).replace(BEFORE, self.markup + BEFORE, 1)
+                runs = b"prompt" in dict(parse_qsl(scope["query_string"]))
+                painted = body.replace(MANIFEST, b"", 1).replace(BEFORE, (b"" if runs else self.markup) + BEFORE, 1)
+                whole = retold(painted, get_root_url(Request(scope), scope["path"], scope["app"].root_path))
                 MutableHeaders(scope=held)["content-length"] = str(len(whole))
                 await send(held)
                 message = {"type": "http.response.body", "body": whole}

@@ -1,4 +1,5 @@
-/* Opens and closes the drawer with the settings. Escape closes it, and the focus goes back to the switch. */
+/* Opens and closes the drawer with the settings. Escape closes an open list in it, or else the drawer, and the focus
+ * goes back to the switch. */
 const control = element.querySelector(".drawer-switch");
 const drawer = () => document.querySelector("#drawer");
 
@@ -11,7 +12,15 @@ function show(open) {
 
 control.addEventListener("click", () => show(control.getAttribute("aria-expanded") !== "true"));
 document.addEventListener("click", (event) => event.target.closest(".drawer-close") && show(false));
-document.addEventListener("keydown", (event) => {
-  const inside = drawer()?.contains(document.activeElement) || control === document.activeElement;
-  if (event.key === "Escape" && inside && !event.defaultPrevented) show(false);
-});
+
+/* Heard before Gradio hears it: only then it can be seen that a list is open. */
+const listens = {capture: true};
+document.addEventListener(
+  "keydown",
+  (event) => {
+    const {activeElement} = document;
+    const inside = drawer()?.contains(activeElement) || control === activeElement;
+    if (event.key === "Escape" && inside && !drawer().querySelector("[role=listbox]")) show(false);
+  },
+  listens,
+);

@@ -1,6 +1,6 @@
 /* The viewer on the page. While a decode runs, only new iterations arrive. The first paint, which the server drew, is
  * removed when the viewer has drawn the first scene. */
-const {follow, plotly} = globalThis.DsbdPage;
+const {follow, isAsked, plotly} = globalThis.DsbdPage;
 const place = element.querySelector(".forest-mount");
 let viewer = null;
 let scene = null;
@@ -8,12 +8,7 @@ let waiting = null;
 let isTold = false;
 
 /* The viewer asks for Plotly when its charts are opened. */
-const options = {
-  get Plotly() {
-    if (!globalThis.Plotly) plotly().then(() => viewer.show("charts"));
-    return globalThis.Plotly;
-  },
-};
+const options = {start: location.hash.slice(1), fetchPlotly: plotly};
 
 /* Follow the decode unless the visitor has stepped back. */
 let shown = 0;
@@ -44,10 +39,12 @@ function unveil() {
   else requestAnimationFrame(unveil);
 }
 
-/* A recording opens at its first step; the first recording of a visit plays its story. */
+/* A recording opens at its first step; the first recording of a visit plays its story. If the visitor stepped through
+ * it while the page was starting, it stands where it was. */
 function begin() {
-  viewer.goto({it: 0, step: 0});
-  if (!isTold) viewer.story?.();
+  const stood = !isTold && /^#iteration=/.test(location.hash) && !/^#iteration=1&step=1\b/.test(location.hash);
+  if (!stood) viewer.goto({it: 0, step: 0});
+  if (!isTold && !stood) viewer.story?.();
   isTold = true;
 }
 
@@ -63,7 +60,7 @@ function openAtVerdicts(it) {
   viewer.goto({step: viewer.where().step - 1});
 }
 
-follow(props, watch, (message, bulk) => {
+function take(message, bulk) {
   if (message.kind === "whole") {
     scene = bulk;
     document.dispatchEvent(new Event("dsbd-scene"));
@@ -74,7 +71,9 @@ follow(props, watch, (message, bulk) => {
     scene = {...scene, ...bulk, iterations};
     draw({live: true});
   }
-});
+}
+follow(props, watch, take, {news: isAsked});
+if (isAsked) unveil();
 
 /* Another drawing of this decode asks for an iteration, or for a node in it. */
 document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
@@ -82,5 +81,4 @@ document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
   if (!viewer || it < 0) return;
   viewer.pause();
   viewer.goto(node === null ? {it, step: 0} : {it, step: Infinity, node});
-  element.scrollIntoView({block: "start", behavior: "smooth"});
 });

@@ -2,9 +2,14 @@
 globalThis.DsbdPage = (() => {
   "use strict";
 
-  /* Calls show(message, bulk) for each new value, in order, although unpacking takes time. */
-  function follow(props, watch, show) {
-    let last = 0;
+  /* True if the page begins with a run: of a link, or one that a refresh broke off (ui/play/following.py). */
+  const isAsked =
+    new URLSearchParams(location.search).has("prompt") || sessionStorage.getItem(`dsbd-run${location.search}`) !== null;
+
+  /* Calls show(message, bulk) for each new value, in order, although unpacking takes time. With `news` the value that
+   * the page came with is left out. */
+  function follow(props, watch, show, {news = false} = {}) {
+    let last = news && props.value ? JSON.parse(props.value).number : 0;
     let turn = Promise.resolve();
     const take = () => {
       const message = props.value ? JSON.parse(props.value) : null;
@@ -44,5 +49,5 @@ globalThis.DsbdPage = (() => {
     return fetched;
   }
 
-  return {follow, isDark, onTheme, make, plotly};
+  return {follow, isAsked, isDark, onTheme, make, plotly};
 })();

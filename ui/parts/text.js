@@ -1,5 +1,5 @@
 /* The running text. Tokens are untrusted: they enter the page through textContent only. */
-const {follow, make} = globalThis.DsbdPage;
+const {follow, isAsked, make} = globalThis.DsbdPage;
 const line = element.querySelector(".running-line");
 const WORDS = {
   accepted: "a guess of the small model that was kept",
@@ -9,7 +9,7 @@ const WORDS = {
   bonus: "picked by the large model, after every guess had passed",
 };
 
-follow(props, watch, (message, text) => {
+function show(message, text) {
   const parts = [make("span", "text-prompt", text.prompt)];
   let settled = true;
   for (const token of text.tokens) {
@@ -26,7 +26,8 @@ follow(props, watch, (message, text) => {
   }
   if (message.live) parts.push(make("span", "text-caret"));
   line.replaceChildren(...parts);
-});
+}
+follow(props, watch, show, {news: isAsked});
 
 function edge() {
   const mark = make("span", "text-edge");

@@ -2,12 +2,11 @@
 
 import gradio as gr
 
-from visualize.look.states import Theme, styles
+from visualize.look.states import TREE_MARKS, Theme, mark_style
 from visualize.look.theme import palette
 
 SANS = ("ui-sans-serif", "system-ui", "-apple-system", "Segoe UI", "Noto Sans", "DejaVu Sans", "sans-serif")
 MONO = ("ui-monospace", "SF Mono", "Cascadia Code", "DejaVu Sans Mono", "Menlo", "Consolas", "monospace")
-MARKED = ("accepted", "carried", "recovered")
 PLACES: dict[Theme, str] = {"light": ".gradio-container", "dark": "body.dark .gradio-container"}
 LINE, LINE_DARK = "#e3e6ea", "#2b3138"
 
@@ -69,6 +68,6 @@ def page_theme() -> gr.themes.Base:
 def mark_colors() -> str:
     """The colours of the marks below words, in both themes: those of the viewer."""
     return "".join(
-        f"{place} {{{' '.join(f'--o-{state}: {styles()[state].color(theme)};' for state in MARKED)}}}"
+        f"{place} {{{' '.join(f'--o-{mark}: {mark_style(mark).color(theme)};' for mark in TREE_MARKS)}}}"
         for theme, place in PLACES.items()
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 import gradio as gr
 
@@ -33,6 +34,18 @@ COPY_LINK = """(query) => {
   navigator.clipboard?.writeText(link).catch(() => {});
   return link;
 }"""
+ASKED = """() => {
+  const begun = sessionStorage.getItem("dsbd-run" + location.search);
+  return [begun ?? location.search.slice(1)];
+}"""
+"""What the address asks for, or the run that a refresh of this address has broken off."""
+KEEP_RUN = """(query) => {
+  if (query) sessionStorage.setItem("dsbd-run" + location.search, query);
+}"""
+FORGET_RUN = """() => sessionStorage.removeItem("dsbd-run" + location.search)"""
+CLICK_RUN = "(now) => now && setTimeout(() => document.querySelector('#run')?.click(), 120)"
+NOW = "now"
+REFUSED = "The link could not be followed. Press Run, or choose a recorded decode under Settings."
 FILLED = "The link filled in the form."
 BESIDE = "Press Run to see its text; what is shown is a recording."
 
@@ -69,12 +82,40 @@ def wire_link(engine: Engine, form: Form, share: gr.Button, link: gr.Textbox, pr
     asked.then(None, link, link, js=COPY_LINK, **PRIVATE)
 
 
-def wire_restoring(
-    engine: Engine, page: gr.Blocks, form: Form, opening: Opening, linked: gr.State, note: gr.HTML, problem: gr.HTML
-) -> None:
-    """The page opens as its address says.
+def hidden(elem_id: str) -> gr.Textbox:
+    """A text that scripts of the page read and write; a State would not take a value from a script."""
+    return gr.Textbox("", visible="hidden", elem_id=elem_id)
 
-    A pair is chosen first. The rest of the address waits in ``linked`` until the form has followed the pair.
+
+def wire_refresh(engine: Engine, form: Form, begun: Any, running: Any) -> None:
+    """A run that a refresh breaks off begins again: until it ends, the browser keeps its form for this visit."""
+
+    def query(pair: str, prompt: Any, method: Any, *values: Any) -> str:
+        try:
+            settings = settings_of(method, values)
+            return query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
+        except DsbdError:
+            return ""
+
+    kept = hidden("kept-run")
+    begun.then(query, form.inputs, kept, queue=False, **PRIVATE).then(None, kept, js=KEEP_RUN, **PRIVATE)
+    running.then(None, js=FORGET_RUN, **PRIVATE)
+
+
+def wire_restoring(
+    engine: Engine,
+    page: gr.Blocks,
+    form: Form,
+    opening: Opening,
+    linked: gr.State,
+    now: gr.Textbox,
+    note: gr.HTML,
+    problem: gr.HTML,
+) -> None:
+    """The page opens as its address says, and runs a prompt that the address names.
+
+    A pair is chosen first. The rest of the address waits in ``linked`` until the form has followed the pair. ``now``
+    presses Run.
     """
     kept = [KEEP] * len(form.filled)
 
@@ -82,21 +123,35 @@ def wire_restoring(
         """The form as the page was built, with ``auto`` if its trials were made since."""
         asked = with_auto(engine, PAGE, opening.settings)
         words = KEEP if asked is None else f"{opening.note} {SAID}"
-        return [*updates(None, asked, engine.limits), words, *[KEEP] * 3]
+        return [*updates(None, asked, engine.limits), words, *[KEEP] * 4]
 
-    def restore(request: gr.Request) -> list[Any]:
+    def restore(address: str) -> list[Any]:
         try:
-            found = read_query(dict(request.query_params), engine.limits, engine.pairs)
-        except DsbdError as error:
-            return [*kept, KEEP, alert(sentence(error)), KEEP, KEEP]
+            found = read_query(dict(parse_qsl(address, keep_blank_values=True)), engine.limits, engine.pairs)
+        except (DsbdError, ValueError) as error:  # the latter from an address of thousands of fields
+            words = sentence(error) if isinstance(error, DsbdError) else "The address has too many fields."
+            return [*kept, REFUSED, alert(words), *[KEEP] * 3]
         if found is None:
             return opened()
         if found.pair not in (None, PAGE):
-            return [*kept, KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found]
+            return [*kept, KEEP, "", gr.update(choices=choices(engine), value=public_key(found.pair)), found, KEEP]
         filled = updates(found.prompt, found.settings, engine.limits)
-        return [*filled, f"{FILLED} {BESIDE}" if is_form(found) else KEEP, "", KEEP, KEEP]
+        return [*filled, said_of_link(found), "", KEEP, KEEP, _now(found)]
 
-    page.load(restore, None, [*form.filled, note, problem, form.pairs, linked], queue=False, **PRIVATE)
+    asked, filled = hidden("asked"), [*form.filled, note, problem, form.pairs, linked, now]
+    page.load(restore, asked, filled, js=ASKED, queue=False, **PRIVATE)
+    now.change(None, now, js=CLICK_RUN, **PRIVATE)
+
+
+def said_of_link(linked: Linked) -> Any:
+    """What to say beside a form that a link has filled in; a prompt is run at once."""
+    if linked.prompt is not None:
+        return FILLED
+    return f"{FILLED} {BESIDE}" if is_form(linked) else KEEP
+
+
+def _now(linked: Linked | None) -> Any:
+    return KEEP if linked is None or linked.prompt is None else NOW
 
 
 def follow(
@@ -109,7 +164,7 @@ def follow(
     pair's first example.
 
     A link that chose the pair goes first, with its prompt and settings. Returned are updates of the list of decodes,
-    the examples, the parts of a frame, the form, and ``linked``, which becomes None.
+    the examples, the parts of a frame, the form, ``linked``, which becomes None, and what presses Run.
     """
     target = engine.pairs.target_id(pair)
     name = next((name for _, name in traces.recordings_of(target)), None)
@@ -123,7 +178,7 @@ def follow(
             settings, frame = asked, frame._replace(note=f"{RECORDED} {SAID}")
     if linked is not None and is_form(linked):
         prompt, settings = linked.prompt or prompt, linked.settings or settings
-        frame = frame._replace(note=f"{FILLED} {BESIDE if name else frame.note}")
+        frame = frame._replace(note=said_of_link(linked) if name or linked.prompt else f"{FILLED} {frame.note}")
     words = [gr.update(value=word) for word in examples_for(target)]
     offered = gr.update(choices=history.choices(kept, target), value=name)
-    return [offered, *words, *frame, *updates(prompt, settings, engine.limits), None]
+    return [offered, *words, *frame, *updates(prompt, settings, engine.limits), None, _now(linked)]

@@ -18,6 +18,7 @@ from ..parts.components import drawer_switch, markup
 from ..parts.files import read
 from ..parts.wiring import PRIVATE
 from .pair_loading import build_pairs_panel
+from .plotly_view import forest_switch
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def build_form(engine: Engine, opening: Opening) -> tuple[Form, TraceTools]:
         run = gr.Button("Run", variant="primary", elem_id="run", min_width=0)
         stop = gr.Button("Stop", variant="stop", visible=False, elem_id="stop", min_width=0)
         drawer_switch()
+        forest_switch()
     with gr.Column(elem_id="drawer", elem_classes="group"):
         markup(read("play/drawer.html"))
         tools = _trace_tools(engine)

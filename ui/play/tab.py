@@ -21,13 +21,12 @@ from ..parts.wiring import ON_GPU, PRIVATE, session_of
 from ..runs import decode as handlers
 from ..runs.around import KEEP, Around, wire_run
 from . import shown
-from .following import follow, wire_link, wire_restoring
+from .following import CLICK_RUN, follow, hidden, wire_link, wire_refresh, wire_restoring
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
 
 BROKEN = "The decode failed on the server. The page is ready for another run."
 CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
-CLICK_RUN = "() => setTimeout(() => document.querySelector('#run')?.click(), 120)"
 
 
 @dataclass(frozen=True)
@@ -106,12 +105,13 @@ class Play:
             return updates(*shown.further(state, limits), limits)
 
         filled = self.go_on.click(further, parts.recording, form.filled, queue=False, **PRIVATE)
-        filled.success(None, js=CLICK_RUN, **PRIVATE)
+        filled.success(None, js=f"() => ({CLICK_RUN})(true)", **PRIVATE)
         around = Around(parts.note, parts.problem, parts.run, parts.stop)
         triggers = [form.run.click, form.prompt.submit]
         begun, running = wire_run(self.engine, triggers, run, form.inputs, list(parts), around, BROKEN)
         self._forget_said(begun)
         self.remember(running)
+        wire_refresh(self.engine, form, begun, running)
 
     def wire_traces(self) -> None:
         """The list of decodes, files in and out, and the program."""
@@ -126,7 +126,7 @@ class Play:
     def _of_shown(self, save: Callable[[Recording | None], Any]) -> Callable[[Recording | None], Any]:
         return lambda state: save(state or self.first)
 
-    def wire_pairs(self, linked: gr.State) -> None:
+    def wire_pairs(self, linked: gr.State, now: gr.Textbox) -> None:
         """Examples, recordings and prompt belong to the pair."""
 
         def followed(pair: str, runs: Any, state: Recording | None, asked: Any) -> list[Any]:
@@ -138,7 +138,7 @@ class Play:
         form = self.form
         for place, chip in enumerate(form.chips):
             chip.click(partial(example, place), form.pair, form.prompt, queue=False, **PRIVATE)
-        changed = [self.tools.shown, *form.chips, *self.parts, *form.filled, linked]
+        changed = [self.tools.shown, *form.chips, *self.parts, *form.filled, linked, now]
         other = form.pair.change(followed, [form.pair, self.kept, self.parts.recording, linked], changed, **PRIVATE)
         self._forget_said(other)
         self._write_program(other.then)
@@ -146,18 +146,17 @@ class Play:
 
 def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
     opening = opening_of(engine.pair.target.id)
-    recording, kept, linked = gr.State(None), gr.State(()), gr.State(None)
+    recording, kept, linked, now = gr.State(None), gr.State(()), gr.State(None), hidden("now")
     with gr.Column(elem_classes="workbench main play"):
         form, tools = build_form(engine, opening)
         parts = _stage(opening, form, recording)
         go_on, share, link, lines, python = _after()
-        plotly_view(recording, opening.recording)
     tab = Play(engine, form, tools, parts, go_on, lines, python, kept, opening.recording)
     tab.wire_run()
     tab.wire_traces()
-    tab.wire_pairs(linked)
+    tab.wire_pairs(linked, now)
     wire_link(engine, form, share, link, parts.problem)
-    wire_restoring(engine, page, form, opening, linked, parts.note, parts.problem)
+    wire_restoring(engine, page, form, opening, linked, now, parts.note, parts.problem)
     _offer(engine)
     return tab
 
@@ -167,6 +166,7 @@ def _stage(opening: Opening, form: Form, recording: gr.State) -> handlers.Frame:
     note = markup(opening.note, elem_id="note")
     problem = problem_line("problem")
     forest = forest_viewer(messages.whole_scene(first) if first else "")
+    plotly_view(recording, first)
     text = running_line(messages.text(first) if first else "")
     markup(read("play/marks.html"))
     with gr.Accordion("Figures of this decode", open=False, elem_classes="fold", elem_id="more"):

@@ -27,9 +27,11 @@ def race_markup(race: Race, task: Task | None, *, is_recorded: bool = False) -> 
     scene = race_scene(race)
     badge = '<span class="race-badge">recorded</span> ' if is_recorded else ""
     plays = "" if is_recorded else " data-plays"
-    lanes = (
-        f'{_transport(scene)}<ol class="race-lanes">{"".join(map(_lane, scene.lanes))}</ol>{_axis_and_legend(scene)}'
+    heats = "".join(
+        f'<h3 class="race-heat">{heat.capitalize()}</h3><ol class="race-lanes">{"".join(map(_lane, lanes))}</ol>'
+        for heat, lanes in scene.heats
     )
+    lanes = f"{_transport(scene)}{heats}{_axis_and_legend(scene)}"
     return (
         f'<section class="{"race" if scene.lanes else "race-part"}" data-seconds="{scene.seconds:.4f}"{plays} '
         f'aria-label="Race"><h2 class="race-unseen">The race</h2>'
@@ -60,6 +62,7 @@ def _lane(lane: LaneScene) -> str:
     passes, tokens = len(lane.ticks), sum(tick.tokens for tick in lane.ticks)
     counts = f"{tokens} tokens in {passes} passes" if lane.has_phases else f"{tokens} tokens; passes not told apart"
     ends = lane.bars[-1].end if lane.bars else 0.0
+    said = " · ".join(filter(None, (lane.said, lane.quality)))
     landed = "".join(
         f'<span data-at="{tick.at:.5f}" data-tokens="{tick.tokens}">{escape(flowing(tick.text))}</span>'
         for tick in lane.ticks
@@ -67,7 +70,7 @@ def _lane(lane: LaneScene) -> str:
     return (
         f'<li class="race-lane{" ours" if lane.is_ours else ""}" data-ends="{ends:.5f}"'
         f"{'' if lane.has_phases else ' data-unphased'}>"
-        f'<div class="race-head"><h3>{escape(lane.label)}</h3><span class="race-said">{escape(lane.said)}</span>'
+        f'<div class="race-head"><h4>{escape(lane.label)}</h4><span class="race-said">{escape(said)}</span>'
         f'<span class="race-count">{escape(counts)} · {lane.seconds:.2f} s</span></div>'
         f"{_track(lane, f'{lane.label}: {lane.seconds:.2f} s, {counts}')}"
         f'<p class="race-landed" dir="auto">{landed}</p>'

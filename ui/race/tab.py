@@ -18,6 +18,7 @@ from .questions import FORMAT, MOST_QUESTIONS, SQL_TARGET, bring_questions
 
 START_QUESTIONS = 3
 SOURCES = [("My prompt", "prompt"), ("Bundled questions", "task"), ("My questions", "own")]
+RECORDED = [("Stories", "bundled/target"), ("Questions to SQL, with right answers", SQL_TARGET)]
 BROKEN = "The race broke off on the server. The page is ready for another one."
 OTHERS = "Every other setting is that of the Play tab; seeds count up from run to run."
 
@@ -59,13 +60,16 @@ def build_race_tab(engine: Engine, form: Form) -> None:
                     label="Several values of a setting", placeholder="draft_width = 2, 4, 6", max_lines=1,
                     elem_id="race-grid",
                 )  # fmt: skip
+        recorded = gr.Radio(RECORDED, value=_recorded(target), label="Recorded races", elem_id="race-recorded")
         said = markup(note, elem_id="race-note")
         problem = problem_line("race-problem")
         staged, drawn = race_stage(stage), chart_list(charts, "race-charts")
     own, around = gr.State(None), Around(said, problem, run, stop)
     asking = [source, prompt, count, own_parts]
     source.input(_shown, source, asking[1:], queue=False, **PRIVATE)
-    form.pair.change(partial(_changed, engine), form.pair, [*asking, staged, drawn, said], queue=False, **PRIVATE)
+    shown = [staged, drawn, said]
+    recorded.input(handlers.opening, recorded, shown, queue=False, **PRIVATE)
+    form.pair.change(partial(_changed, engine), form.pair, [*asking, recorded, *shown], queue=False, **PRIVATE)
     upload.upload(partial(bring_questions, limits=limits), upload, [own, found, problem], **PRIVATE)
     inputs = [form.pair, source, prompt, own, count, racers, more, runs, grid, tokens, *form.fields]
     wire_run(engine, [run.click], partial(handlers.run, engine), inputs, [staged, drawn, *around], around, BROKEN)
@@ -89,7 +93,13 @@ def _asked(target: str) -> list[dict[str, Any]]:
 def _changed(engine: Engine, pair: str) -> list[Any]:
     """The prompt and the recorded race belong to the pair."""
     target = engine.pairs.target_id(pair)
-    return [*(gr.update(**values) for values in _asked(target)), *handlers.opening(target)]
+    recorded = gr.update(value=_recorded(target))
+    return [*(gr.update(**values) for values in _asked(target)), recorded, *handlers.opening(target)]
+
+
+def _recorded(target: str) -> str | None:
+    """The recorded race that stands there before anything has run."""
+    return target if target in handlers.RECORDED_RACES else None
 
 
 def _shown(source: Any) -> list[dict[str, Any]]:

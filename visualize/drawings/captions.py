@@ -25,8 +25,8 @@ def whole_token(node: NodeScene, strings: dict[str, str]) -> str:
     return f"{node.token} {told}".rstrip(" ")
 
 
-def hover_lines(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
-    """Yield the token, its state, its probabilities, and the arithmetic of each fact."""
+def hover_lines(node: NodeScene, strings: dict[str, str], *, short: bool = False) -> Iterator[str]:
+    """Yield the token, its state, its probabilities, and the arithmetic of each fact; ``short`` leaves formulas out."""
     yield whole_token(node, strings)
     yield strings[f"state.{node.state}"] + (f", {strings['state.landed']}" if node.landed else "")
     numbers = list(known_numbers(node, strings))
@@ -34,7 +34,7 @@ def hover_lines(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
         yield ", ".join(numbers)
     for fact in node.facts:
         yield f"{fact.title}: {fact.sentence}"
-        if fact.detail:
+        if fact.detail and not short:
             yield fact.detail
 
 

@@ -8,7 +8,7 @@ from visualize.drawings.captions import isolated
 from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
 from visualize.drawings.svg import document, symbol
 from visualize.files import write
-from visualize.look.states import PLAIN_MARKS, Theme, mark_of, mark_style
+from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
@@ -42,7 +42,7 @@ def decode_svg(
     title = decode_title(scene, words)
     parts = [f'<text x="{SIDE}" y="24" font-size="15" font-weight="600" fill="{colors.ink}">{escape(title)}</text>']
     parts += [_band(part, place, colors, words) for place, part in enumerate(folded.bands())]
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         color = mark_style(mark).color(theme)
         parts.append(_path(folded.twigs(mark), f'stroke="{color}" stroke-width="1" opacity=".55"'))
     parts.append(_path(folded.text(), f'stroke="{colors.ink}" stroke-width="3" stroke-linecap="round"'))
@@ -65,13 +65,20 @@ def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme 
 
 
 def decode_title(scene: Scene, words: Words) -> str:
-    """Return how many tokens there are, and how many passes of the large model they took."""
+    """Return how many passes of the large model the text took, and how many the same law takes without guesses."""
     whole = scene.whole
+    passes, alone = len(whole.bands), whole.bands[-1].last if whole.bands else 0
     return words(
-        "figure.decode",
+        "figure.instead" if scene.settings.get("lossless") and passes < alone else "figure.decode",
         tokens=words.counted("tokens", whole.tokens),
-        passes=words.counted("passes", len(whole.bands)),
+        passes=words.counted("passes", passes),
+        alone=alone,
     )
+
+
+def decode_quality(scene: Scene, words: Words) -> str:
+    """Return whose quality the text has; empty if the method keeps no law."""
+    return words("figure.quality") if scene.settings.get("lossless") else ""
 
 
 def band_title(part: BandPart, words: Words) -> str:
@@ -120,7 +127,7 @@ def _words(folded: Folded, colors: Palette) -> list[str]:
 
 def _legend(y: float, colors: Palette, theme: Theme, words: Words) -> list[str]:
     parts, x = [], SIDE + 6
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         name = words(f"mark.{mark}")
         text = f'<text x="{x + 12}" y="{y + 4}" fill="{colors.soft}">{escape(name)}</text>'
         parts.append(symbol(mark_style(mark), x, y, 5, theme) + text)

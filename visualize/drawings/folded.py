@@ -131,7 +131,7 @@ class Folded:
                 yield [(start, line.y), (line.x(last + more), line.y)]
 
     def twigs(self, mark: str) -> Iterator[list[Point]]:
-        """The edges to the nodes of a plain mark below the text, as curves; cut in two at the end of a line."""
+        """The edges to the nodes of a mark below the text, as curves; cut in two at the end of a line."""
         for node in self.whole.nodes:
             if not node.row or mark_of(node.state) != mark:
                 continue

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from visualize.look.sizes import SIZES
-from visualize.look.states import STATES
+from visualize.look.states import MARKS, mark_of
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene
 
 PITCH = 168
@@ -59,32 +59,33 @@ def bars(layer: LayerScene) -> list[tuple[float, float, float, bool]]:
 
 
 def legend(
-    nodes: Iterable[NodeScene], strings: dict[str, str], width: float, *, mark: float, letter: float
+    nodes: Iterable[NodeScene], strings: dict[str, str], width: float, *, room: float, letter: float
 ) -> list[tuple[str, str, float, int]]:
-    """The states that occur, in lines of ``width`` pixels: state, name, pixels from the left, and number of the line.
+    """The marks that occur, in lines of ``width`` pixels: mark, name, pixels from the left, and number of the line.
 
-    ``mark`` and ``letter`` are the pixels that a mark and each letter of its name take.
+    ``room`` and ``letter`` are the pixels that a mark and each letter of its name take.
     """
-    found = {node.state for node in nodes} | {"landed" for node in nodes if node.landed}
+    found = {mark_of(node.state) for node in nodes}
     entries, line = [], 0
     x: float = LEFT
-    for state in (*STATES, "landed"):
-        if state not in found:
+    for mark in MARKS:
+        if mark not in found:
             continue
-        name = strings[f"state.{state}"]
-        room = mark + letter * len(name)
-        if x + room > width:
+        name = strings[f"mark.{mark}"]
+        taken = room + letter * len(name)
+        if x + taken > width:
             x, line = LEFT, line + 1
-        entries.append((state, name, x, line))
-        x += room
+        entries.append((mark, name, x, line))
+        x += taken
     return entries
 
 
 def size_factor(node: NodeScene) -> float:
-    """Likelier nodes are larger."""
+    """Likelier nodes are larger, and cover nodes smaller."""
     probability = node.target_prob if node.target_prob is not None else node.draft_prob
     known = SIZES.unknown_probability if probability is None else probability
-    return SIZES.mark_least + SIZES.mark_more * max(0.0, min(1.0, known)) ** 0.5
+    likelier = SIZES.mark_least + SIZES.mark_more * max(0.0, min(1.0, known)) ** 0.5
+    return likelier * (SIZES.cover if node.state == "cover" else 1)
 
 
 def size(iteration: IterationScene) -> tuple[int, int]:

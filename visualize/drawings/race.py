@@ -23,8 +23,8 @@ TOPS: dict[Busy, int] = {"prefill": 0, "draft": 12, "score": 0, "verify": 18, "f
 """Where each kind of bar begins: kinds differ in height too, not only in colour."""
 COLORS: dict[Busy, tuple[str, str]] = {
     "prefill": ("#8a939e", "#79828d"),
-    "draft": ("#b87c00", "#f0b429"),
-    "score": ("#0072b2", "#56b4e9"),
+    "draft": ("#0072b2", "#56b4e9"),
+    "score": ("#b88000", "#f0b429"),
     "verify": ("#008a64", "#2fc79b"),
     "forward": ("#5b6470", "#a4adb8"),
 }

@@ -11,10 +11,11 @@ from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.geometry import PITCH, x_of, y_of
 from visualize.files import write
 from visualize.look.sizes import SIZES
-from visualize.look.states import YIELDED, Style, Theme, styles
+from visualize.look.states import YIELDED, Style, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.records import Change, IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, check_place, scene_of
+from visualize.words.words import Words
 
 LEGEND = 36
 BARS = 52
@@ -41,23 +42,23 @@ def forest_svg(
     width, height = geometry.size(chosen)
     if step is not None:
         check_place("step", step, f"iteration {chosen.index}", len(chosen.steps))
-        chosen = _at_step(chosen, step, scene.strings["layer.title"])
+        chosen = _at_step(chosen, step, Words(scene.strings["language"]))
     parts = [part for layer in chosen.layers for part in _layer(layer, height, colors)]
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]
-    legend = geometry.legend(chosen.nodes, scene.strings, width, mark=34, letter=7)
-    for state, name, x, line in legend:
+    legend = geometry.legend(chosen.nodes, scene.strings, width, room=34, letter=7)
+    for mark, name, x, line in legend:
         y = height + 22 + LEGEND * line
-        parts.append(symbol(styles()[state], x, y, 6, theme) + _text(x + 14, y + 4, name, colors.soft))
+        parts.append(symbol(mark_style(mark), x, y, 6, theme) + _text(x + 14, y + 4, name, colors.soft))
     title = scene.strings["figure.forest"].format(index=chosen.index + 1)
     lines = legend[-1][3] + 1 if legend else 1
     return document(width, height + LEGEND * lines + 12, colors, title, parts)
 
 
-def _at_step(iteration: IterationScene, step: int, layer_title: str) -> IterationScene:
+def _at_step(iteration: IterationScene, step: int, words: Words) -> IterationScene:
     """Return the iteration after one of its steps: later nodes and verdicts are gone, all others stay where they are.
 
-    ``layer_title`` is the template for a column whose width is not chosen yet.
+    ``words`` name a column whose width is not chosen yet.
     """
     looks: dict[int, Change] = {}
     for told in iteration.steps[: step + 1]:
@@ -80,7 +81,9 @@ def _at_step(iteration: IterationScene, step: int, layer_title: str) -> Iteratio
         )
     chosen = {layer.layer: layer for layer in iteration.layers if layer.step <= step}
     there = sorted({node.column for node in nodes if node.column > 0} | set(chosen))
-    layers = [chosen.get(column) or LayerScene(column, layer_title.format(layer=column)) for column in there]
+    layers = [
+        chosen.get(column) or LayerScene(column, words.column_title(column, iteration.before)) for column in there
+    ]
     return replace(iteration, nodes=tuple(nodes), layers=tuple(layers), steps=())
 
 
@@ -133,7 +136,7 @@ def _layer(layer: LayerScene, height: int, colors: Palette) -> list[str]:
 
 
 def _edge(parent: NodeScene, node: NodeScene, theme: Theme) -> str:
-    edge, style = geometry.edge(parent, node), styles()[node.state]
+    edge, style = geometry.edge(parent, node), mark_style(mark_of(node.state))
     x0, bend, x1, y0, y1 = x_of(edge.start), x_of(edge.bend), x_of(edge.end), y_of(edge.from_row), y_of(edge.to_row)
     middle = round((bend + x1) / 2, 1)
     pattern = SIZES.dashes[style.dash]
@@ -146,7 +149,7 @@ def _edge(parent: NodeScene, node: NodeScene, theme: Theme) -> str:
 
 
 def symbol(style: Style, x: float, y: float, radius: float, theme: Theme, *, line: float = 0.32, more: str = "") -> str:
-    """Return the mark of a state; ``line`` is the width of an outline in radii, ``more`` are further attributes."""
+    """Return a mark; ``line`` is the width of an outline in radii, ``more`` are further attributes."""
     color = style.color(theme)
     fill, stroke = (color, 0.1) if style.filled else ("none", line)
     return (
@@ -156,16 +159,14 @@ def symbol(style: Style, x: float, y: float, radius: float, theme: Theme, *, lin
 
 
 def _node(node: NodeScene, colors: Palette, theme: Theme, strings: dict[str, str]) -> str:
-    style, x, y = styles()[node.state], x_of(node.column), y_of(node.row)
+    style, x, y = mark_style(mark_of(node.state)), x_of(node.column), y_of(node.row)
     settled = node.state in (*YIELDED, "input")
-    ring = f'<circle cx="{x}" cy="{y}" r="11" fill="none" stroke="{colors.ink}" stroke-width="1.3"/>'
     size = 10 if node.state == "cover" else 12.5
     mono = f' font-family={quoteattr(MONOSPACE)} font-size="{size}"'
     color = colors.ink if settled else style.color(theme)
     parts = [
         f"<title>{escape(chr(10).join(hover_lines(node, strings)))}</title>",
         symbol(style, x, y, style.size * geometry.size_factor(node) / 2, theme),
-        ring if node.landed else "",
         _text(x + SIZES.label_gap, y + SIZES.label_drop, label(node, strings), color, mono),
     ]
     return f"<g>{''.join(parts)}</g>"

@@ -10,7 +10,7 @@ from visualize.drawings.captions import label
 from visualize.drawings.geometry import PITCH, x_of, y_of
 from visualize.files import write
 from visualize.look.sizes import SIZES
-from visualize.look.states import YIELDED, styles
+from visualize.look.states import MARKS, YIELDED, mark_of, mark_style
 from visualize.scenes.records import LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
@@ -70,10 +70,10 @@ def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
     parts = [part for layer in chosen.layers for part in _layer(layer, height)]
     parts += [_edge(chosen.nodes[node.parent], node) for node in chosen.nodes if node.parent >= 0]
     parts += [part for node in chosen.nodes for part in _node(node, scene.strings)]
-    legend = geometry.legend(chosen.nodes, scene.strings, width, mark=40, letter=8)
-    for state, name, x, line in legend:
+    legend = geometry.legend(chosen.nodes, scene.strings, width, room=40, letter=8)
+    for mark, name, x, line in legend:
         y = height + 14 + 30 * line
-        parts += [_symbol(state, x, y, 6), _text(x + 14, y, tex(name), ", dsbd-soft")]
+        parts += [_symbol(mark, x, y, 6), _text(x + 14, y, tex(name), ", dsbd-soft")]
     return _document(width, height + 30 * (legend[-1][3] + 1 if legend else 1), parts)
 
 
@@ -115,7 +115,7 @@ def _shortened(text: str) -> str:
 
 def _document(width: float, height: float, parts: list[str]) -> str:
     colors = {"ink": "#22272e", "soft": "#5b6470", "band": "#f3f5f7", "accent": "#2f6fae", "faint": "#98a1ac"}
-    colors |= {state: style.light for state, style in styles().items()}
+    colors |= {mark: mark_style(mark).light for mark in MARKS}
     defined = "\n".join(
         rf"\definecolor{{dsbd-{name}}}{{HTML}}{{{value[1:].upper()}}}" for name, value in colors.items()
     )
@@ -147,12 +147,12 @@ def _layer(layer: LayerScene, height: int) -> Iterator[str]:
 
 
 def _edge(parent: NodeScene, node: NodeScene) -> str:
-    edge, style = geometry.edge(parent, node), styles()[node.state]
+    edge, mark = geometry.edge(parent, node), mark_of(node.state)
     start, bend, end = x_of(edge.start), x_of(edge.bend), x_of(edge.end)
     above, below = y_of(edge.from_row), y_of(edge.to_row)
     middle, line = round((bend + end) / 2, 1), "1.4pt" if node.state in YIELDED else "0.6pt"
     return (
-        rf"\draw[dsbd-{node.state}, line width={line}{DASHES[style.dash]}] ({start},{above}) -- ({bend},{above}) "
+        rf"\draw[dsbd-{mark}, line width={line}{DASHES[mark_style(mark).dash]}] ({start},{above}) -- ({bend},{above}) "
         rf".. controls ({middle},{above}) and ({middle},{below}) .. ({end},{below});"
     )
 
@@ -164,17 +164,16 @@ def _curves(circle: re.Match[str]) -> str:
     return f"M{r},0C{r},{k},{k},{r},0,{r}C{-k},{r},{-r},{k},{-r},0C{-r},{-k},{-k},{-r},0,{-r}C{k},{-r},{r},{-k},{r},0Z"
 
 
-def _symbol(state: str, x: float, y: float, radius: float) -> str:
-    style, r = styles()[state], f"{radius * UNIT:.2f}"
+def _symbol(mark: str, x: float, y: float, radius: float) -> str:
+    style, r = mark_style(mark), f"{radius * UNIT:.2f}"
     path = _CIRCLE.sub(_curves, style.path)
-    drawn = f"fill=dsbd-{state}" if style.filled else f"draw=dsbd-{state}, line width=0.9pt"
+    drawn = f"fill=dsbd-{mark}" if style.filled else f"draw=dsbd-{mark}, line width=0.9pt"
     return rf"\path[{drawn}, shift={{({x},{y})}}, xscale={r}, yscale=-{r}] svg {{{path}}};"
 
 
 def _node(node: NodeScene, strings: dict[str, str]) -> Iterator[str]:
     x, y = x_of(node.column), y_of(node.row)
-    yield _symbol(node.state, x, y, styles()[node.state].size * geometry.size_factor(node) / 2)
-    if node.landed:
-        yield rf"\draw[dsbd-ink, line width=0.7pt] ({x},{y}) circle[radius={11 * UNIT:.1f}pt];"
-    color = "ink" if node.state in (*YIELDED, "input") else node.state
+    mark = mark_of(node.state)
+    yield _symbol(mark, x, y, mark_style(mark).size * geometry.size_factor(node) / 2)
+    color = "ink" if node.state in (*YIELDED, "input") else mark
     yield _text(x + SIZES.label_gap, y, rf"\ttfamily {tex(_shortened(label(node, strings)))}", f", dsbd-{color}")

@@ -8,20 +8,20 @@ import plotly.graph_objects as go
 from dsbd.results import ITERATION_PHASES
 from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
-from visualize.look.states import YIELDED, Theme, styles
+from visualize.look.states import Theme, mark_of, mark_style
 from visualize.look.theme import palette
 from visualize.scenes.build import build_scene
 from visualize.scenes.source import Source, load_trace
 from visualize.scenes.tokens import piece_label
 from visualize.words.words import Words, number
 
-PATTERNS = {"accepted": "", "carried": "|", "recovered": "/", "fresh": ".", "bonus": "x"}
+PATTERNS = {"kept": "", "picked": "/"}
 """The pattern of the bars, for readers who cannot tell the colours apart."""
 PHASE_STYLES = {
     "draft": ("#56b4e9", "/"),
-    "score": ("#0072b2", ""),
+    "score": ("#b88000", ""),
     "verify": ("#009e73", "."),
-    "commit": ("#e69f00", "x"),
+    "commit": ("#8a939e", "x"),
 }
 
 
@@ -41,19 +41,19 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     if not path:
         return empty_figure(words("figure.tokens"), theme, words)
     figure, labels = go.Figure(), [piece_label(node) for node in path]
-    origins = {token.id: token.origin for token in scene.tokens}
+    origins = {token.id: mark_of(token.origin) for token in scene.tokens}
     heights = [0.0 if node.target_log_prob is None else math.exp(node.target_log_prob) for node in path]
-    for origin in YIELDED:
-        places = [place for place, node in enumerate(path) if origins.get(node.id, "accepted") == origin]
+    for mark, pattern in PATTERNS.items():
+        places = [place for place, node in enumerate(path) if origins.get(node.id, "kept") == mark]
         texts = [f"{labels[place]}, P {number(heights[place])}" for place in places]
         figure.add_bar(
             x=places,
             y=[heights[place] for place in places],
             width=0.78,
-            name=words(f"state.{origin}"),
+            name=words(f"mark.{mark}"),
             hovertext=[escape(text, quote=False) for text in texts],
             hoverinfo="text",
-            marker={"color": styles()[origin].color(theme), "pattern": _pattern(PATTERNS[origin])},
+            marker={"color": mark_style(mark).color(theme), "pattern": _pattern(pattern)},
         )
     ticks = [escape(isolated(label), quote=False) for label in labels]
     figure.update_xaxes(tickvals=list(range(len(ticks))), ticktext=ticks, tickangle=-60)

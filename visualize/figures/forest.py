@@ -12,15 +12,15 @@ from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.svg import forest_svg
 from visualize.figures.chart_style import empty_figure
+from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
 from visualize.look.sizes import SIZES
-from visualize.look.states import STATES, YIELDED, Theme, styles
+from visualize.look.states import MARKS, YIELDED, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, MONOSPACE, Palette, palette
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import Words
 
-RING = 23
 TOP, BOTTOM = 84, 60
 """Pixels that the title, the titles of the layers and the legend need."""
 FRAME_MS = 1200
@@ -64,21 +64,19 @@ def forest_figure(
 
 @dataclass(frozen=True)
 class Kinds:
-    """The traces of a figure, in order: edges by state and by whether several beams share their node, ring, nodes."""
+    """The traces of a figure, in order: edges by mark and by whether several beams share their node, then nodes."""
 
     edges: tuple[tuple[str, bool], ...]
-    landed: bool
-    states: tuple[str, ...]
+    marks: tuple[str, ...]
 
 
 def _kinds_of(iterations: Sequence[IterationScene]) -> Kinds:
     nodes = [node for iteration in iterations for node in iteration.nodes]
-    edges = {(node.state, node.slots > 1) for node in nodes if node.parent >= 0}
-    states = {node.state for node in nodes}
+    edges = {(mark_of(node.state), node.slots > 1) for node in nodes if node.parent >= 0}
+    marks = {mark_of(node.state) for node in nodes}
     return Kinds(
-        tuple((state, shared) for state in STATES for shared in (False, True) if (state, shared) in edges),
-        any(node.landed for node in nodes),
-        tuple(state for state in STATES if state in states),
+        tuple((mark, shared) for mark in MARKS for shared in (False, True) if (mark, shared) in edges),
+        tuple(mark for mark in MARKS if mark in marks),
     )
 
 
@@ -87,38 +85,33 @@ def _traces(iteration: IterationScene, theme: Theme, strings: dict[str, str], ki
 
     Edges of one style are one line with gaps: one trace for each edge would be four times slower.
     """
-    traces: list[Any] = [_edges(iteration, state, shared, theme) for state, shared in kinds.edges]
-    if kinds.landed:
-        landed = [(node.column, node.row) for node in iteration.nodes if node.landed]
-        x, y = zip(*landed, strict=True) if landed else ((None,), (None,))
-        ring = {"symbol": "circle-open", "size": RING, "color": palette(theme).ink, "line": {"width": 1.3}}
-        traces.append(go.Scatter(x=x, y=y, mode="markers", marker=ring, hoverinfo="skip", name=strings["state.landed"]))
-    traces += [_nodes(iteration, state, theme, strings) for state in kinds.states]
+    traces: list[Any] = [_edges(iteration, mark, shared, theme) for mark, shared in kinds.edges]
+    traces += [_nodes(iteration, mark, theme, strings) for mark in kinds.marks]
     return [*traces, _bars(iteration, theme)]
 
 
-def _edges(iteration: IterationScene, state: str, shared: bool, theme: Theme) -> go.Scatter:
+def _edges(iteration: IterationScene, mark: str, shared: bool, theme: Theme) -> go.Scatter:
     points: list[tuple[float | None, float | None]] = []
     for node in iteration.nodes:
-        if node.parent >= 0 and node.state == state and (node.slots > 1) == shared:
+        if node.parent >= 0 and mark_of(node.state) == mark and (node.slots > 1) == shared:
             points += [*geometry.edge(iteration.nodes[node.parent], node).points(), (None, None)]
     x, y = zip(*points or [(None, None)], strict=True)
-    style, strong = styles()[state], state in YIELDED
+    style, strong = mark_style(mark), MARKS[mark][0] in YIELDED
     width = THICKER if shared else THICK if strong else THIN
-    opacity = 1 if strong else 0.4 if state == "cover" else 0.7
+    opacity = 1 if strong else 0.7
     line = {"color": style.color(theme), "width": width, "dash": style.dash}
     return go.Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False, opacity=opacity)
 
 
-def _nodes(iteration: IterationScene, state: str, theme: Theme, strings: dict[str, str]) -> go.Scatter:
-    nodes = [node for node in iteration.nodes if node.state == state]
-    style = styles()[state]
+def _nodes(iteration: IterationScene, mark: str, theme: Theme, strings: dict[str, str]) -> go.Scatter:
+    nodes = [node for node in iteration.nodes if mark_of(node.state) == mark]
+    style = mark_style(mark)
     color = style.color(theme)
     return go.Scatter(
         x=[node.column for node in nodes] or NOTHING,
         y=[node.row for node in nodes] or NOTHING,
         mode="markers+text",
-        name=strings[f"state.{state}"],
+        name=strings[f"mark.{mark}"],
         marker={
             "symbol": style.symbol,
             "size": [round(style.size * geometry.size_factor(node), 2) for node in nodes] or [1.0],
@@ -130,8 +123,8 @@ def _nodes(iteration: IterationScene, state: str, theme: Theme, strings: dict[st
         textposition="middle right",
         textfont={
             "family": MONOSPACE,
-            "size": 10 if state == "cover" else 12.5,
-            "color": palette(theme).ink if state in (*YIELDED, "input") else color,
+            "size": [10 if node.state == "cover" else 12.5 for node in nodes] or [12.5],
+            "color": palette(theme).ink if MARKS[mark][0] in (*YIELDED, "input") else color,
         },
         hovertext=[_hover(node, strings) for node in nodes] or [""],
         hoverinfo="text",
@@ -140,7 +133,7 @@ def _nodes(iteration: IterationScene, state: str, theme: Theme, strings: dict[st
 
 
 def _hover(node: NodeScene, strings: dict[str, str]) -> str:
-    return "<br>".join(escape(line, quote=False) for line in hover_lines(node, strings))
+    return hover_text(hover_lines(node, strings, short=True))
 
 
 def _bars(iteration: IterationScene, theme: Theme) -> go.Bar:
@@ -181,6 +174,7 @@ def _layout(iterations: Sequence[IterationScene], theme: Theme) -> dict[str, Any
         "paper_bgcolor": colors.paper,
         "plot_bgcolor": colors.paper,
         "hovermode": "closest",
+        "hoverlabel": hover_label(theme),
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": colors.faint, "activecolor": colors.accent},
         "xaxis": {**hidden, "range": [-geometry.LEFT / geometry.PITCH, right]},
         "yaxis": {**hidden, "range": [rows + SIZES.first_row, -SIZES.first_row], "domain": [0, forest]},
@@ -193,7 +187,7 @@ def _heads(iteration: IterationScene, theme: Theme, strings: dict[str, str]) -> 
     """What differs between iterations: the title, and the head of each layer; drafted layers have one too."""
     verified = {layer.layer for layer in iteration.layers}
     untried = [
-        LayerScene(column, strings["layer.title"].format(layer=column))
+        LayerScene(column, Words(strings["language"]).column_title(column, iteration.before))
         for column in range(1, iteration.last_column + 1)
         if column not in verified
     ]

@@ -31,6 +31,10 @@ class PicturedFigure(go.Figure):
         bundle: dict[str, Any] = super()._repr_mimebundle_(*args, **options)
         return {**bundle, "image/svg+xml": self._picture()} if bundle and self._picture else bundle
 
+    def _ipython_display_(self) -> None:
+        """Show the figure as the result of a cell; Plotly's own way leaves the picture out."""
+        self.show()
+
     def to_html(self, *args: Any, **options: Any) -> str:
         """Return the figure as a page or a part of one, as Plotly writes it."""
         return str(super().to_html(*args, **{"auto_play": False, **options}))
@@ -46,4 +50,4 @@ class PicturedFigure(go.Figure):
             return
         from IPython.display import display  # a notebook has it
 
-        display(self)
+        display(self._repr_mimebundle_(), raw=True)

@@ -8,8 +8,9 @@ from visualize.drawings.captions import hover_lines, isolated
 from visualize.drawings.decode_svg import band_title, decode_svg, decode_title
 from visualize.drawings.folded import ROW, TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
 from visualize.figures.chart_style import empty_figure
+from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
-from visualize.look.states import PLAIN_MARKS, Theme, mark_of, mark_style
+from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import FONT, palette
 from visualize.scenes.records import NodeScene, Scene
 from visualize.scenes.source import Source, scene_of
@@ -55,11 +56,11 @@ def _plot(scene: Scene, tokens_per_line: int, theme: Theme, words: Words) -> Pic
     figure, colors = PicturedFigure(), palette(theme)
     folded = Folded(scene.whole, tokens_per_line)
     _draw_bands(figure, list(folded.bands()), theme, words)
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         _draw_lines(figure, folded.twigs(mark), {"color": mark_style(mark).color(theme), "width": 1}, opacity=FAINT)
     _draw_lines(figure, folded.text(), {"color": colors.ink, "width": 3})
     told = {(it.index, node.id): node for it in scene.iterations for node in it.nodes if node.parent >= 0}
-    for mark in PLAIN_MARKS:
+    for mark in TREE_MARKS:
         _draw_marks(figure, mark, folded, told, theme, words)
     for node in scene.whole.nodes:
         if node.row == 0:
@@ -77,7 +78,7 @@ def _plot(scene: Scene, tokens_per_line: int, theme: Theme, words: Words) -> Pic
         margin={"l": 8, "r": 8, "t": TOP, "b": BOTTOM},
         font={**FONT, "color": colors.ink}, paper_bgcolor=colors.paper, plot_bgcolor=colors.paper,
         hovermode="closest", dragmode="pan", bargap=0,
-        hoverlabel={"align": "left", "font": {"size": 12}},
+        hoverlabel=hover_label(theme),
         modebar={"remove": REMOVED_BUTTONS, "bgcolor": "rgba(0,0,0,0)", "color": colors.faint,
                  "activecolor": colors.accent},
         xaxis={**hidden, "range": [-0.4, folded.columns + 0.9]},
@@ -129,7 +130,7 @@ def _draw_marks(
     theme: Theme,
     words: Words,
 ) -> None:
-    """Draw all nodes of one plain mark: one entry of the legend."""
+    """Draw all nodes of one mark: one entry of the legend."""
     nodes = [node for node in folded.whole.nodes if mark_of(node.state) == mark]
     places = [folded.place(node) for node in nodes]
     style = mark_style(mark)
@@ -140,7 +141,7 @@ def _draw_marks(
         mode="markers",
         name=words(f"mark.{mark}"),
         marker={
-            "symbol": style.symbol if style.filled else f"{style.symbol}-thin",
+            "symbol": style.symbol,
             "size": [IN_TWIG if node.row else ON_LINE for node in nodes],
             "opacity": [FAINT if node.row else 1 for node in nodes],
             "color": color,
@@ -153,5 +154,4 @@ def _draw_marks(
 
 
 def _hover(node: NodeScene, iteration: int, words: Words) -> str:
-    lines = [*hover_lines(node, words.table), words("figure.forest", index=iteration + 1)]
-    return "<br>".join(escape(line, quote=False) for line in lines)
+    return hover_text([*hover_lines(node, words.table, short=True), words("figure.forest", index=iteration + 1)])

@@ -42,8 +42,10 @@ class Sizes:
     """Size of the mark of an impossible node, as part of the size of its state."""
     mark_more: float
     """The square root of its probability times this is added to that size."""
+    cover: float
+    """The size of a cover node, as part of that."""
     dashes: dict[str, str]
-    """The dash pattern of each dash in ``look/states.json``, as SVG writes it; empty for a solid line."""
+    """The dash pattern of each dash in ``look/marks.json``, as SVG writes it; empty for a solid line."""
 
 
 SIZES = Sizes(**json.loads((resources.files("visualize") / "look" / "sizes.json").read_text(encoding="utf-8")))

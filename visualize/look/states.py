@@ -1,41 +1,20 @@
-"""How each state of a node looks: a colour after Okabe and Ito, a symbol and a dash.
+"""How each state of a node looks: one of five marks, each with a colour after Okabe and Ito, a symbol and a dash.
 
-One table, ``look/states.json``, serves the figures, the SVG and the viewer. The colours are made lighter or darker so
-that labels reach a contrast of 4.5, and marks of 3, in both themes.
+One table, ``look/marks.json``, serves the figures, the SVG, the pages and the viewer. The colours are made lighter or
+darker so that labels reach a contrast of 4.5, and marks of 3, in both themes.
 """
 
 import json
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import resources
 from typing import Literal
 
 Theme = Literal["light", "dark"]
 
-STATES = ("accepted", "carried", "rejected", "orphaned", "unneeded", "recovered", "fresh", "bonus", "drafted", "cover",
-          "input")  # fmt: skip
-"""All states, in the order of the legend."""
-DRAWN = ("recovered", "fresh", "bonus")
-YIELDED = ("accepted", "carried", *DRAWN)
-"""States of the tokens that a layer yielded."""
-
-PLAIN_MARKS = {
-    "kept": ("accepted", "carried"),
-    "dropped": ("rejected", "orphaned", "unneeded", "drafted", "cover"),
-    "picked": DRAWN,
-}
-"""Three plain marks: a guess that was kept, a guess that was dropped, a token that the large model picked."""
-_MARK_OF = {state: kind for kind, states in PLAIN_MARKS.items() for state in states}
-
-
-def mark_of(state: str) -> str:
-    """Return the plain mark of a state; ``input`` for an input beam."""
-    return _MARK_OF.get(state, state)
-
 
 @dataclass(frozen=True)
 class Style:
-    """The look of one state."""
+    """The look of one mark."""
 
     symbol: str
     """A Plotly marker symbol."""
@@ -55,13 +34,28 @@ class Style:
         return self.dark if theme == "dark" else self.light
 
 
-@lru_cache
-def styles() -> dict[str, Style]:
-    """Return all styles by state; ``landed`` is the ring around a landed beam."""
-    text = (resources.files("visualize") / "look" / "states.json").read_text(encoding="utf-8")
-    return {state: Style(**fields) for state, fields in json.loads(text).items()}
+_TABLE = json.loads((resources.files("visualize") / "look" / "marks.json").read_text(encoding="utf-8"))
+
+MARKS: dict[str, tuple[str, ...]] = {mark: tuple(fields.pop("states")) for mark, fields in _TABLE.items()}
+"""The states that share a mark, in the order of the legend.
+
+``start``: where the text stands; ``kept``: a guess that was kept; ``dropped``: a guess that failed; ``picked``: a token
+of the large model; ``guess``: a guess that was not tested.
+"""
+TREE_MARKS = tuple(mark for mark in MARKS if mark != "start")
+"""The marks of everything below the prompt."""
+STATES = tuple(state for states in MARKS.values() for state in states)
+YIELDED = (*MARKS["kept"], *MARKS["picked"])
+"""States of the tokens that a layer yielded."""
+_STYLES = {mark: Style(**fields) for mark, fields in _TABLE.items()}
+_MARK_OF = {state: mark for mark, states in MARKS.items() for state in states}
+
+
+def mark_of(state: str) -> str:
+    """Return the mark of a state."""
+    return _MARK_OF[state]
 
 
 def mark_style(mark: str) -> Style:
-    """Return the look of a plain mark: that of its first state."""
-    return styles()[PLAIN_MARKS[mark][0]]
+    """Return the look of a mark."""
+    return _STYLES[mark]

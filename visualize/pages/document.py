@@ -15,7 +15,7 @@ _DOCUMENT = """<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'{scripts}; \
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; {asking}script-src 'unsafe-inline'{scripts}; \
 style-src 'unsafe-inline'{files}; img-src data: blob:{files}; font-src data:; base-uri 'none'; form-action 'none'">
 <title>{title}</title>
 <link rel="icon" href="data:,">
@@ -40,6 +40,8 @@ class Kit:
     """Script sources that the page's policy must allow; starts with a space."""
     files: bool = False
     """True if style sheets and pictures are files beside the page."""
+    asks: bool = False
+    """True if the page asks its own server for more."""
 
 
 def document(title: str, body: Iterable[str], kit: Kit, *, language: str = "en", head: str = "") -> str:
@@ -55,6 +57,7 @@ def document(title: str, body: Iterable[str], kit: Kit, *, language: str = "en",
     return _DOCUMENT.format(
         language=html.escape(language),
         direction=' dir="rtl"' if Words(language).table["direction"] == "rtl" else "",
+        asking="connect-src 'self'; " if kit.asks else "",
         scripts=kit.scripts,
         files=" 'self' file:" if kit.files else "",
         title=html.escape(title),

@@ -16,6 +16,7 @@ globalThis.DsbdHost = (() => {
   "use strict";
 
   const PLACE = ["it", "step", "layer", "node"];
+  const SLIDE = 850; // pixels across that forest and card side by side take
   const WAIT_MS = 100;
   const WAIT_TIMES = 150; // for Plotly in another frame of the page
 
@@ -42,8 +43,10 @@ globalThis.DsbdHost = (() => {
     return "";
   }
 
-  /* Only the charts of the viewer need Plotly, so nothing waits for it. */
-  async function loadPlotly() {
+  /* Only the charts of the viewer need Plotly, so nothing waits for it. It is fetched once. */
+  let plotlyComes = null;
+  const loadPlotly = () => (plotlyComes ??= unpackPlotly());
+  async function unpackPlotly() {
     const plotly = document.getElementById("dsbd-plotly");
     if (!plotly || globalThis.Plotly) return;
     const packed = await packedPlotly(plotly);
@@ -51,6 +54,25 @@ globalThis.DsbdHost = (() => {
   }
 
   /* ---- one viewer ------------------------------------------------------------------------- */
+
+  /* A slide is read from the tenth row: a bare viewer is as large as its frame has room, pass by pass. */
+  function fillFrame(element, listeners) {
+    let turn = 0;
+    let shown = -1;
+    const fill = async () => {
+      const mine = ++turn;
+      let zoom = Math.max(1, innerWidth / SLIDE);
+      for (;;) {
+        element.style.zoom = zoom;
+        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame); // the forest is drawn again
+        if (mine !== turn || zoom === 1 || document.documentElement.scrollHeight <= innerHeight) return;
+        zoom = Math.max(1, zoom * 0.93);
+      }
+    };
+    listeners.push(({it}) => it !== shown && fill((shown = it)));
+    addEventListener("resize", fill);
+    fill();
+  }
 
   /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
@@ -61,8 +83,9 @@ globalThis.DsbdHost = (() => {
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
     if (bare) document.documentElement.classList.add("framed");
-    const options = {hash: "address" in dataset, start: dataset.place, exact: "exact" in dataset, bare, onchange};
+    const options = {hash: "address" in dataset, start: dataset.place, bare, onchange, fetchPlotly: loadPlotly};
     const handle = globalThis.DsbdViewer.mount(element, scene, options);
+    if (bare) fillFrame(element, listeners);
     const stay = () => handle.goto(handle.where());
     return {
       element,

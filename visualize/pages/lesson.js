@@ -13,6 +13,9 @@
   document.documentElement.classList.add("live");
   await dsbdReady;
   const [viewer] = await DsbdHost.start();
+  for (const place of root.querySelectorAll(".cut")) {
+    place.append(viewer.handle.cutFill({it: Number(place.dataset.it), layer: Number(place.dataset.layer)}));
+  }
   const lab = document.getElementById("lab-script");
   if (lab) dsbdRun(await dsbdUnpack(lab.textContent));
   const note = document.createElement("p");

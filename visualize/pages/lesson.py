@@ -29,6 +29,7 @@ KEYS = {"title": True, "trace": True, "language": False, "summary": False}
 MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
+_CUT = re.compile(r"^```cut (?P<place>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
 _LAB = re.compile(r"^```lab\n(?P<tables>[^\n]+)\n(?P<instead>.*?)^```$", re.M | re.S)
 Line = tuple[int, str]
 
@@ -56,6 +57,16 @@ class LabPlace:
 
 
 @dataclass(frozen=True)
+class CutPlace:
+    """The picture of a layer that shows why nothing is lost: the reader drags the draft model's probabilities."""
+
+    position: Position
+    """It names the iteration and the layer."""
+    instead: str
+    """Markdown, shown instead without scripts."""
+
+
+@dataclass(frozen=True)
 class LessonCard:
     """One thing to look at, with or without a question about it."""
 
@@ -68,6 +79,7 @@ class LessonCard:
     line: int
     """Line of its header in the file."""
     lab: LabPlace | None = None
+    cut: CutPlace | None = None
 
 
 @dataclass(frozen=True)
@@ -171,9 +183,23 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
             raise LessonError(f"{path.name}, line {number}: {error}") from None
     marked = [at for at, (_, text) in enumerate(inside) if _OPTION.fullmatch(text.rstrip())]
     end = marked[0] if marked else len(inside)
-    text, lab = _lab(_joined(inside[:end]), number, path)
+    text, cut = _cut(_joined(inside[:end]), number, path)
+    text, lab = _lab(text, number, path)
     question = _question(inside[end:], len(marked), path) if marked else None
-    return LessonCard(matched["title"], text, position, question, number, lab)
+    return LessonCard(matched["title"], text, position, question, number, lab, cut)
+
+
+def _cut(text: str, line: int, path: Path) -> tuple[str, CutPlace | None]:
+    """Take the picture of a layer out of a card's text."""
+    found = _CUT.search(text)
+    if found is None:
+        return text, None
+    try:
+        position = Position.parse(found["place"])
+    except ValueError as error:
+        raise LessonError(f"{path.name}, line {line}: {error}") from None
+    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
+    return rest, CutPlace(position, found["instead"].strip())
 
 
 def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:

@@ -85,7 +85,7 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
         f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
         f'<nav>{buttons}<span class="count"></span></nav></section>',
-        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0" data-exact></div></section></main></div>',
+        '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
@@ -167,7 +167,8 @@ def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: S
     text = _text(lesson, card.text, card.line)
     return (
         f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
-        f'<div class="text">{text}</div>{_lab(lesson, card, words)}{"".join(pictures)}{asked}</article>'
+        f'<div class="text">{text}</div>{_lab(lesson, card, words)}{_cut(lesson, card, scene)}'
+        f"{''.join(pictures)}{asked}</article>"
     )
 
 
@@ -180,6 +181,21 @@ def _lab(lesson: Lesson, card: LessonCard, words: Words) -> str:
     except LessonError as error:
         raise LessonError(f"{lesson.path.name}, card of line {card.line}: {error}") from None
     return f'{element}<div class="text lab-instead">{_text(lesson, card.lab.instead, card.line)}</div>'
+
+
+def _cut(lesson: Lesson, card: LessonCard, scene: Scene) -> str:
+    """Return the place of the picture of a layer, and what is shown instead without scripts."""
+    if card.cut is None:
+        return ""
+    it, number = card.cut.position.it, card.cut.position.layer
+    layers = scene.iterations[it].layers if it < len(scene.iterations) else ()
+    if not any(one.layer == number and any(pair.draft_prob for pair in one.alternatives) for one in layers):
+        raise LessonError(
+            f"{lesson.path.name}, card of line {card.line}: cut: the trace has no guesses there; "
+            "write ```cut iteration=1 layer=1"
+        )
+    instead = _text(lesson, card.cut.instead, card.line)
+    return f'<div class="cut" data-it="{it}" data-layer="{number}"></div><div class="text cut-instead">{instead}</div>'
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:

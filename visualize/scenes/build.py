@@ -83,7 +83,8 @@ class SceneBuilder:
         roots = [beam.node for beam in iteration.input_beams]
         columns_of, rows = forest_places(iteration, members.values())
         places = {node: place for place, node in enumerate([*roots, *members])}
-        told = StepList(iteration, self._nodes, places, self.words, self.settings)
+        before = self.statistics.layers
+        told = StepList(iteration, self._nodes, places, self.words, self.settings, before)
         self._origins.update((node, look[0]) for node, look in told.looks.items() if node in members)
         after = self._beams_after(iteration)
         kept = self._kept(after, members)
@@ -105,6 +106,7 @@ class SceneBuilder:
             beams_after=after,
             record=iteration,
             slots_before=self._slots_before(iteration),
+            before=before,
         )
         self.iterations.append(scene)
         self.statistics = _counted(self.statistics, iteration)

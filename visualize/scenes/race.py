@@ -57,6 +57,12 @@ MEANINGS = {
     "dsbd defaults": "As many versions as probably pass the check; each token of them by the large model's law.",
 }
 SAME_LAW = ("dsbd same-law", "dsbd auto-same-law", "dsbd paper-same-law")
+Heat = Literal["one text", "several texts"]
+HEATS: tuple[Heat, Heat] = ("one text", "several texts")
+ONE_TEXT = ("sampling", "greedy", "speculative", "specinfer", "hf_sampling", "hf_assisted")
+"""Decoders that write one text; the others keep several versions, which is other work."""
+PLAIN = ("sampling", "greedy")
+"""Of these the first that runs is compared with in the heat of one text; the other heat has the baseline."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +100,11 @@ class LaneScene:
     name: str
     label: str
     meaning: str
+    heat: Heat
     said: str
-    """How fast it was, compared with the baseline: part of a sentence."""
+    """Its passes beside those of the decoder without guesses in its heat: part of a sentence."""
+    quality: str
+    """How good its answers were; empty if that was not measured."""
     is_ours: bool
     seconds: float
     bars: tuple[Bar, ...]
@@ -120,6 +129,12 @@ class RaceScene:
     """Label of the decoder that the others are compared with; empty if there is none."""
 
     @property
+    def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
+        """The heats that somebody runs in, each with its lanes."""
+        found = ((heat, tuple(lane for lane in self.lanes if lane.heat == heat)) for heat in HEATS)
+        return tuple((heat, lanes) for heat, lanes in found if lanes)
+
+    @property
     def busy(self) -> tuple[Busy, ...]:
         """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
         found = {bar.busy for lane in self.lanes for bar in lane.bars}
@@ -137,6 +152,7 @@ def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
     """
     read = read_race(race)
     running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
+    running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
     whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
     base = next((lane.text for racer, lane in running if racer.name == read.baseline), None)
     return RaceScene(
@@ -152,7 +168,9 @@ def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) 
         name=racer.name,
         label=label_of(racer.name),
         meaning=MEANINGS.get(racer.name, ""),
-        said=speed_said(racer, race.baseline),
+        heat=heat_of(racer),
+        said=passes_said(racer, plain_of(race, heat_of(racer))),
+        quality=_quality(racer, race),
         is_ours=racer.row.method == "dsbd",
         seconds=lane.seconds,
         bars=tuple(Bar(BUSY[one.phase], one.start / whole, one.end / whole) for one in lane.stretches),
@@ -171,27 +189,41 @@ def label_of(name: str) -> str:
     return " · ".join([found[:1].upper() + found[1:], *values])
 
 
-def speed_said(racer: Racer, baseline: str | None) -> str:
-    """Return how fast a contender was, compared with the baseline; empty if nothing was compared."""
-    if racer.name == baseline:
-        return "the others are compared with this one"
-    if racer.ratio is None or baseline is None:
+def heat_of(racer: Racer) -> Heat:
+    """Return the heat that a decoder runs in."""
+    return "one text" if racer.name.partition(" ")[0] in ONE_TEXT else "several texts"
+
+
+def plain_of(race: Race, heat: Heat) -> Racer | None:
+    """Return the decoder without guesses that the others of a heat are compared with."""
+    names = PLAIN if heat == "one text" else (race.baseline,)
+    here = {racer.name: racer for racer in race.racers if heat_of(racer) == heat}
+    return next((here[name] for name in names if name in here), None)
+
+
+def passes_said(racer: Racer, plain: Racer | None) -> str:
+    """Return the passes of the lane beside those of the plain decoder's lane; empty where they are not known."""
+    if racer is plain:
+        return "without guesses"
+    passes, others = _passes(racer), _passes(plain)
+    if passes is None or others is None:
         return ""
-    return _ratio_said(racer.ratio, label_of(baseline).lower())
+    return f"{passes} passes of the large model instead of {others}"
 
 
-def _ratio_said(ratio: Ratio, other: str) -> str:
-    times = _short(ratio.of)
-    if ratio.low is None or ratio.high is None:
-        return f"{times} × as fast as {other} in the one run; one run shows no difference"
-    interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
-    match ratio.verdict:
-        case "faster":
-            return f"{times} × as fast as {other} here ({interval})"
-        case "slower":
-            return f"slower here: {times} × the speed of {other} ({interval})"
-    ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
-    return f"too few runs to tell whether faster or slower than {other}: {times} ×, could be {ends} ×"
+def _passes(racer: Racer | None) -> int | None:
+    lane = None if racer is None else racer.lane
+    return len(lane.landings) if lane is not None and lane.landings and lane.has_phases else None
+
+
+def _quality(racer: Racer, race: Race) -> str:
+    if any(answer.right is not None for answer in racer.answers):
+        return f"{sum(bool(answer.right) for answer in racer.answers)} of {len(racer.answers)} right"
+    found = racer.row.perplexity
+    if found is None:
+        return ""
+    ends = "" if found.low is None or found.high is None else f" ({max(found.low, 1.0):.1f} to {found.high:.1f})"
+    return f"perplexity {found.mean:.1f}{ends}"
 
 
 def _short(times: float) -> str:
@@ -211,26 +243,34 @@ def quality_said(racer: Racer, race: Race) -> str:
 
 
 def meaning_of(race: Race) -> str:
-    """Return what a race shows, in one sentence."""
+    """Return what a race shows: the passes first, of which every machine makes as many, and then the time."""
     racers = {racer.name: racer for racer in race.racers}
-    found = next((racers[name] for name in SAME_LAW if name in racers), None)
-    if found is None or found.ratio is None:
+    several = next((racers[name] for name in (*SAME_LAW, "dsbd defaults") if name in racers), None)
+    guessing: dict[Heat, Racer | None] = {"one text": racers.get("speculative"), "several texts": several}
+    saved = []
+    for heat, racer in guessing.items():
+        passes, others = _passes(racer), _passes(plain_of(race, heat))
+        if passes is not None and others is not None:
+            saved.append(f"{passes} instead of {others} for {heat}")
+    if not saved:
         return "A decoder that guesses ahead saves passes of the large model; whether it saves time, the clock says."
-    times = _short(found.ratio.of)
-    match found.ratio.verdict:
+    law = ", under the same law" if several is None or several.name in SAME_LAW else ""
+    lead = f"Guesses save passes of the large model, on every machine: {', '.join(saved)}{law}. "
+    return lead + ("" if several is None or several.ratio is None else _time_said(several.ratio, "beam sampling"))
+
+
+def _time_said(ratio: Ratio, other: str) -> str:
+    times = _short(ratio.of)
+    if ratio.low is None or ratio.high is None:
+        return f"In time one run is no comparison ({times} ×); ask for more runs."
+    interval = f"95 % interval {ratio.low:.2f} to {ratio.high:.2f}"
+    match ratio.verdict:
         case "faster":
-            return f"Guessing and checking gave texts of beam sampling's own law, {times} × as fast on this machine."
+            return f"In time, over all runs here: {times} × as fast as {other} ({interval})."
         case "slower":
-            return (
-                "The guesses cost more time here than they save: texts of beam sampling's own law at "
-                f"{times} × its speed."
-            )
-        case "not measured":
-            return "One run is no comparison; ask for more runs."
-    return (
-        "These runs show no difference in speed between beam sampling and guessing under its own law; "
-        "more runs narrow the interval."
-    )
+            return f"Here the guesses cost more time than they save: {times} × the speed of {other} ({interval})."
+    ends = f"{_short(ratio.low)} to {_short(ratio.high)}"
+    return f"In time these runs show no difference from {other}: {times} ×, could be {ends} ×; more runs narrow it."
 
 
 def compared(text: str, other: str) -> tuple[Piece, ...]:

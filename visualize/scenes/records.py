@@ -171,6 +171,8 @@ class IterationScene:
     """As recorded: its numbers decide again what happened."""
     slots_before: int | None
     """Cache slots in use when the iteration began; None if the iteration before is not known."""
+    before: int
+    """How many tokens of the text earlier iterations brought."""
 
 
 @dataclass(frozen=True)

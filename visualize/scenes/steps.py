@@ -28,6 +28,7 @@ class StepList:
         places: place of every node in the scene, by id.
         words: the language.
         settings: as resolved; with None the reasons of the widths are unknown.
+        before: how many tokens of the text earlier iterations brought.
     """
 
     def __init__(
@@ -37,8 +38,9 @@ class StepList:
         places: dict[int, int],
         words: Words,
         settings: ResolvedSettings | None,
+        before: int,
     ) -> None:
-        self.iteration, self.nodes, self.places = iteration, nodes, places
+        self.iteration, self.nodes, self.places, self.before = iteration, nodes, places, before
         self.words, self.settings = words, settings
         self.branching = settings.branching if settings else None
         self.steps: list[StepScene] = []
@@ -119,11 +121,11 @@ class StepList:
         self.layers.append(
             LayerScene(
                 layer=layer.layer,
-                title=self.words.layer_title(layer),
+                title=self.words.layer_title(layer, self.before),
                 width=layer.width,
                 reason=reason,
                 caption=caption,
-                outcome_sentence=self.words.outcome(layer),
+                outcome_sentence=self._outcome(layer),
                 at_least=chances,
                 threshold=self.settings.width_threshold if self.settings and chances else None,
                 step=len(self.steps),
@@ -142,7 +144,10 @@ class StepList:
         first = self.iteration.draws.index(draws[0]) if draws else 0
         for order, draw in enumerate(draws):
             self._draw(first + order, draw, order + 1, len(draws))
-        self._add("layer", layer.layer, self._sentence("step.layer", outcome=self.words.outcome(layer)))
+        self._add("layer", layer.layer, self._sentence("step.layer", outcome=self._outcome(layer)))
+
+    def _outcome(self, layer: Layer) -> str:
+        return self.words.outcome(layer, any(one.outcome == "landed" for one in self.iteration.layers))
 
     def _is_tried_in(self, trial: Trial, layer: Layer) -> bool:
         """Whether a trial belongs to a layer. What a joint test tried below the last layer belongs to the last one."""
@@ -181,9 +186,11 @@ class StepList:
         self._tell("draw", at, draw.layer, self.nodes[draw.node], fact)
 
     def _look(self, node: int, state: str, landed: bool) -> None:
-        """A beam that was yielded once stays so, whatever happens to its duplicates."""
+        """A beam that was yielded once stays so, whatever happens to its duplicates; a guess that failed, too, where
+        the others were not needed."""
         before, slots, was_landed = self.looks.get(node, (state, 0, False))
-        kept = before if before in YIELDED else state
+        stays = before in YIELDED or (before == "rejected" and state == "unneeded")
+        kept = before if stays else state
         self.looks[node] = (kept, slots + (state in YIELDED), was_landed or landed)
 
     def _tell(self, phase: str, at: int, layer: int, node: Node, fact: Fact) -> None:

@@ -97,6 +97,7 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
     seconds = {phase: getattr(record.phases, f"{phase}_seconds") for phase in ITERATION_PHASES}
     return {
         "index": iteration.index,
+        "before": iteration.before,
         "last_column": iteration.last_column,
         "last_row": iteration.last_row,
         "scored_step": iteration.scored_step,

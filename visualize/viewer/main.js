@@ -1,19 +1,24 @@
 /* The viewer: draws a scene (visualize/scenes/records.py) and steps through it. No framework.
  *
- *   const handle = mount(element, scene, {hash, start, exact, bare, story, Plotly, onchange});
+ *   const handle = mount(element, scene, {hash, start, bare, story, fetchPlotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
- * exact: nodes show their exact states instead of three marks. bare: sentence, forest and card only, for slides.
+ * handle.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
+ *
+ * bare: sentence, forest and card only, for slides.
  * story: the opening story of eight seconds, once; handle.story() tells it later. Places in goto count from 0.
  *
  * hash: true keeps the place in the address of the page, a name keeps it there below that name, for pages with several.
  * start: the place where the address names none, as iteration=4&step=10, counted from 1 as in addresses.
  * Positions and recorded numbers come from the scene, sentences from the tables of languages.js. Token text is
- * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page if it is there.
+ * untrusted: it enters the page as text only. The forest is SVG; the charts take Plotly from the page, or ask
+ * fetchPlotly for it, a function that returns a promise.
  */
 
 import {Diff} from "./diff.js";
+import {guest} from "./base/theme.js";
 import {Viewer} from "./viewer.js";
+import {cutFill} from "./views/cut_fill.js";
 
 export function mount(element, scene = null, options = {}) {
   const pair = scene?.format === "dsbd-diff/1" ? new Diff(element, scene, options) : null;
@@ -26,6 +31,7 @@ export function mount(element, scene = null, options = {}) {
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),
+    cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.iteration(it).layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     where: () => viewer.where(),
     destroy: () => (pair ?? viewer).destroy(),

@@ -13,15 +13,15 @@ import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
 import {Story} from "./page/story.js";
 import {Texts} from "./base/texts.js";
-import {watchTheme} from "./base/theme.js";
+import {dress, watchTheme} from "./base/theme.js";
 import {Words} from "./base/words.js";
 
 export class Viewer {
   constructor(element, options) {
     this.element = element;
     this.options = options;
-    this.exact = Boolean(options.exact);
     this.formulas = false; // whether the folded formulas are open
+    this.terms = new Set(); // the words whose explanations are open
     this.scene = null;
     this.it = this.step = 0;
     this.hovered = this.pinned = -1;
@@ -38,11 +38,15 @@ export class Viewer {
   }
 
   get Plotly() {
-    return this.options.Plotly || globalThis.Plotly;
+    return globalThis.Plotly;
   }
 
   get now() {
-    const packed = this.scene.iterations[this.it];
+    return this.iteration(this.it);
+  }
+
+  iteration(it) {
+    const packed = this.scene.iterations[it];
     if (!this.opened.has(packed)) this.opened.set(packed, new Iteration(packed));
     return this.opened.get(packed);
   }
@@ -56,16 +60,16 @@ export class Viewer {
     return node.id === 0 ? this.say("node.prompt") : node[field];
   }
 
-  /* How a state is shown: its look and its name. */
+  /* How a state is shown: its mark, the look of that, and its name. */
   mark(state) {
-    return markOf(state, this.exact, this.say);
+    const mark = markOf(state);
+    return {mark, style: STYLES[mark], name: this.say(`mark.${mark}`)};
   }
 
-  /* Three notes on a node, each may be empty: how many beams end here, a draw landed, it is in the final text. */
+  /* Two notes on a node, each may be empty: how often it counts, and that it is in the final text. */
   notesOf(node, look) {
     return [
       look.slots > 1 ? this.say("node.multiplicity", {count: look.slots}) : "",
-      look.landed && this.exact ? this.say("state.landed") : "",
       this.texts.becomes(node, look) ? this.say("node.final") : "",
     ];
   }
@@ -146,17 +150,9 @@ export class Viewer {
     this.setScene(this.scene);
   }
 
-  /* The exact states of the nodes, or the three marks. */
-  setExact(exact) {
-    this.exact = exact;
-    this.drawn = null;
-    this.render();
-  }
-
   setTheme(theme) {
     if (theme === this.root.dataset.theme) return;
-    this.root.dataset.theme = theme;
-    for (const [state, style] of Object.entries(STYLES)) this.root.style.setProperty(`--dsbd-${state}`, style[theme]);
+    dress(this.root, theme);
     if (this.parts && this.scene.iterations.length) this.parts.views.update(false, true); // only charts hold colours
   }
 

@@ -157,17 +157,28 @@ class Words:
             sentence = self("width.rule", reason=sentence)
         return sentence, self(f"width.short_{reason}", **values, **shown)
 
-    def layer_title(self, layer: Layer) -> str:
-        """Name the layer; the one after guesses that all passed is free."""
-        return self("layer.bonus" if layer.kind == "bonus" and layer.layer > 1 else "layer.title", layer=layer.layer)
+    def layer_title(self, layer: Layer, before: int) -> str:
+        """Name the layer; the one after guesses that all passed is free.
 
-    def outcome(self, layer: Layer) -> str:
-        """Say what followed from the layer's verdicts."""
+        ``before``: how many tokens of the text earlier passes brought.
+        """
+        return self.column_title(layer.layer, before, is_free=layer.kind == "bonus" and layer.layer > 1)
+
+    def column_title(self, number: int, before: int, *, is_free: bool = False) -> str:
+        """Name the layer of this number, and the place of its tokens in the text unless they are the same."""
+        title = self("layer.bonus" if is_free else "layer.title", layer=number)
+        return self("layer.place", title=title, position=before + number) if before else title
+
+    def outcome(self, layer: Layer, landed: bool) -> str:
+        """Say what followed from the layer's verdicts.
+
+        ``landed``: whether a layer before it went on because its picks had been guessed too.
+        """
         kind = "_likely" if layer.forest_mass is not None and layer.outcome == "short" else ""
         if layer.width_reason == "joint" and layer.outcome in ("passed", "short"):
             kind = "_joint"
-        if layer.outcome == "bonus" and layer.layer == 1:
-            kind = "_first"
+        if layer.outcome == "bonus" and (layer.layer == 1 or landed):
+            kind = "_first" if layer.layer == 1 else "_landed"
         return self(f"outcome.{layer.outcome}{kind}", layer=layer.layer, width=layer.width, accepted=layer.accepted)
 
 

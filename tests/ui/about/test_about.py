@@ -6,14 +6,15 @@ from pathlib import Path
 from ui.about import models as about_models
 from ui.about import tab as about
 from ui.host.limits import Limits
-from visualize.look.states import styles
+from visualize.look.states import MARKS
+from visualize.words.words import Words
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_mark_of_the_drawings_is_defined():
-    """Catches a state that is drawn and never explained."""
-    assert set(about.MARKS) == set(styles()) - {"input", "drafted"}
+    """Catches a mark that is drawn and never explained, and one with another name than in the drawings."""
+    assert {mark: name for mark, (name, _) in about.MARKS.items()} == {mark: Words()(f"mark.{mark}") for mark in MARKS}
     assert about.marks().count("<svg") == len(about.MARKS)
 
 

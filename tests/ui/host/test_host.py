@@ -4,13 +4,11 @@ import re
 import socket
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
 import app
 from dsbd.__main__ import main as command_line
 from dsbd.errors import SettingsError
-from tests.toy_pair import toy_pair
 from ui.host.environment import setting
 from ui.host.limits import Limits
 from ui.host.listening import host_of, is_private, port_of
@@ -94,13 +92,8 @@ def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, v
         assert f"{name} is {value[:40]!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
 
 
-def test_a_taken_port_is_one_line_and_exit_code_two(monkeypatch, capsys):
-    """Catches Gradio's own sentence, which speaks of a call that no host makes."""
-    monkeypatch.setattr("dsbd.models.loading.load_pair", lambda *given, **named: toy_pair())
-    with gr.Blocks() as page:
-        pass
-    monkeypatch.setattr("ui.page.build_page", lambda engine: page)
-    monkeypatch.setattr("ui.serving.launch_options", lambda *given: {})
+def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
+    """Catches a page that says so only after it has loaded its models."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

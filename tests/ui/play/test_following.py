@@ -1,7 +1,7 @@
 """What the form follows: a pair with recordings or without, a link, and ``auto`` where its trials were made before."""
 
 from dataclasses import replace
-from types import SimpleNamespace
+from urllib.parse import urlencode
 
 import pytest
 
@@ -20,7 +20,7 @@ from ui.decodes.recording import Recording
 from ui.engine import Engine
 from ui.page import build_page
 from ui.pairs.shelf import PAGE
-from ui.play.following import SAID, follow, with_auto
+from ui.play.following import NOW, SAID, follow, with_auto
 from ui.play.play_form import updates
 from ui.runs import decode
 from ui.runs.around import KEEP
@@ -43,7 +43,13 @@ def toy(recorded) -> Recording:
 
 def parts(followed) -> dict:
     """What is followed, by name."""
-    return {"listed": followed[0], "words": followed[1:5], "frame": followed[5:14], "form": followed[14:-1]}
+    return {
+        "listed": followed[0],
+        "words": followed[1:5],
+        "frame": followed[5:14],
+        "form": followed[14:-2],
+        "runs": followed[-1],
+    }
 
 
 def test_a_pair_begins_with_its_first_recording_or_else_its_example(engine, toy):
@@ -69,7 +75,9 @@ def test_what_a_link_asks_for_goes_first(engine, toy, key):
     found = parts(follow(engine, key, (), toy, Linked("Q: why?", settings, key)))
     assert found["form"] == updates("Q: why?", settings, engine.limits)
     assert found["frame"][3].startswith("The link filled in the form")
-    assert ("made by toy/target" in found["frame"][3]) == (key == SQL)
+    assert found["runs"] == NOW
+    without = parts(follow(engine, key, (), toy, Linked(None, settings, key)))
+    assert (without["runs"], "made by toy/target" in without["frame"][3]) == (KEEP, key == SQL)
     alone = parts(follow(engine, key, (), toy, Linked(None, None, key)))
     assert alone["form"] == parts(follow(engine, key, (), toy, None))["form"]
 
@@ -122,15 +130,16 @@ def test_the_page_says_so_and_the_form_shows_it(engine):
     (load,) = [one for one in build_page(engine).fns.values() if one.name == "restore"]
 
     def opened(**query):
-        return load.fn(SimpleNamespace(query_params=query))
+        return load.fn(urlencode(query))
 
     assert opened() == [KEEP] * len(load.outputs)
     opening = DecodingSettings.from_dict(vars(traces.opening_recording(engine.pair.target.id).trace.settings))
     save(engine, settings_of("dsbd", values_of(replace(opening, forest=AUTO))))
-    prompt, method, *fields, note, problem, pairs, linked = opened()
+    prompt, method, *fields, note, problem, pairs, linked, now = opened()
     shown = {field.name: update["value"] for field, update in zip(FIELDS, fields, strict=True)}
     assert (method, shown["forest"], shown["seed"]) == ("dsbd", AUTO, opening.seed)
     assert note.endswith(SAID)
-    assert prompt == problem == pairs == linked == KEEP
-    *_, note, _, _, _ = opened(prompt="Once")
+    assert prompt == problem == pairs == linked == now == KEEP
+    *_, note, _, _, _, now = opened(prompt="Once")
     assert SAID not in note
+    assert now == NOW

@@ -66,7 +66,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     opening = form_of(visit)
     visit.open_drawer()
     assert visit.page.is_visible("#field-draft_depth")
-    visit.choose("method", "Sampling")
+    visit.choose("method", "One text: Sampling")
     visit.page.wait_for_selector("#field-draft_depth", state="hidden")
     visit.set_field("max_new_tokens", "12")
     visit.page.fill("#field-seed input", "5")
@@ -74,7 +74,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.wait_for("#note", "Decoded in")
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
     mine = form_of(visit)
-    assert mine == ("Once <b>upon</b> & more", "Sampling", "5")
+    assert mine == ("Once <b>upon</b> & more", "One text: Sampling", "5")
     visit.page.click("#share")
     visit.page.wait_for_function("location.search.includes('seed=5')")
     link = visit.page.url
@@ -100,12 +100,13 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.page.click("#go-on")
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 2')")
     assert form_of(visit)[0].startswith(mine[0])
-    assert form_of(visit)[1:] == ("Sampling", "6")
+    assert form_of(visit)[1:] == ("One text: Sampling", "6")
     visit.page.wait_for_function("document.querySelector('#lines textarea')?.value.includes('seed=6')")
 
     restored = visits(link)
-    restored.wait_for("#note", "The link filled in the form")
+    restored.wait_for("#note", "Decoded in")
     assert form_of(restored) == mine
+    expect(restored.page.locator("#text .text-prompt")).to_have_text(mine[0])
     restored.page.goto(link.replace("seed=5", "seed=-5"))
     restored.wait_for("#problem", "Seed is -5; allowed are")
     assert form_of(restored) == opening
@@ -114,7 +115,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     assert form_of(restored) == opening
     restored.page.goto(f"{address}?pair=bundled%3Asql&seed=5")
     restored.wait_for("#note", "The link filled in the form. What is shown was made by toy/target")
-    first = ("Q: How many old branches are there in each city?\nSQL:", "DSBD", "5")
+    first = ("Q: How many old branches are there in each city?\nSQL:", "Several texts: DSBD", "5")
     assert form_of(restored) == first
     restored.open_drawer()
     restored.page.click("#models > button")

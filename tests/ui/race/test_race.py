@@ -84,7 +84,8 @@ def test_a_race_ends_with_lanes_texts_table_scatter_and_file(engine):
     assert last.stage.count("<article>") == 2
     assert last.stage.count('<th scope="row">') == 2
     assert len(unpacked(last.charts)) == 1
-    assert "one run shows no difference" in last.stage
+    assert "one run is no comparison" in last.stage
+    assert last.stage.count('<h3 class="race-heat">') == 1, "both keep several texts"
     assert [one["decoder"] for one in taken_away(last.stage)] == ["beam_sampling", "dsbd defaults"]
 
 
@@ -326,6 +327,10 @@ def test_a_race_plays_and_scrubs_and_axe_finds_nothing(visit):
     open_race(visit)
     page = visit.page
     page.fill("#race-prompt textarea", HOSTILE[:40])
+    page.get_by_role("radio", name="Questions to SQL, with right answers").check()
+    expect(page.locator(".race-heat")).to_have_text(["One text", "Several texts"])
+    expect(page.locator(".race-means")).to_contain_text("for one text")
+    expect(page.locator(".race-said").last).to_contain_text("right")
     require_clean(visit)
     raced(page)
     page.locator("#race-charts .main-svg").first.wait_for()

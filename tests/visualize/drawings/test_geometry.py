@@ -9,7 +9,7 @@ from tests.visualize.homes import viewer
 from tests.visualize.traces import scene_of
 from visualize.drawings import tikz
 from visualize.look.sizes import SIZES
-from visualize.look.states import styles
+from visualize.look.states import MARKS, mark_style
 
 EDGE = re.compile(r'<path d="M([\d.]+),([\d.]+)H([\d.]+)C[^"]* ([\d.]+),([\d.]+)" fill="none"([^>]*)/>')
 MARK = re.compile(r'<path d="[^"]*" transform="translate\([^)]*\) scale\(([\d.]+)\)"')
@@ -24,7 +24,6 @@ def test_both_draw_the_same_marks_and_dashes(browser, exported):
         marks = [float(size) for size in MARK.findall(svg)][: len(iteration.nodes)]
         dashes = [re.findall(r'stroke-dasharray="([^"]*)"', found[6]) for found in EDGE.finditer(svg)]
         with viewer(browser, exported, f"#iteration={at + 1}&step={len(iteration.steps)}") as seen:
-            seen.page.click(".dsbd-exact")
             sizes, lines = seen.page.evaluate("""() => [
                 [...document.querySelectorAll('.dsbd-node > path')].map((one) => one.getAttribute('transform')),
                 [...document.querySelectorAll('.dsbd-edge')].map((one) => one.style.strokeDasharray)]""")
@@ -34,8 +33,8 @@ def test_both_draw_the_same_marks_and_dashes(browser, exported):
         assert len({str(one) for one in plain}) > 1
 
 
-def test_every_dash_of_the_states_has_a_pattern_for_both_kinds_of_drawing():
-    """Catches a state with a dash that one drawing does not know."""
-    used = {style.dash for style in styles().values()}
+def test_every_dash_of_the_marks_has_a_pattern_for_both_kinds_of_drawing():
+    """Catches a mark with a dash that one drawing does not know."""
+    used = {mark_style(mark).dash for mark in MARKS}
     assert used <= set(SIZES.dashes)
     assert set(SIZES.dashes) == set(tikz.DASHES)

@@ -77,7 +77,10 @@ def test_figures_leave_a_picture_in_a_saved_notebook(browser, tmp_path, monkeypa
     """Catches a figure that vanishes: nbconvert draws no Plotly data, and takes what stands beside it."""
     monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
     figures = [visualize.decode_figure(TRACE), visualize.forest_figure(nasty_trace(), "all")]
-    bundles = [figure._repr_mimebundle_() for figure in figures]
+    bundles: list[dict] = []
+    monkeypatch.setattr("IPython.display.display", lambda bundle, raw: bundles.append(bundle))
+    for figure in figures:
+        figure._ipython_display_()  # what a notebook calls for the result of a cell
     pictures = [visualize.decode_svg(TRACE), visualize.forest_svg(nasty_trace(), 0)]
     assert [bundle["image/svg+xml"] for bundle in bundles] == pictures
     assert all("application/vnd.plotly.v1+json" in bundle for bundle in bundles)

@@ -20,7 +20,7 @@ NAMES = ("1-dynamic-width.json.gz", "5-speculative-sampling.json.gz", "6-beam-sa
 
 
 def marks_of(figure):
-    """Return the marks of kept and dropped guesses, and of what the large model picked."""
+    """Return the marks of what was kept, dropped, picked by the large model, and not tested."""
     return [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
 
 
@@ -66,19 +66,25 @@ def test_bands_cover_every_position_once_and_name_their_pass():
     figure = visualize.decode_figure(scene, tokens_per_line=20)
     bars = figure.data[0]
     assert [iteration for iteration, _ in bars.customdata] == [part.band.iteration for part in parts]
-    assert bars.hovertext[0] == "Pass 1: 5 tokens"
-    assert figure.layout.title.text == "64 tokens, 18 passes of the large model"
+    assert bars.hovertext[0] == "Pass 1: 4 tokens"
+    assert figure.layout.title.text == "19 passes of the large model instead of 64"
 
 
 def test_hovering_tells_the_exact_state_and_the_arithmetic():
     figure = visualize.decode_figure(TRACE)
-    kept, dropped, picked = marks = marks_of(figure)
-    assert [trace.name for trace in marks] == ["kept guess", "dropped guess", "picked by the large model"]
+    kept, dropped, picked, guess = marks = marks_of(figure)
+    assert [trace.name for trace in marks] == [
+        "kept guess",
+        "dropped guess",
+        "picked by the large model",
+        "guess, not tested",
+    ]
     assert re.search(r"rejected.*P .*Q .*u|random number", " ".join(dropped.hovertext))
     assert any("recovered" in hover for hover in picked.hovertext)
+    assert any("unneeded" in hover for hover in guess.hovertext)
     assert all(re.search(r"Pass \d+$", hover) for hover in kept.hovertext)
     assert {opacity for trace in marks for opacity in trace.marker.opacity} == {0.55, 1}
-    assert sum(trace.showlegend is not False for trace in figure.data) == 3
+    assert sum(trace.showlegend is not False for trace in figure.data) == 4
     assert figure.layout.width is None  # as wide as its place
     assert figure.layout.autosize
 
@@ -102,6 +108,6 @@ def test_a_trace_without_iterations_and_one_without_a_result(tmp_path):
     assert "0 tokens" in visualize.decode_svg(EMPTY)
     growing = replace(TRACE, iterations=TRACE.iterations[:2], result=None)
     title = visualize.decode_figure(growing).layout.title.text
-    assert re.fullmatch(r"\d+ tokens, 2 passes of the large model", title)
+    assert re.fullmatch(r"2 passes of the large model instead of \d+", title)
     visualize.export_decode_svg(growing, tmp_path / "decode.svg")
     assert (tmp_path / "decode.svg").read_text(encoding="utf-8") == visualize.decode_svg(growing)

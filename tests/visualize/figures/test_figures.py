@@ -11,7 +11,7 @@ import visualize
 from dsbd.tracing.records import path_to
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
-from visualize.look.states import YIELDED, styles
+from visualize.look.states import MARKS, mark_style
 from visualize.look.theme import palette
 
 TRACE = toy_trace()
@@ -43,8 +43,11 @@ def test_the_forest_has_every_node_and_edge_once():
     assert places == sorted((node.column, node.row) for node in scene.nodes)
     edges = sum(trace.x.count(None) for trace in traces if trace.mode == "lines")
     assert edges == len(scene.nodes) - len(TRACE.iterations[1].input_beams)
-    recovered = next(trace for trace in visualize.forest_figure(TRACE, 4).data if trace.name == "recovered")
-    assert re.search(r"u = [\d.]+ ∈ \[[\d.]+, [\d.]+\) · max\(", recovered.hovertext[0])
+    figure = visualize.forest_figure(TRACE, 4)
+    picked = next(trace for trace in figure.data if trace.name == "picked by the large model")
+    told = picked.hovertext[0].split("<br>")
+    assert "picked by the large model" in "".join(told)
+    assert max(map(len, told)) <= 42, "a box that hides the tree"
 
 
 def test_charts_hold_the_numbers_of_the_trace():
@@ -68,7 +71,7 @@ def test_the_tokens_are_those_of_the_returned_text():
     bars = {place: height for trace in figure.data for place, height in zip(trace.x, trace.y, strict=True)}
     path = path_to(TRACE.result.beams[0].node, TRACE.node_index())
     assert bars == {place: pytest.approx(math.exp(node.target_log_prob)) for place, node in enumerate(path)}
-    assert {trace.name for trace in figure.data if trace.x} >= {"accepted", "bonus"}
+    assert {trace.name for trace in figure.data if trace.x} == {"kept guess", "picked by the large model"}
     unfinished = visualize.tokens_figure(replace(TRACE, result=None))
     assert sum(len(trace.x) for trace in unfinished.data) == 24
 
@@ -79,11 +82,11 @@ def test_no_token_becomes_markup(trace):
         assert [text for text in texts_of(figure) if "<" in OWN_MARKUP.sub("", text)] == []
 
 
-def test_every_state_is_coded_twice():
+def test_every_mark_is_coded_twice():
     named = [trace for trace in visualize.forest_figure(TRACE, 1).data if trace.name]
     codes = {trace.name: (trace.marker.symbol, str(trace.marker.color)) for trace in named}
-    assert len({symbol for symbol, _ in codes.values()}) >= len(codes) - 1  # landed shares the open circle, larger
-    assert "accepted" in codes
+    assert len({symbol for symbol, _ in codes.values()}) == len({color for _, color in codes.values()}) == len(codes)
+    assert "kept guess" in codes
 
 
 def luminance(color):
@@ -103,6 +106,6 @@ def test_marks_and_labels_have_contrast(theme):
     for ground in (colors.paper, colors.band):
         assert contrast(colors.ink, ground) >= 7
         assert min(contrast(colors.soft, ground), contrast(colors.accent, ground)) >= 4.5
-        for state, style in styles().items():
-            least = 3 if state in (*YIELDED, "landed") else 4.5  # labels of settled nodes are in ink
-            assert contrast(style.color(theme), ground) >= least, state
+        for mark in MARKS:
+            least = 3 if mark in ("kept", "picked") else 4.5  # labels of settled nodes are in ink
+            assert contrast(mark_style(mark).color(theme), ground) >= least, mark

@@ -102,6 +102,8 @@ HEAD = "---\ntitle: T\ntrace: t.json\n---\n"
         (HEAD + "## A {iteration=1 step=1000}", "line 5: step=1000: iteration 1 has steps from 1 to"),
         (HEAD + "## A {iteration=1 node=999}", "line 5: node=999: iteration 1 tries or draws nodes"),
         (HEAD + "## A {iteration=1 layer=9}", "line 5: layer=9: iteration 1 has no such step"),
+        (HEAD + "## A\n```cut at=3\n```", "line 5: 'at=3' is no place"),
+        (HEAD + "## A\n```cut iteration=1 layer=9\n```", "card of line 5: cut: the trace has no guesses there"),
         (HEAD + "## A\n![p](../../secret.svg)", "card of line 5: picture '../../secret.svg': name a .svg"),
         (HEAD + "## A\n![p](https://example.org/a.png)", "picture 'https://example.org/a.png'"),
         (HEAD + "## A\n![p](missing.png)", "picture 'missing.png': No such file"),

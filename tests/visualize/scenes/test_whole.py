@@ -2,15 +2,17 @@
 
 import itertools
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
-from dsbd.tracing.records import ROOT, path_to
+from dsbd.law.verdicts import DrawKind, Verdict
+from dsbd.tracing.records import ROOT, NodeKind, path_to
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import TRACES, scene_of, trace_of
 from visualize import SceneBuilder, build_scene, scene_json
-from visualize.look.states import PLAIN_MARKS, STATES, mark_of
+from visualize.look.states import STATES, mark_of, mark_style
 
 
 @pytest.fixture(params=sorted(TRACES))
@@ -97,7 +99,9 @@ def test_the_strip_gets_every_place_and_no_text():
     assert packed["bands"]["rows"] == [[band.iteration, band.first, band.last] for band in whole.bands]
 
 
-def test_every_state_has_one_plain_mark():
-    listed = [state for states in PLAIN_MARKS.values() for state in states]
-    assert sorted([*listed, "input"]) == sorted(STATES)
-    assert mark_of("input") == "input"
+def test_every_state_has_one_mark_and_what_was_not_tested_is_no_cross():
+    """Catches a verdict without a mark, and a guess that is crossed out although nothing was decided about it."""
+    recorded = {*get_args(Verdict), *get_args(DrawKind), *get_args(NodeKind)} - {"drawn"}
+    assert sorted(STATES) == sorted({*recorded, "input"})
+    assert {mark_of(state) for state in ("drafted", "cover", "unneeded")} == {"guess"}
+    assert not mark_style("guess").filled

@@ -7,7 +7,7 @@ from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("text", "whatif", "mask", "slots", "charts", "tree", "table", "result")
+VIEWS = ("text", "cut", "whatif", "mask", "slots", "charts", "tree", "table", "result")
 
 
 def serious(page, **asked) -> list[str]:
@@ -48,7 +48,7 @@ def test_everything_interactive_is_reached_by_keyboard_and_shows_its_focus(page)
             break
         reached.add(seen[0])
         assert seen[1] != "none", seen[0]
-    for name in ("dsbd-play", "dsbd-phase", "dsbd-exact", "dsbd-card", "dsbd-view", "dsbd-language", "dsbd-scroller"):
+    for name in ("dsbd-play", "dsbd-phase", "dsbd-card", "dsbd-view", "dsbd-language", "dsbd-scroller"):
         assert any(name in one for one in reached), name
 
 
@@ -57,7 +57,7 @@ def test_the_menu_of_views_turns_by_arrows_and_the_drawing_has_words(page):
     before = page.url
     page.focus(".dsbd-view")
     page.keyboard.press("ArrowDown")
-    assert page.is_visible(".dsbd-panel-whatif")
+    assert page.is_visible(".dsbd-panel-cut")
     assert page.url == before  # the arrow turned the view and not the step
     told = page.get_attribute(".dsbd-forest", "aria-label")
     assert told.startswith("Forest of pass 2: ")

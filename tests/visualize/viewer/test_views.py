@@ -14,6 +14,7 @@ from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of, trace_of
+from visualize.look.states import MARKS, mark_of
 
 pytestmark = pytest.mark.slow
 
@@ -163,11 +164,11 @@ def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
         assert page.locator(".dsbd-node >> nth=0").bounding_box()["y"] < 844
         bar = page.locator(".dsbd-controls").bounding_box()
         assert bar["y"] + bar["height"] <= 844  # the controls stay at the bottom of the screen
-        for act, visible in ((None, False), (".dsbd-node:not([hidden]) >> nth=2 >> .dsbd-hit", True),
+        for act, visible in ((None, False), (".dsbd-node:not([hidden]) >> nth=-1 >> .dsbd-hit", True),
                              (".dsbd-close", False)):  # fmt: skip
             if act:
                 page.locator(act).tap(force=True)
-            assert page.is_visible(".dsbd-card") == visible
+            expect(page.locator(".dsbd-card")).to_be_visible(visible=visible)
 
 
 def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
@@ -192,10 +193,17 @@ def test_a_key_held_down_leaves_its_last_place_in_the_address(page):
 def test_a_bare_viewer_fits_on_a_slide(browser, exported):
     """Catches tools on a slide, and a card that is off it."""
     with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 700, "height": 620}) as seen:
-        tools = (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole", ".dsbd-exact")
+        tools = (".dsbd-controls", ".dsbd-phases", ".dsbd-more", ".dsbd-whole")
         assert [tool for tool in tools if seen.page.is_visible(tool)] == []
         assert seen.page.locator(".dsbd-card").bounding_box()["y"] + 60 < 620
         assert seen.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_bare_viewer_grows_with_its_slide(browser, exported):
+    """Catches labels of twelve pixels on a slide, and a forest that grows out of it."""
+    with viewer(browser, exported, "?bare#iteration=2&step=9", viewport={"width": 1280, "height": 720}) as seen:
+        seen.page.wait_for_function("() => document.querySelector('.dsbd-label').getBoundingClientRect().height > 17")
+        seen.page.wait_for_function("() => document.documentElement.scrollHeight <= innerHeight")
 
 
 MOUNT = """async (options) => {
@@ -256,7 +264,7 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     visualize.export_html(trace_of("plain"), path)
     with viewer(browser, path, "#iteration=1&step=1000") as seen:
         unfold(seen.page)
-        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["What if"]
+        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["Why is nothing lost?", "What if"]
         show_view(seen.page, "slots")
         assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")
 
@@ -270,7 +278,8 @@ def test_the_opening_story_is_told_once_and_ends_with_any_input(browser, exporte
         page, address, sentences = seen.page, seen.page.url, [step.sentence for step in SCENE.iterations[0].steps]
         mood = "() => document.querySelector('.dsbd').dataset.story"
         page.evaluate(MOUNT, STORY)
-        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("prompt", "Pause")
+        assert (page.evaluate(mood), page.get_attribute(".dsbd-play", "aria-label")) == ("lanes", "Pause")
+        page.wait_for_selector(".dsbd[data-story=prompt]")
         assert page.locator(".dsbd-node:not([hidden]) >> nth=1").evaluate("one => getComputedStyle(one).opacity") == "0"
         assert seen.sentence not in sentences
         assert page.url == address
@@ -292,7 +301,7 @@ def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exporte
         page, where = seen.page, "() => [a.where().it, a.where().step]"
         page.clock.install()
         page.evaluate(MOUNT, STORY)
-        page.clock.run_for(8700)
+        page.clock.run_for(5600 + 8700)  # the two lanes, then the first pass
         assert page.evaluate(where) == [0, len(SCENE.iterations[0].steps) - 1]
         assert seen.sentence == SCENE.iterations[0].steps[-1].sentence
         expect(page.locator(".dsbd-ghost")).to_have_count(0)
@@ -308,9 +317,8 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
     shown = page.locator(".dsbd-legend li").all_inner_texts()
     assert len(shown) <= 7
     assert any("×2" in one for one in shown) == any(change.slots > 1 for change in changes)
-    page.click(".dsbd-exact")
-    exact = page.locator(".dsbd-legend li[data-mark]").evaluate_all("found => found.map((one) => one.dataset.mark)")
-    assert set(exact) - {"landed"} == {change.state for change in changes}
+    marks = page.locator(".dsbd-legend li[data-mark]").evaluate_all("found => found.map((one) => one.dataset.mark)")
+    assert marks == [mark for mark in MARKS if mark in {mark_of(change.state) for change in changes}]
     for _ in range(60):
         if page.locator(".dsbd-formula-place summary").count():
             break
@@ -321,3 +329,31 @@ def test_only_marks_that_occur_are_explained_and_the_formula_stays_as_the_reader
     press(page, "ArrowLeft", "ArrowRight")
     expect(page.locator(".dsbd-formula-place details[open]")).to_have_count(1)
     expect(page.locator(".dsbd-card details[open]")).to_have_count(1)
+
+
+def test_the_width_and_the_place_in_the_text_are_seen_where_every_node_has_a_row(browser, exported):
+    """Catches a phone that hides the dynamic width, and a token whose number starts again in every pass."""
+    iteration, phone = SCENE.iterations[1], {"viewport": {"width": 390, "height": 844}}
+    address = f"#iteration=2&step={len(iteration.steps)}"
+    with viewer(browser, exported, address, **phone) as seen:
+        kept = [
+            f"Token {layer.layer} · {iteration.before + layer.layer}\nkeep {layer.width}" for layer in iteration.layers
+        ]
+        expect(seen.page.locator(".dsbd-widths li")).to_have_text(kept, use_inner_text=True)
+    with viewer(browser, exported, address, viewport={"width": 1000, "height": 800}) as seen:
+        kept = [f"keep {layer.width}" for layer in iteration.layers]
+        expect(seen.page.locator(".dsbd-head-width")).to_have_text(kept)
+        first = seen.page.locator(".dsbd-head-title").first
+        expect(first).to_have_text(re.compile(rf"^Token 1 · {iteration.before + 1}( in the text)?$"))
+
+
+def test_a_dotted_word_opens_its_line_by_mouse_and_by_key(page):
+    """Catches a word of the trade that is explained nowhere, or only to those with a mouse."""
+    show_view(page, "table")
+    word, line = page.locator(".dsbd-panel-table .dsbd-term"), page.locator(".dsbd-panel-table .dsbd-term-line")
+    expect(line).to_be_hidden()
+    word.click()
+    expect(line).to_contain_text("One mark stands for several exact states.")
+    expect(word).to_have_attribute("aria-expanded", "true")
+    word.press("Enter")
+    expect(line).to_be_hidden()

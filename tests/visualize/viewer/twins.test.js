@@ -21,7 +21,11 @@ for (const {name, language, iterations} of given.said) {
           words.verdict(iteration, fact),
           words.detail(iteration, fact, node),
         ]);
-      const layerOf = (layer) => [words.layerTitle(layer), words.outcome(layer), words.width(layer, scene.settings)];
+      const layerOf = (layer) => [
+        words.layerTitle(layer, iteration.before),
+        words.outcome(layer, iteration.landed),
+        words.width(layer, scene.settings),
+      ];
       assert.deepEqual(
         {
           steps: iteration.steps.map((_, step) => words.step(iteration, step, scene.settings)),

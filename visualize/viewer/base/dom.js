@@ -51,24 +51,24 @@ export function glyph(name) {
   );
 }
 
-/* The symbol of a state, for legends and headings; its colour is a variable, so it follows the theme. */
-export function symbol(style, state, size = 16) {
+/* The symbol of a mark, for legends and headings; its colour is a variable, so it follows the theme. */
+export function symbol(style, name, size = 16) {
   return draw(
     "svg",
     {viewBox: "-1.35 -1.35 2.7 2.7", width: size, height: size, "aria-hidden": "true"},
-    mark(style, state),
+    mark(style, name),
   );
 }
 
 /* The same as a path within -1..1. */
-export function mark(style, state) {
+export function mark(style, name) {
   const path = draw("path");
-  marked(path, style, state);
+  marked(path, style, name);
   return path;
 }
 
-export function marked(path, style, state) {
-  const color = `var(--dsbd-${state})`;
+export function marked(path, style, name) {
+  const color = `var(--dsbd-${name})`;
   path.setAttribute("d", style.path);
   Object.assign(path.style, {
     fill: style.filled ? color : "none",

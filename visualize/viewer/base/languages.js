@@ -1,7 +1,7 @@
-/* The tables of sentences, one per language, and the looks of the states.
+/* The tables of sentences, one per language, and the looks of the marks.
  * A page may carry fewer tables; English is always there. */
 
-import states from "../../look/states.json" with {type: "json"};
+import marks from "../../look/marks.json" with {type: "json"};
 import ar from "../../words/ar.json" with {type: "json"};
 import de from "../../words/de.json" with {type: "json"};
 import en from "../../words/en.json" with {type: "json"};
@@ -12,7 +12,7 @@ import zh from "../../words/zh.json" with {type: "json"};
 
 const tables = {en, zh, es, de, fr, ja, ar};
 
-export const STYLES = states;
+export const STYLES = marks;
 export const STRINGS = Object.fromEntries(Object.entries(tables).filter(([, table]) => table));
 export const NAMES = {
   en: "English",

@@ -1,5 +1,8 @@
 /* Light or dark: the theme of the page around, else the preference of the reader's system. */
 
+import {make} from "./dom.js";
+import {STYLES} from "./languages.js";
+
 export function watchTheme(element, apply) {
   const media = globalThis.matchMedia("(prefers-color-scheme: dark)");
   const theme = () => {
@@ -15,4 +18,17 @@ export function watchTheme(element, apply) {
     observer.disconnect();
     media.removeEventListener("change", tell);
   };
+}
+
+/* Gives a part of the page the colours of a theme. */
+export function dress(place, theme) {
+  place.dataset.theme = theme;
+  for (const [mark, style] of Object.entries(STYLES)) place.style.setProperty(`--dsbd-${mark}`, style[theme]);
+}
+
+/* A part of the viewer that stands elsewhere on the page, in its language. */
+export function guest({root, cleanup}, inside) {
+  const place = make("div", {class: "dsbd dsbd-guest", lang: root.lang, dir: root.dir}, inside);
+  cleanup.push(watchTheme(place, (theme) => dress(place, theme)));
+  return place;
 }

@@ -55,9 +55,15 @@ export class Words {
     return this.say(`count.${noun}.${this.plurals.select(count)}`, {count});
   }
 
-  /* The name of a layer; a bonus layer after others is called free. */
-  layerTitle(layer) {
-    return this.say(layer.kind === "bonus" && layer.layer > 1 ? "layer.bonus" : "layer.title", {layer: layer.layer});
+  /* The name of a layer; a bonus layer after others is called free. before: how many tokens earlier passes brought. */
+  layerTitle(layer, before) {
+    return this.columnTitle(layer.layer, before, layer.kind === "bonus" && layer.layer > 1);
+  }
+
+  /* The name of the layer of this number, and the place of its tokens in the text unless they are the same. */
+  columnTitle(number, before, isFree = false) {
+    const title = this.say(isFree ? "layer.bonus" : "layer.title", {layer: number});
+    return before ? this.say("layer.place", {title, position: before + number}) : title;
   }
 
   /* The verdict of one trial in plain words. together: how many drafts of a block are accepted, else null. */
@@ -181,12 +187,13 @@ export class Words {
     return ruled && layer.kind === "bonus" ? this.say("width.rule", {reason: said}) : said;
   }
 
-  /* The outcome of a layer. */
-  outcome(layer) {
+  /* The outcome of a layer. landed: whether a layer before it went on because its picks had been guessed too. */
+  outcome(layer, landed) {
     const likely = layer.forest_mass !== null && layer.outcome === "short" ? "_likely" : "";
     const isJoint = layer.width_reason === "joint" && ["passed", "short"].includes(layer.outcome);
     const isFirst = layer.outcome === "bonus" && layer.layer === 1;
-    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : likely}`, {
+    const afterLanding = layer.outcome === "bonus" && landed ? "_landed" : "";
+    return this.say(`outcome.${layer.outcome}${isFirst ? "_first" : isJoint ? "_joint" : afterLanding || likely}`, {
       layer: layer.layer,
       width: layer.width,
       accepted: layer.accepted,
@@ -231,7 +238,7 @@ export class Words {
           nodes: this.counted("nodes", about[0] ?? 0),
         });
       case "layer":
-        return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer))}));
+        return capital(this.say("step.layer", {outcome: this.outcome(iteration.layer(layer), iteration.landed)}));
       case "commit":
         return this.commit(iteration);
       default: {

@@ -6,8 +6,11 @@ import {YIELDED} from "../base/marks.js";
 import {HEAD, measure} from "./geometry.js";
 
 const ZOOM = [0.5, 4];
+const CONTROLS = 56; // pixels of the line with the buttons
+const LEAST_ROOM = 200;
 const ZOOM_STEP = 1.25;
 const BARS = {top: 40, height: 32};
+const LETTER = 7; // pixels of a letter of a title
 const LEFT = 8; // pixels between the edge of a band and what stands in it
 
 export class Forest {
@@ -15,11 +18,13 @@ export class Forest {
     this.viewer = viewer;
     this.zoom = 1;
     this.head = draw("svg", {class: "dsbd-head-bands", "aria-hidden": "true"});
+    this.widths = make("ul", {class: "dsbd-widths"});
     this.body = draw("svg", {class: "dsbd-forest", role: "img"});
     this.element = make(
       "div",
       {class: "dsbd-scroller", tabindex: "0"},
       this.head,
+      this.widths,
       make("div", {class: "dsbd-sheet"}, this.body),
     );
     this.listen();
@@ -51,6 +56,8 @@ export class Forest {
   build() {
     const {viewer, body} = this;
     const {now} = viewer;
+    const root = now.nodes.find((node) => node.id === 0);
+    if (root) root.label_columns = columnsOf(viewer.labelOf(root)); // it is a word of the language
     const geometry = (this.geometry = measure(now, this.element.clientWidth || 800));
     this.shown = [];
     this.headShown = "";
@@ -67,23 +74,30 @@ export class Forest {
       draw("g", {}, ...this.marks.map((entry) => entry.group)),
     );
     this.resize();
+    this.fit();
+  }
+
+  /* On a narrow page the controls stay at the lower edge of the screen: the forest ends above them. */
+  fit() {
+    const {element} = this;
+    const top = element.getBoundingClientRect().top + globalThis.scrollY;
+    const room = Math.floor(globalThis.innerHeight - top - CONTROLS);
+    element.style.maxHeight = this.geometry.upright && room >= LEAST_ROOM ? `${room}px` : "";
   }
 
   node(node, at) {
     const {x, y} = this.geometry.at(node);
     const shape = draw("path");
-    const landed = draw("circle", {class: "dsbd-landed", r: 10, hidden: ""});
     const text = draw("text", {class: "dsbd-label", x: sizes.label_gap, y: sizes.label_drop});
     const hit = draw("rect", {class: "dsbd-hit", x: -13, y: -12, width: 26 + 8 * node.label_columns, height: 24});
     const group = draw(
       "g",
       {class: "dsbd-node", "data-at": at, transform: `translate(${x.toFixed(1)},${y.toFixed(1)})`, hidden: ""},
       hit,
-      landed,
       shape,
       text,
     );
-    return {group, shape, text, landed};
+    return {group, shape, text};
   }
 
   resize() {
@@ -96,6 +110,7 @@ export class Forest {
     size(this.body, height);
     size(this.head, HEAD);
     this.head.toggleAttribute("hidden", upright);
+    this.widths.hidden = !upright;
   }
 
   zoomBy(factor) {
@@ -133,27 +148,26 @@ export class Forest {
   }
 
   show(node, at, look, weak, scored) {
-    const {exact} = this.viewer;
     const final = Boolean(look) && this.viewer.texts.becomes(node, look);
-    const key = look ? `${look.state} ${look.slots} ${look.landed} ${weak} ${scored} ${exact} ${final}` : "";
+    const key = look ? `${look.state} ${look.slots} ${weak} ${scored} ${final}` : "";
     if (this.shown[at] === key) return;
     this.shown[at] = key;
-    const {group, shape, text, landed} = this.marks[at];
+    const {group, shape, text} = this.marks[at];
     const edge = this.edges[at];
     group.toggleAttribute("hidden", !look);
     edge?.toggleAttribute("hidden", !look);
     if (!look) return;
-    const {state: shown, style} = this.viewer.mark(look.state);
+    const {mark, style} = this.viewer.mark(look.state);
     const chance = clamp((scored ? node.target_prob : node.draft_prob) ?? sizes.unknown_probability, 0, 1);
-    marked(shape, style, shown);
-    const size = style.size * (sizes.mark_least + sizes.mark_more * Math.sqrt(chance));
+    marked(shape, style, mark);
+    const part = look.state === "cover" ? sizes.cover : 1;
+    const size = style.size * part * (sizes.mark_least + sizes.mark_more * Math.sqrt(chance));
     shape.setAttribute("transform", `scale(${(size / 2).toFixed(2)})`);
-    landed.toggleAttribute("hidden", !look.landed || !exact);
     const settled = YIELDED.includes(look.state) || look.state === "input";
     const label = draw("tspan", {class: final ? "dsbd-final" : null, text: `\u2068${this.viewer.labelOf(node)}\u2069`});
     text.replaceChildren(label);
     if (look.slots > 1) text.append(` ${this.viewer.say("node.multiplicity", {count: look.slots})}`);
-    text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${shown})`;
+    text.style.fill = settled ? "var(--dsbd-ink)" : `var(--dsbd-${mark})`;
     text.classList.toggle("dsbd-small-label", look.state === "cover");
     group.classList.toggle("dsbd-weak", weak);
     if (edge) this.showEdge(edge, node, look.state, weak, chance);
@@ -161,11 +175,11 @@ export class Forest {
 
   /* Likelier edges are thicker; edges to the beams of a layer are thickest. */
   showEdge(edge, node, state, weak, chance) {
-    const {state: shown, style} = this.viewer.mark(state);
+    const {mark, style} = this.viewer.mark(state);
     const parent = this.viewer.now.nodes[node.parent];
     const strong = YIELDED.includes(state);
     edge.setAttribute("d", this.geometry.edge(parent, node, this.viewer.look[node.parent]?.slots ?? 0));
-    edge.style.stroke = `var(--dsbd-${shown})`;
+    edge.style.stroke = `var(--dsbd-${mark})`;
     edge.style.strokeWidth = (strong ? 1.4 : 0.7) + (strong ? 2.4 : 1.8) * Math.sqrt(chance);
     edge.style.strokeDasharray = sizes.dashes[style.dash] || "none";
     edge.style.opacity = strong ? (weak ? 0.22 : 1) : weak ? 0.18 : state === "cover" ? 0.45 : 0.7;
@@ -177,9 +191,9 @@ export class Forest {
     if (this.headShown === key) return;
     this.headShown = key;
     const {viewer, geometry} = this;
-    if (geometry.upright) return;
     const layers = Array.from({length: viewer.now.lastColumn}, (_, at) => at + 1);
-    this.head.replaceChildren(...layers.map((layer) => columnHead(layer, step.layer === layer, geometry, viewer)));
+    const [place, headOf] = geometry.upright ? [this.widths, rowHead] : [this.head, columnHead];
+    place.replaceChildren(...layers.map((layer) => headOf(layer, step.layer === layer, viewer, geometry)));
   }
 
   /* Scrolls the drawing, not the page, to the node of the step. */
@@ -188,29 +202,56 @@ export class Forest {
     const node = this.viewer.now.nodes[place];
     if (!geometry || !node) return;
     const at = geometry.at(node);
-    const top = geometry.upright ? 0 : HEAD;
+    const head = geometry.upright ? this.widths.offsetHeight : HEAD * zoom;
     const column = geometry.upright ? at.x : geometry.at({column: layer || node.column, row: node.row}).x;
     const x = column * zoom + (geometry.upright ? 0 : 0.45 * geometry.pitch);
-    const y = (at.y + top) * zoom;
+    const y = at.y * zoom + head;
     const to = {behavior: calm() || jump ? "auto" : "smooth"};
     const hidden = (value, start, size, from) => value < start + from + 30 || value > start + size - 60;
     if (hidden(x, element.scrollLeft, element.clientWidth, 0)) to.left = Math.max(0, x - element.clientWidth / 2);
-    if (hidden(y, element.scrollTop, element.clientHeight, top * zoom)) {
+    if (hidden(y, element.scrollTop, element.clientHeight, head)) {
       to.top = Math.max(0, y - element.clientHeight / 2);
     }
     if (to.left !== undefined || to.top !== undefined) element.scrollTo(to);
   }
 }
 
+/* The layer of this number if its width is known at this step, else null. */
+function layerNow(number, {now, step}) {
+  const found = now.layer(number);
+  return found && found.step <= step ? found : null;
+}
+
+/* The name of a layer and the place of its tokens in the text, without words where there is little room. */
+function shortTitle(number, {now, say}) {
+  return say("layer.title", {layer: number}) + (now.before ? ` · ${now.before + number}` : "");
+}
+
+/* The title of a layer and its width, where every node has a row of its own. */
+function rowHead(number, current, viewer) {
+  const {now, say, words} = viewer;
+  const layer = layerNow(number, viewer);
+  const title = make("b", {text: shortTitle(number, viewer)});
+  const width = layer ? say("head.width", {width: layer.width}) : "–";
+  const kind = current ? "dsbd-current" : null;
+  return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
+}
+
+/* The letters of a text in columns; those of Chinese and Japanese take two. */
+function columnsOf(text) {
+  return [...text].reduce((sum, letter) => sum + (letter >= "\u2e80" ? 2 : 1), 0);
+}
+
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */
-function columnHead(number, current, geometry, viewer) {
+function columnHead(number, current, viewer, geometry) {
   const {x, width} = geometry.band(number);
-  const found = viewer.now.layer(number);
-  const layer = found && found.step <= viewer.step ? found : null;
+  const layer = layerNow(number, viewer);
+  const whole = viewer.words.columnTitle(number, viewer.now.before);
+  const title = LETTER * [...whole].length <= width - LEFT ? whole : shortTitle(number, viewer);
   const line = (y, text, kind) => draw("text", {x: x + LEFT, y, class: `dsbd-head-${kind}`, text});
   const parts = [
     draw("rect", {class: `dsbd-layer${current ? " dsbd-current" : ""}`, x, y: 2, width, height: 96, rx: 3}),
-    line(17, viewer.say("layer.title", {layer: number}), "title"),
+    line(17, title, "title"),
   ];
   if (!layer) return draw("g", {}, ...parts);
   return draw(

@@ -8,8 +8,8 @@ const VERIFYING = ["width", "trial", "draw", "layer"];
 
 export class Iteration {
   constructor(packed) {
-    const {index, last_column: lastColumn, last_row: lastRow, scored_step: scoredStep, seconds, slots} = packed;
-    Object.assign(this, {index, lastColumn, lastRow, scoredStep, seconds, slots});
+    const {index, before, last_column: lastColumn, last_row: lastRow, scored_step: scoredStep, seconds, slots} = packed;
+    Object.assign(this, {index, before, lastColumn, lastRow, scoredStep, seconds, slots});
     this.number = index + 1; // readers count from 1
     this.nodes = records(packed.nodes).map(wholeNode);
     this.trials = records(packed.trials);
@@ -27,6 +27,10 @@ export class Iteration {
     this.steps.forEach((step, at) => {
       if (FACTS[step.phase]) this.facts[step.focus].push({step: at, ...this.factOf(step)});
     });
+  }
+
+  get landed() {
+    return this.layers.some(({outcome}) => outcome === "landed");
   }
 
   layer(number) {

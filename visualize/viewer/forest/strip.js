@@ -1,12 +1,12 @@
 /* The whole decode above the forest: the text as a line, dropped guesses as twigs below it, one band for each pass.
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
-import {clamp, draw, make, records} from "../base/dom.js";
-import {MARKS} from "../base/marks.js";
-import {number} from "../base/words.js";
+import {button, clamp, draw, iconButton, make, records} from "../base/dom.js";
+import {STYLES} from "../base/languages.js";
+import {Lanes} from "./lanes.js";
 
 const STRIP = {
-  height: 112,
+  height: 118,
   line: 34, // pixels from the top to the line of the text
   side: 14,
   pitch: [9, 26], // pixels between two positions, least and most
@@ -15,14 +15,21 @@ const STRIP = {
   near: 7, // pixels within which a click means a mark, not its band
 };
 const rounded = (pixels) => Math.round(10 * pixels) / 10;
-const MARK_NAMES = ["kept", "dropped", "picked"];
-const colourOf = (mark) => `var(--dsbd-${MARKS[mark][0]})`;
+const MARK_NAMES = Object.keys(STYLES).filter((mark) => mark !== "start");
 
 export class Strip {
   constructor(viewer) {
     this.viewer = viewer;
     this.title = make("b", {});
-    this.ratio = make("span", {});
+    this.quality = make("span", {});
+    this.why = button({
+      class: "dsbd-why",
+      text: viewer.say("cut.why"),
+      title: viewer.say("tab.cut"),
+      onclick: () => viewer.parts.views.show("cut"),
+    });
+    this.lanes = new Lanes(viewer);
+    this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
     this.scroller = make(
       "div",
@@ -32,8 +39,8 @@ export class Strip {
     this.element = make(
       "div",
       {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.ratio),
-      this.scroller,
+      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.again),
+      make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
     );
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
     this.sheet.addEventListener("click", (event) => this.onClick(event));
@@ -44,11 +51,12 @@ export class Strip {
     const {whole} = this.viewer.scene;
     this.element.hidden = !whole || whole.bands.rows.length < 2;
     if (this.element.hidden) return;
-    const width = this.scroller.clientWidth || 800;
+    const width = this.scroller.clientWidth || this.viewer.root.clientWidth || 800;
     if (this.drawn !== whole || this.width !== width) {
       this.drawn = whole;
       this.width = width;
       this.build(whole);
+      this.lanes.fit();
     }
     this.show();
   }
@@ -58,12 +66,15 @@ export class Strip {
     const {words, scene} = viewer;
     this.bands = records(whole.bands);
     this.nodes = records(whole.nodes);
-    this.title.textContent = viewer.say("figure.decode", {
-      tokens: words.counted("tokens", whole.tokens),
-      passes: words.counted("passes", this.bands.length),
-    });
-    const won = this.bands[this.bands.length - 1].last;
-    this.ratio.textContent = viewer.say("figure.per_pass", {ratio: number(won / this.bands.length)});
+    const passes = words.counted("passes", this.bands.length);
+    const alone = this.bands[this.bands.length - 1].last;
+    const tokens = words.counted("tokens", whole.tokens);
+    const isFaster = scene.settings.lossless && alone > this.bands.length;
+    this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
+    this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
+    this.why.hidden = !this.quality.textContent;
+    this.again.hidden = !this.lanes.race;
+    viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.
     const asked = scene.result.length ? 0 : (scene.settings.max_new_tokens ?? 0);
     const columns = Math.max(whole.last_position, asked, 1);
@@ -82,6 +93,14 @@ export class Strip {
       this.line(),
       ...MARK_NAMES.flatMap((mark) => [this.marks(mark, false), this.marks(mark, true)]),
     );
+  }
+
+  /* Where the band of a pass is seen, in pixels of the room. */
+  bandBox(at) {
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) =>
+      Number(this.rects[at].getAttribute(name)),
+    );
+    return {x: x - this.scroller.scrollLeft, y, width, height};
   }
 
   x(position) {
@@ -127,7 +146,7 @@ export class Strip {
         const middle = rounded((from.x + to.x) / 2);
         return `M${from.x},${from.y}C${middle},${from.y} ${middle},${to.y} ${to.x},${to.y}`;
       });
-    return draw("path", {class: "dsbd-strip-twig", d: path.join(""), style: `stroke:${colourOf(mark)}`});
+    return draw("path", {class: "dsbd-strip-twig", d: path.join(""), style: `stroke:var(--dsbd-${mark})`});
   }
 
   line() {
@@ -142,7 +161,8 @@ export class Strip {
       .filter((node) => node.mark === mark && !node.row === onLine)
       .map((node) => markShape(mark, this.places.get(node.id), size));
     const kind = onLine ? "dsbd-strip-mark" : "dsbd-strip-mark dsbd-strip-dead";
-    return draw("path", {class: kind, d: path.join(""), style: `fill:${colourOf(mark)}`});
+    const paint = STYLES[mark].filled ? "fill" : "fill:none;stroke";
+    return draw("path", {class: kind, d: path.join(""), style: `${paint}:var(--dsbd-${mark})`});
   }
 
   /* ---- where the reader is ---------------------------------------------------------------------- */
@@ -169,10 +189,11 @@ export class Strip {
     const it = viewer.scene.iterations.findIndex((iteration) => iteration.index === index);
     if (it < 0) return;
     viewer.controls.stop();
-    viewer.goto({it, ...how});
+    // One step before the end everything is decided, and nothing has faded yet.
+    viewer.goto({it, step: viewer.scene.iterations[it].steps.rows.length - 2, ...how});
   }
 
-  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass at its first step. */
+  /* A click on a mark opens its pass with that node in view, a click beside marks opens the pass with its verdicts. */
   onClick(event) {
     const box = this.sheet.getBoundingClientRect();
     const x = event.clientX - box.left;
@@ -184,7 +205,7 @@ export class Strip {
     const position = Math.round((x - STRIP.side) / this.pitch);
     const band = this.bands.find(({first, last}) => position >= first && position <= last);
     if (near) this.go(near.node.iteration, {step: Infinity, node: near.node.id});
-    else if (band) this.go(band.iteration, {step: 0});
+    else if (band) this.go(band.iteration);
   }
 
   onKey(event) {
@@ -195,16 +216,20 @@ export class Strip {
     if (targets[event.key] === undefined) return;
     event.preventDefault();
     event.stopPropagation();
-    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration, {step: 0});
+    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration);
   }
 }
 
-/* A dot for a kept guess, a diamond for a token that the large model picked, a smaller dot for a dropped guess. */
+/* The shapes of look/marks.json with relative coordinates only, so that all of one mark make one short path. */
 function markShape(mark, {x, y}, size) {
   if (mark === "picked") {
     const far = rounded(size * 1.25);
     return `M${x},${y}m0,-${far}l${far},${far}l-${far},${far}l-${far},-${far}z`;
   }
-  const radius = rounded(mark === "dropped" ? size * 0.8 : size);
+  if (mark === "dropped") {
+    const far = rounded(size * 0.8);
+    return `M${x},${y}m-${far},-${far}l${2 * far},${2 * far}m0,-${2 * far}l-${2 * far},${2 * far}`;
+  }
+  const radius = rounded(mark === "guess" ? size * 0.8 : size);
   return `M${x},${y}m-${radius},0a${radius},${radius} 0 1 0 ${2 * radius},0a${radius},${radius} 0 1 0 -${2 * radius},0z`;
 }

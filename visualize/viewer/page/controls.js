@@ -1,6 +1,6 @@
 /* The time machine: first, back, play, forward, last, speed; a bar of phases to jump to; a slider of iterations. */
 
-import {button, glyph, iconButton, make} from "../base/dom.js";
+import {button, calm, glyph, iconButton, make} from "../base/dom.js";
 
 const PLAY_MS = 1100;
 const SPEEDS = [0.5, 1, 2, 4];
@@ -72,11 +72,13 @@ export class Controls {
     return true;
   }
 
-  /* Pauses the opening story, too. */
+  /* Pauses the opening story, too; for who wants no movement it stands still already. */
   toggle() {
     const {story} = this.viewer;
-    if (story.sentence !== null) story.stop();
-    else if (this.timer) this.stop();
+    const isTelling = story.sentence !== null && !calm();
+    story.stop();
+    if (isTelling) return;
+    if (this.timer) this.stop();
     else this.start();
   }
 

@@ -1,10 +1,14 @@
-/* Saves the drawing as SVG or PNG, and the nodes as CSV; the browser makes the files. */
+/* Saves the drawing as SVG or PNG, the two lanes as GIF, and the nodes as CSV; the browser makes the files. */
 
 import {download, draw} from "../base/dom.js";
 import {HEAD} from "../forest/geometry.js";
+import {gifOf} from "./gif.js";
 
-const PAINT =
-  "fill stroke stroke-width stroke-dasharray opacity font-family font-size font-weight text-decoration".split(" ");
+const PAINT = [
+  ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
+  ..."font-family font-size font-weight text-decoration white-space".split(" "),
+];
+const GIF_SCALE = 1.5;
 const CSV = [
   ..."id parent layer token token_id kind state slots landed kept ends target_prob draft_prob".split(" "),
   ..."target_log_prob draft_log_prob".split(" "),
@@ -16,16 +20,15 @@ function svgText(viewer) {
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
   const paper = getComputedStyle(viewer.root).getPropertyValue("--dsbd-paper").trim();
-  const whole = draw(
-    "svg",
-    {xmlns: "http://www.w3.org/2000/svg", width, height: height + top, viewBox: `0 0 ${width} ${height + top}`},
-    draw("title", {text: viewer.altText()}),
-    draw("rect", {width, height: height + top, fill: paper}),
-  );
+  const whole = sheet(width, height + top, draw("title", {text: viewer.altText()}));
+  whole.append(draw("rect", {width, height: height + top, fill: paper}));
   if (!upright) whole.append(painted(forest.head));
   whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
   return new XMLSerializer().serializeToString(whole);
 }
+
+const sheet = (width, height, ...inside) =>
+  draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`}, ...inside);
 
 function painted(source) {
   const group = draw("g");
@@ -52,14 +55,33 @@ export function saveSvg(viewer) {
 
 export async function savePng(viewer, scale = 2) {
   const {width, height, upright} = viewer.forest.geometry;
+  const canvas = await raster(svgText(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
+  download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+}
+
+async function raster(svg, width, height) {
   const canvas = document.createElement("canvas");
   const image = new Image();
-  canvas.width = scale * width;
-  canvas.height = scale * (height + (upright ? 0 : HEAD));
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(viewer))}`;
+  Object.assign(canvas, {width, height});
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await image.decode();
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+  canvas.getContext("2d", {willReadFrequently: true}).drawImage(image, 0, 0, width, height);
+  return canvas;
+}
+
+/* The two lanes, 1200 × 630, as large as previews of links are. */
+export async function saveGif(viewer) {
+  const pictures = [];
+  let size = {};
+  await viewer.strip.lanes.film(async (element, milliseconds) => {
+    const {x, width, height} = element.viewBox.baseVal;
+    size = {width: GIF_SCALE * width, height: GIF_SCALE * height};
+    const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
+    const svg = new XMLSerializer().serializeToString(sheet(width, height, drawn));
+    const canvas = await raster(svg, size.width, size.height);
+    pictures.push({pixels: canvas.getContext("2d").getImageData(0, 0, size.width, size.height).data, milliseconds});
+  });
+  download("dsbd-two-lanes.gif", gifOf(size.width, size.height, pictures), "image/gif");
 }
 
 /* All nodes after the last step, the same text as visualize.nodes_csv. */

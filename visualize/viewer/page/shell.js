@@ -2,8 +2,9 @@
  * everything else. A bare viewer has sentence, forest and card only. */
 
 import {ChartsPanel} from "../views/charts.js";
+import {CutPanel} from "../views/cut_fill.js";
 import {button, iconButton, make} from "../base/dom.js";
-import {saveCsv, savePng, saveSvg} from "./exports.js";
+import {saveCsv, saveGif, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
@@ -15,7 +16,17 @@ import {TreePanel} from "../views/tree.js";
 import {Views} from "./views.js";
 import {WhatIfPanel} from "../views/whatif_panel.js";
 
-const PANELS = [TextPanel, WhatIfPanel, MaskPanel, SlotsPanel, ChartsPanel, TreePanel, TablePanel, ResultPanel];
+const PANELS = [
+  TextPanel,
+  CutPanel,
+  WhatIfPanel,
+  MaskPanel,
+  SlotsPanel,
+  ChartsPanel,
+  TreePanel,
+  TablePanel,
+  ResultPanel,
+];
 
 /* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {
@@ -71,6 +82,7 @@ function tools(viewer) {
     save("svg", saveSvg),
     save("png", savePng),
     save("csv", saveCsv),
+    save("gif", saveGif),
   ];
 }
 

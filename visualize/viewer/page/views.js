@@ -50,6 +50,13 @@ export class Views {
   show(key) {
     this.element.open = true;
     this.open(key);
+    this.element.scrollIntoView({block: "nearest"});
+  }
+
+  /* Builds a view again: what it needs has come. */
+  renew(panel) {
+    this.stale[this.panels.indexOf(panel)] = true;
+    this.refresh();
   }
 
   open(key) {

@@ -1,6 +1,7 @@
 /* The card beside the forest: a node's arithmetic, a layer's width, or the seconds of the iteration. */
 
 import {clamp, iconButton, make, symbol} from "../base/dom.js";
+import {term} from "../base/term.js";
 import {number, tellApart} from "../base/words.js";
 
 const SAID = 48; // characters of running text shown above a node's numbers
@@ -41,10 +42,10 @@ function nodeCard(viewer, place) {
   const node = now.nodes[place];
   const look = viewer.look[place];
   const scored = viewer.step >= now.scoredStep;
-  const {style, state: shown, name} = viewer.mark(look.state);
+  const {style, mark, name} = viewer.mark(look.state);
   const [times, ...notes] = viewer.notesOf(node, look);
   const told = [`${name} ${times}`.trim(), ...notes].filter(Boolean).join(" · ");
-  const state = make("span", {class: "dsbd-state"}, symbol(style, shown), told);
+  const state = make("span", {class: "dsbd-state"}, symbol(style, mark), told);
   const token = make("bdi", {class: "dsbd-token", text: viewer.labelOf(node, "token")});
   const parts = [token, state, make("p", {class: "dsbd-path", dir: "auto", text: said(now, place)})];
   if (node.completes) {
@@ -65,6 +66,7 @@ function nodeCard(viewer, place) {
       viewer,
       ...facts.flatMap((fact) => arithmetic(viewer, node, fact)),
       make("p", {class: "dsbd-small", text: small(viewer, node, scored).join(" · ")}),
+      ...weight(viewer, node),
       ...more,
     ),
   );
@@ -87,10 +89,16 @@ function small({say}, node, scored) {
   };
   if (scored) fact("ui.target_log_prob", node.target_log_prob);
   fact("ui.draft_log_prob", node.draft_log_prob);
-  fact("ui.log_weight", node.log_weight);
   if (node.token_id !== null) found.push(`${say("ui.token")} ${node.token_id}`);
   if (node.ends) found.push(say("node.ends"));
   return found;
+}
+
+/* The log-weight of an input beam. */
+function weight(viewer, {log_weight}) {
+  if (log_weight === null) return [];
+  const [word, line] = term(viewer, "log_weight", viewer.say("ui.log_weight"));
+  return [make("p", {class: "dsbd-small"}, word, ` ${number(log_weight)}`, line)];
 }
 
 /* The end of the running text up to a node, from the beginning of a word. */
@@ -135,18 +143,18 @@ function factItem(viewer, fact) {
 }
 
 function gaugeOf({trial, draw, block}) {
-  if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, state: draw.kind};
+  if (draw) return {low: draw.cdf_low, high: draw.cdf_high, u: draw.uniform, mark: "picked"};
   const {acceptance, uniform} = block ?? trial;
-  return acceptance === null || uniform === null ? null : {low: 0, high: acceptance, u: uniform, state: "accepted"};
+  return acceptance === null || uniform === null ? null : {low: 0, high: acceptance, u: uniform, mark: "kept"};
 }
 
 /* 0 to 1, the interval that decides, and the random number as a tick. */
-export function gauge({low, high, u, state}) {
+export function gauge({low, high, u, mark}) {
   const range = make("i", {class: "dsbd-range"});
   const tick = make("i", {class: "dsbd-tick"});
   range.style.insetInlineStart = `${100 * low}%`;
   range.style.width = `${100 * Math.max(high - low, 0.004)}%`;
-  range.style.background = `var(--dsbd-${state})`;
+  range.style.background = `var(--dsbd-${mark})`;
   tick.style.insetInlineStart = `${100 * u}%`;
   return make("div", {class: "dsbd-gauge", "aria-hidden": "true"}, range, tick);
 }
@@ -176,7 +184,7 @@ function layerCard(viewer, layer) {
   const about = viewer.say(layer.forest_mass === null ? "layer.at_least" : "layer.all_land");
   const more = alternatives(viewer, layer, -1);
   return [
-    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer)}),
+    make("span", {class: "dsbd-token dsbd-plain", text: viewer.words.layerTitle(layer, viewer.now.before)}),
     make("p", {text: viewer.words.width(layer, viewer.scene.settings)}),
     ...(rows.length ? [make("p", {class: "dsbd-fact-title", text: about})] : []),
     ...rows,
@@ -203,7 +211,7 @@ function alternatives(viewer, layer, here) {
 function secondsCard({now, say}) {
   const total = Object.values(now.seconds).reduce((sum, value) => sum + value, 0);
   const rows = Object.entries(now.seconds).map(([phase, value]) =>
-    bar(say(`bar.${phase}`), total ? value / total : 0, "target", `${(1000 * value).toFixed(1)} ms`),
+    bar(say(`bar.${phase}`), total ? value / total : 0, "plain", `${(1000 * value).toFixed(1)} ms`),
   );
   return [make("span", {class: "dsbd-token dsbd-plain", text: say("figure.timeline")}), ...rows];
 }

@@ -3,7 +3,7 @@
 
 import {make, table} from "../base/dom.js";
 
-const PHASES = {draft: ["#56b4e9", "/"], score: ["#0072b2", ""], verify: ["#009e73", "."], commit: ["#e69f00", "x"]};
+const PHASES = {draft: ["#56b4e9", "/"], score: ["#b88000", ""], verify: ["#009e73", "."], commit: ["#8a939e", "x"]};
 
 /* Readers count iterations from 1. */
 const numberOf = (packed) => packed.index + 1;
@@ -17,7 +17,8 @@ export class ChartsPanel {
     this.here = -1;
     if (!viewer.Plotly) {
       this.plots = [];
-      sheet.replaceChildren(make("p", {class: "dsbd-hint", text: viewer.say("ui.no_plotly")}), this.table());
+      sheet.replaceChildren(this.table());
+      this.fetch(sheet);
       return;
     }
     if (!this.plots?.length) this.plots = [make("div", {class: "dsbd-chart"}), make("div", {class: "dsbd-chart"})];
@@ -48,6 +49,14 @@ export class ChartsPanel {
       viewer.Plotly.react(plot, data, layout, {displayModeBar: false, responsive: true});
       if (isNew) plot.on("plotly_click", ({points}) => viewer.goto({it: plot.data[0].x.indexOf(points[0].x), step: 0}));
     });
+  }
+
+  /* Asks for Plotly. The numbers stand there meanwhile, and also where it does not come. */
+  async fetch(sheet) {
+    const {viewer} = this;
+    await viewer.options.fetchPlotly?.().catch(() => {});
+    if (viewer.Plotly) viewer.parts.views.renew(this);
+    else sheet.prepend(make("p", {class: "dsbd-hint", text: viewer.say("ui.no_plotly")}));
   }
 
   widths(iterations, x, color) {

@@ -62,7 +62,7 @@ export class SlotsPanel {
     for (const {entry, at} of this.boxes) {
       const stays = this.stays.has(at);
       const look = viewer.look[at];
-      const key = `${look?.state} ${committed} ${scored} ${viewer.exact}`;
+      const key = `${look?.state} ${committed} ${scored}`;
       if (entry.dataset.key === key) continue;
       entry.dataset.key = key;
       entry.classList.toggle("dsbd-dropped", committed && !stays);
@@ -75,7 +75,7 @@ export class SlotsPanel {
         : "–";
       entry.title = name + fate;
       entry.setAttribute("aria-label", name + fate);
-      entry.replaceChildren(...(mark ? [symbol(mark.style, mark.state, 14)] : []));
+      entry.replaceChildren(...(mark ? [symbol(mark.style, mark.mark, 14)] : []));
     }
   }
 }

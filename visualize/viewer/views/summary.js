@@ -14,10 +14,16 @@ export class ResultPanel {
   whole = true;
 
   build(sheet) {
-    const {say, scene} = this.viewer;
-    const beams = scene.result.map((beam) => {
+    const {viewer} = this;
+    const {say, scene} = viewer;
+    const beams = scene.result.map((beam, at) => {
       const text = make("p", {class: "dsbd-line", dir: "auto", text: beam.text});
-      return make("li", {class: "dsbd-beam"}, text, beamNotes(say, `${say("ui.score")} ${number(beam.score)}`, beam));
+      return make(
+        "li",
+        {class: "dsbd-beam"},
+        text,
+        beamNotes(viewer, `${say("ui.score")} ${number(beam.score)}`, beam, !at),
+      );
     });
     const counts = COUNTS.map((name) =>
       make("div", {}, make("dt", {text: say(`stat.${name}`)}), make("dd", {text: number(scene.statistics[name])})),

@@ -1,6 +1,7 @@
 /* The nodes of the iteration as a table of numbers, at the step shown. */
 
 import {make, scrolled, table} from "../base/dom.js";
+import {term} from "../base/term.js";
 import {number} from "../base/words.js";
 
 const COLUMNS = ["token", "parent", "layer", "state", "draft", "target", "uniform", "acceptance"];
@@ -17,7 +18,8 @@ export class TablePanel {
     );
     this.rows = this.cells.map((cells, at) => make("tr", {onclick: () => viewer.pin(at)}, ...cells));
     const caption = make("caption", {text: say("table.title", {index: now.number})});
-    sheet.replaceChildren(scrolled(say("tab.table"), table(heads, this.rows, caption)));
+    const said = make("p", {class: "dsbd-hint"}, ...term(viewer, "exact", say("ui.exact")));
+    sheet.replaceChildren(said, scrolled(say("tab.table"), table(heads, this.rows, caption)));
   }
 
   update() {

@@ -1,6 +1,7 @@
 /* The beams as running text, each token underlined by where it came from. */
 
 import {make} from "../base/dom.js";
+import {term} from "../base/term.js";
 import {number} from "../base/words.js";
 
 export class TextPanel {
@@ -14,9 +15,8 @@ export class TextPanel {
   update() {
     const {viewer} = this;
     const after = viewer.step === viewer.now.steps.length - 1;
-    const drawn = `${after} ${viewer.exact}`;
-    if (this.drawn === drawn) return;
-    this.drawn = drawn;
+    if (this.drawn === after) return;
+    this.drawn = after;
     const beams = after ? viewer.now.beams_after : viewer.now.beams_before;
     const paths = beams.map((beam) => viewer.texts.path(beam.node));
     const added = new Set(viewer.now.nodes.filter((node) => node.column > 0).map((node) => node.id));
@@ -40,12 +40,12 @@ export class TextPanel {
       const last = shared + index === path.length - 1;
       const fresh = added?.has(token.id) ?? false;
       const mark = this.viewer.mark(token.origin);
-      if (run?.origin !== mark.state || run.fresh !== fresh) {
+      if (run?.origin !== mark.mark || run.fresh !== fresh) {
         // one element per run of tokens: long texts stay light
         run = {
-          origin: mark.state,
+          origin: mark.mark,
           fresh,
-          span: make("span", {class: `dsbd-origin dsbd-origin-${mark.state}`, title: mark.name}),
+          span: make("span", {class: `dsbd-origin dsbd-origin-${mark.mark}`, title: mark.name}),
         };
         run.span.classList.toggle("dsbd-new", fresh);
         line.append(run.span);
@@ -53,12 +53,14 @@ export class TextPanel {
       run.span.append(token.text + (last ? token.pending : ""));
     });
     const times = beam.multiplicity > 1 ? say("node.multiplicity", {count: beam.multiplicity}) : "";
-    return make("div", {class: "dsbd-beam"}, line, beamNotes(say, times, beam));
+    return make("div", {class: "dsbd-beam"}, line, beamNotes(this.viewer, times, beam, !best));
   }
 }
 
-/* The notes below the text of a beam. */
-export function beamNotes(say, first, {log_weight, finished}) {
-  const notes = [first, `${say("ui.log_weight")} ${number(log_weight)}`, finished ? say("ui.finished_beams") : ""];
-  return make("small", {text: notes.filter(Boolean).join(" · ")});
+/* The notes below the text of a beam. explains: whether the word log-weight opens its line here. */
+export function beamNotes(viewer, first, {log_weight, finished}, explains) {
+  const name = viewer.say("ui.log_weight");
+  const [word, ...line] = explains ? term(viewer, "log_weight", name) : [name];
+  const last = finished ? ` · ${viewer.say("ui.finished_beams")}` : "";
+  return make("small", {}, first && `${first} · `, word, ` ${number(log_weight)}${last}`, ...line);
 }

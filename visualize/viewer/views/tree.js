@@ -41,7 +41,7 @@ export class TreePanel {
       if (!look) return;
       const said = nodeSaid(viewer, node, look, scored);
       if (entry.label.textContent !== said) entry.label.textContent = said;
-      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${viewer.mark(look.state).state})`);
+      entry.label.style.setProperty("--dsbd-mark", `var(--dsbd-${viewer.mark(look.state).mark})`);
       entry.setAttribute("aria-selected", String(at === viewer.pinned));
     });
   }
@@ -85,9 +85,9 @@ export class TreePanel {
 /* One node in words: token, state, and the probabilities known so far. */
 function nodeSaid(viewer, node, look, scored) {
   const {say} = viewer;
-  const [times, landed, final] = viewer.notesOf(node, look);
+  const [times, final] = viewer.notesOf(node, look);
   const name = say("node.aria", {token: viewer.labelOf(node, "token"), state: viewer.mark(look.state).name});
   const target = scored && node.target_prob !== null ? `${say("ui.target")} ${number(node.target_prob)}` : "";
   const draft = node.draft_prob === null ? "" : `${say("ui.draft")} ${number(node.draft_prob)}`;
-  return [name, times, landed, target, draft, final].filter(Boolean).join(", ");
+  return [name, times, target, draft, final].filter(Boolean).join(", ");
 }

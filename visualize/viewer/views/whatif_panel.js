@@ -2,7 +2,6 @@
 
 import {gauge} from "./card.js";
 import {button, make, scrolled, symbol, table} from "../base/dom.js";
-import {STYLES} from "../base/languages.js";
 import {whatIf} from "../law/what_if.js";
 import {number} from "../base/words.js";
 
@@ -121,14 +120,17 @@ export class WhatIfPanel {
     const {cells, row} = this.rows[at];
     const [, value, chance, before, after] = cells;
     const uniform = this.changes.uniforms[at] ?? trial.uniform;
-    const state = (name) => [symbol(STYLES[name], name, 14), ` ${viewer.say(`state.${name}`)}`];
+    const state = (name) => {
+      const {style, mark} = viewer.mark(name);
+      return [symbol(style, mark, 14), ` ${viewer.say(`state.${name}`)}`];
+    };
     const differs = Boolean(entry && entry.verdict !== trial.verdict);
     row.classList.toggle("dsbd-differs", differs);
     row.classList.toggle("dsbd-beyond", !entry);
     value.textContent = uniform === null ? "–" : number(uniform, 3);
     chance.replaceChildren(
       ...(entry?.acceptance != null && uniform !== null
-        ? [gauge({low: 0, high: entry.acceptance, u: uniform, state: "accepted"})]
+        ? [gauge({low: 0, high: entry.acceptance, u: uniform, mark: "kept"})]
         : []),
     );
     before.replaceChildren(...state(trial.verdict));

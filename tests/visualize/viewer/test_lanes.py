@@ -1,0 +1,96 @@
+"""The two lanes: the same text twice, alone and with guesses, on one clock that counts passes of the large model."""
+
+import io
+
+import pytest
+from PIL import Image
+from playwright.sync_api import expect
+
+import visualize
+from tests.visualize.homes import unfold, viewer
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
+
+SCENE = scene_of("toy")
+PASSES, ALONE = len(SCENE.whole.bands), SCENE.whole.bands[-1].last
+TEXT = "".join(SCENE.result[0].text.split())
+ROWS = ".dsbd-lanes g:not([hidden]) > .dsbd-lane-words"
+
+
+def path_of(scene) -> list:
+    """The tokens of the returned text."""
+    tokens, path = {token.id: token for token in scene.tokens}, []
+    node = scene.result[0].node
+    while node in tokens:
+        path.append(tokens[node])
+        node = tokens[node].parent
+    return path
+
+
+def counts(page) -> list[str]:
+    return page.locator(".dsbd-lane-count").all_text_contents()
+
+
+def typed(page) -> str:
+    """Both lanes' words, without the spaces that line ends take."""
+    return "".join("".join(page.locator(ROWS).all_text_contents()).split())
+
+
+def test_who_wants_no_movement_sees_the_end_until_the_first_input(browser, exported):
+    """Catches lanes of two texts, a count that is not the recording's, words of the wrong writer, and a picture that
+    stays in the way."""
+    with viewer(browser, exported, reduced_motion="reduce") as seen:
+        page, lanes = seen.page, seen.page.locator(".dsbd-lanes")
+        expect(lanes).to_be_hidden()
+        page.click(".dsbd-again")
+        expect(lanes).to_be_visible()
+        assert counts(page) == [f"{ALONE} passes", f"{PASSES} passes"]
+        assert typed(page) == TEXT + TEXT
+        for mark, origins in (("kept", {"accepted"}), ("picked", {"recovered", "fresh", "bonus"})):
+            written = sum(token.origin in origins for token in path_of(SCENE))
+            expect(page.locator(f".dsbd-lane-words ~ .dsbd-lane-{mark}")).to_have_count(written)
+        assert page.locator("rect.dsbd-lane-pass").count() == ALONE + PASSES
+        page.keyboard.press("ArrowRight")
+        expect(lanes).to_be_hidden()
+        page.click(".dsbd-again")
+        page.click(".dsbd-play")
+        expect(lanes).to_be_hidden()
+        expect(page.locator(".dsbd-play")).to_have_attribute("aria-label", "Pause")
+        seen.quiet()
+
+
+@pytest.mark.slow
+def test_they_play_once_and_turn_into_the_strip(page):
+    """Catches a clock that never ends, and one that shows the end first."""
+    page.click(".dsbd-again")
+    expect(page.locator(".dsbd-lane-count").first).to_have_text("1 pass")
+    before = page.inner_text(".dsbd-count-step")
+    expect(page.locator(".dsbd-lane-count").last).to_have_text(f"{PASSES} passes")
+    expect(page.locator(".dsbd-lanes")).to_be_hidden(timeout=30_000)
+    assert page.inner_text(".dsbd-count-step") == before, "the forest stays where the reader was"
+
+
+@pytest.mark.slow
+def test_they_are_a_gif_that_moves_and_then_stands_still(page):
+    unfold(page)
+    with page.expect_download() as download:
+        page.click(".dsbd-gif")
+    picture = Image.open(io.BytesIO(download.value.path().read_bytes()))
+    assert (picture.format, picture.size, "loop" in picture.info) == ("GIF", (1200, 630), False)
+    inks = []
+    for frame in (0, picture.n_frames // 3, picture.n_frames - 1):
+        picture.seek(frame)
+        inks.append(sum(picture.convert("L").histogram()[:160]))
+    assert inks == sorted(set(inks)), "more is written from frame to frame"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
+def test_there_are_none_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
+    """Catches a picture that promises the large model's quality for a method that does not keep it."""
+    visualize.export_html(toy_trace(name), tmp_path / "page.html")
+    with viewer(browser, tmp_path / "page.html") as seen:
+        expect(seen.page.locator(".dsbd-again")).to_be_hidden()
+        unfold(seen.page)
+        expect(seen.page.locator(".dsbd-gif")).to_be_hidden()
+        assert "instead" not in seen.page.inner_text(".dsbd")

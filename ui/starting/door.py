@@ -1,0 +1,156 @@
+"""A small server at the address of the page, from the first second until the page itself takes the address over.
+
+It shows a recorded decode, which needs no model, and says what the start does. It loads neither Gradio nor torch.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from dsbd.assets import asset_path
+from dsbd.errors import PageError
+from dsbd.version import __version__
+from visualize import scene
+from visualize.pages.compressed import packed_json
+from visualize.pages.document import Kit, document, packed_element, script
+from visualize.pages.viewer_parts import carried_kit
+from visualize.scenes.to_json import scene_json
+
+from ..host.listening import HOST_SETTING, PORT_SETTING
+from ..parts.files import FOLDER, read
+from ..parts.sharing import TITLE
+
+FIRST_PORT, PORTS = 7860, 100
+STATE = f"{FOLDER}/starting"
+"""Where the page asks how far the start is; once the page itself is there, this address is not."""
+NEVER_KEPT = "no-store"
+
+
+class Door:
+    """What the start says, on the terminal and at the address."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self.port = port
+        self._since = time.monotonic()
+        self._doing = "Starting"
+        self._page = b""
+        self._server = _Server((host.strip("[]"), port), _handler(self))
+
+    def say(self, doing: str) -> None:
+        """Say what the start does now."""
+        self._doing = doing
+        print(f"{self.seconds:5.1f} s  {doing} …", flush=True)
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._since
+
+    def state(self) -> bytes:
+        """Return how far the start is, in the form of the page's own health address."""
+        state = {"status": "starting", "doing": self._doing, "seconds": round(self.seconds), "version": __version__}
+        return json.dumps(state).encode()
+
+    def page(self) -> bytes:
+        """Return the page with the recorded decode."""
+        if not self._page:
+            self._page = waiting_page().encode()
+        return self._page
+
+    def open(self) -> None:
+        """Answer from now on."""
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def close(self) -> None:
+        """Leave the address to the page."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@contextmanager
+def open_door(host: str | None, port: int | None) -> Iterator[Door]:
+    """Answer at the address of the page until the block ends, or until :meth:`Door.close`.
+
+    Without a port the first free one is taken, as Gradio does. Raises: PageError: there is none.
+    """
+    name = host or os.environ.get(HOST_SETTING) or "127.0.0.1"
+    first = int(os.environ.get(PORT_SETTING) or FIRST_PORT)
+    for one in [port] if port is not None else range(first, first + PORTS):
+        try:
+            door = Door(name, one)
+        except (OSError, OverflowError):  # the latter beyond the highest port
+            continue
+        break
+    else:
+        taken = "no port is free" if port is None else f"port {port} is taken"
+        raise PageError(f"the page cannot be served: {taken}; choose another --port or --host")
+    door.open()
+    address = f"[{name}]" if ":" in name and not name.startswith("[") else name
+    print(f"DSBD starts at http://{address}:{door.port} and shows a recorded decode there meanwhile", flush=True)
+    try:
+        yield door
+    finally:
+        door.close()
+
+
+def waiting_page() -> str:
+    """Return the page that is shown meanwhile: the form, and the first recorded decode in the viewer."""
+    shown = scene(sorted(asset_path("traces").glob("*.json.gz"))[0])
+    kit = carried_kit("shared", read("starting/starting.css"))
+    asking = Kit(kit.head, kit.body, asks=True)
+    body = [
+        f"<main>{read('starting/starting.html').format(prompt=escape(''.join(shown.prompt)))}"
+        '<div data-scene="dsbd-scene" id="viewer" data-address></div></main>',
+        packed_element("dsbd-scene", packed_json(scene_json(shown))),
+        asking.body,
+        script(read("starting/starting.js")),
+    ]
+    return document(TITLE, body, asking)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
+        super().__init__(address, handler)
+
+
+def _handler(door: Door) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers with the page, and says how far the start is: to the page, and at the health addresses."""
+
+        def do_GET(self) -> None:
+            path = self.path.partition("?")[0]
+            if path == f"/{STATE}":
+                self._answer(200, "application/json", door.state())
+            elif path.endswith("/health"):
+                self._answer(503, "application/json", door.state())
+            elif path == "/":
+                self._answer(200, "text/html; charset=utf-8", door.page())
+            else:
+                self._answer(503, "text/plain; charset=utf-8", b"The page is starting.")
+
+        do_HEAD = do_GET
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", NEVER_KEPT)
+            self.send_header("X-Content-Type-Options", "nosniff")
+            if status == 503:
+                self.send_header("Retry-After", "2")
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing: the page writes no line for each request either."""
+
+    return Handler
