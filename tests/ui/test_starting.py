@@ -13,6 +13,7 @@ from playwright.sync_api import expect
 from tests.axe import named, violations
 from tests.ui.served import free_port, served
 from tests.watched import Watched
+from ui.page import build_page
 from ui.starting.door import open_door
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,8 @@ def test_whoever_asks_for_the_health_hears_that_the_page_starts(capsys):
     assert "Loading the models …" in capsys.readouterr().out
 
 
-def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, page, engine):
+@pytest.mark.usefixtures("recorded")
+def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, engine):
     """Catches a visitor who must press Run again, or who has to reload the address by hand."""
     with open_door("127.0.0.1", free_port()) as door:
         visitor = Watched(browser.new_context().new_page())
@@ -58,7 +60,7 @@ def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, page, eng
         visitor.page.click("#ask button")
         expect(visitor.page.locator("#starting")).to_contain_text("Your run begins")
         door.close()
-        with served(page, engine, server_port=door.port):
+        with served(build_page(engine), engine, server_port=door.port):
             expect(visitor.page.locator("#note")).to_contain_text("Decoded in")
             expect(visitor.page.locator("#text .text-prompt")).to_have_text("Once")
             visitor.page.context.close()
