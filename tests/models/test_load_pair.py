@@ -107,6 +107,16 @@ def test_a_loaded_pair_decodes(toy_folders):
         dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="greedy", max_new_tokens=122))
 
 
+@pytest.mark.parametrize(("installed", "dtype"), [(True, torch.float32), (False, torch.bfloat16)])
+def test_a_small_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, installed, dtype):
+    """Catches a model in float32 that torch then runs, which is slower than bfloat16 on such a processor."""
+    monkeypatch.setattr("dsbd.models.load_options.computes_bfloat16", lambda: True)
+    monkeypatch.setattr("dsbd.models.loading.multiplies_tiles", lambda: False)
+    if not installed:
+        monkeypatch.setattr("dsbd.models.engines.onnx.find_spec", lambda name: None)
+    assert load_pair("bundled:stories", device="cpu").target.dtype == dtype
+
+
 def test_a_pair_without_draft_says_which_methods_need_one(toy_folders):
     """Catches an AttributeError deep in the decoder."""
     pair = load_pair(toy_folders["target"], device="cpu", dtype="float32", engine="eager")

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from dsbd.models.language_model import LanguageModel
 
-_STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
+STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 Layout = Sequence[tuple[tuple[int, int], tuple[int, int]]]
 
 
@@ -30,7 +30,7 @@ def why_not_fused(model: LanguageModel) -> str | None:
     config = model.config
     if config.hidden_act != "silu" or config.attention_bias or config.mlp_bias:
         return "its block has another activation, or biases"
-    if (config.rope_parameters or {}).get("rope_type", "default") not in _STATIC_ROTATIONS:
+    if (config.rope_parameters or {}).get("rope_type", "default") not in STATIC_ROTATIONS:
         return "its rotation depends on the length of the text"
     if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
         return "its weights are quantised or spread"

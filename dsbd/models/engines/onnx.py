@@ -13,6 +13,7 @@ import torch
 
 from dsbd.errors import first_line
 from dsbd.models.cache import ForestCache
+from dsbd.models.engines.fused import STATIC_ROTATIONS
 from dsbd.models.language_model import LanguageModel
 
 PACKAGES = ("onnx", "onnxruntime")
@@ -22,21 +23,20 @@ ONLY_ERRORS = 3
 HEAD_SIZES = 16
 """ONNX Runtime rotates and attends in one operator for multiples of this."""
 FAMILIES = ("Llama", "Mistral", "Qwen2", "Qwen3", "Granite", "Phi3")
-_STATIC_ROTATIONS = ("default", "linear", "llama3", "yarn")
 
 
 def why_not_onnx(model: LanguageModel) -> str | None:
     """Return why a model cannot run on ONNX Runtime; None if it can."""
-    missing = [package for package in PACKAGES if find_spec(package) is None]
-    if missing:
-        return f"{' and '.join(missing)} not installed"
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return "it computes float32 on a CPU only"
     return why_no_graph(model)
 
 
 def why_no_graph(model: LanguageModel) -> str | None:
-    """Return why there is no graph of a model; None if there is one."""
+    """Return why ONNX Runtime has no graph of a model, whatever its dtype; None if it can have one."""
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        return f"{' and '.join(missing)} not installed"
     if type(model.model).__name__ not in [f"{family}ForCausalLM" for family in FAMILIES] or model.is_hooked:
         return f"only models of the families {', '.join(FAMILIES)} have a graph"
     config = model.config
@@ -45,7 +45,7 @@ def why_no_graph(model: LanguageModel) -> str | None:
         return f"its heads have a size that is not a multiple of {HEAD_SIZES}"
     if config.hidden_act != "silu" or len(model.windows) > 1 or rotation.get("partial_rotary_factor", 1.0) != 1.0:
         return "its block has another activation, layers of two kinds, or rotates a part of each head"
-    if rotation.get("rope_type", "default") not in _STATIC_ROTATIONS:
+    if rotation.get("rope_type", "default") not in STATIC_ROTATIONS:
         return "its rotation depends on the length of the text"
     if any(type(parameter.data) is not torch.Tensor for parameter in model.model.parameters()):
         return "its weights are quantised or spread"
