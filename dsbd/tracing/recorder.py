@@ -42,9 +42,10 @@ class Recorder(Observer):
     def trace(self) -> Trace:
         """Return what is recorded so far; without a result if the decode was cancelled or stopped."""
         start, pair = self._start, self._start.pair
+        models = [pair.target] if pair.draft is None else [pair.target, pair.draft]
         trace = Trace(
             format=FORMAT,
-            software=dict(_software()),
+            software={**_software(), "engine": " + ".join(model.engine for model in models)},
             models=Models(model_record(pair.target), None if pair.draft is None else model_record(pair.draft)),
             settings=start.settings,
             seed=start.settings.seed,

@@ -48,6 +48,12 @@ def test_beam_methods_trace_as_empty_forests():
     assert not any(iteration.trials for iteration in trace.iterations)
 
 
+def test_a_trace_names_the_engines():
+    """The same pair has other last digits on another engine."""
+    (trace,) = toy_traces("dsbd", 1)
+    assert trace.software["engine"] == "eager + eager"
+
+
 def test_split_characters_keep_their_bytes():
     """A character split over tokens must be shown whole, so its bytes are kept."""
     settings = dsbd.DecodingSettings(max_new_tokens=2)
