@@ -32,6 +32,8 @@ export default [
     ignores: ["visualize/viewer/law/*.js"], // the law needs no page
     languageOptions: {globals: globals.browser},
   },
+  {files: ["visualize/live/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
+  script(["visualize/pages/service_worker.js"], ["registration"]),
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
     ["visualize/pages/*.js", "visualize/embed/*.js"],

@@ -15,6 +15,7 @@ def add(commands: Any) -> None:
     parser.add_argument("--output", type=output_folder, required=True, metavar="DIR", help="folder to write")
     parser.add_argument("--lessons", type=input_path, metavar="DIR", help="folder of lessons, which become pages too")
     parser.add_argument("--title", default="DSBD", help="title of the site (DSBD)")
+    parser.add_argument("--live", action="store_true", help="add a page that decodes in the reader's browser")
     add_language_flag(parser)
 
 
@@ -29,6 +30,7 @@ def run(parsed: argparse.Namespace) -> int:
             lessons=parsed.lessons,
             title=parsed.title,
             language=parsed.language,
+            live=parsed.live,
         )
     except ValueError as error:
         raise SettingsError(str(error)) from None

@@ -4,7 +4,10 @@ The parts that draw have a fixed template, and their value is a message of ``dec
 draws; no value is ever read as markup.
 """
 
-from collections.abc import Sequence
+import html
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import gradio as gr
 
@@ -19,6 +22,16 @@ def forest_viewer(value: str) -> gr.HTML:
 def drawer_switch() -> gr.HTML:
     """A button that opens the element ``drawer``."""
     return markup(read("parts/drawer_switch.html"), "gear", script=f"(() => {{\n{read('parts/drawer.js')}}})();")
+
+
+def live_run(data: Mapping[str, Any]) -> gr.HTML:
+    """A button that decodes in the visitor's browser.
+
+    ``data`` is plain: the address of the files, the methods by their label, the bundled pairs by their key.
+    """
+    given = html.escape(json.dumps(data))
+    template = f'<div data-live="{given}"><button type="button">Run in my browser</button></div><p role="status"></p>'
+    return _scripted("", template, "live.js", "live")
 
 
 def running_line(value: str) -> gr.HTML:

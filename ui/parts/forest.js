@@ -75,6 +75,14 @@ function take(message, bulk) {
 follow(props, watch, take, {news: isAsked});
 if (isAsked) unveil();
 
+/* A decode that ran in this browser (live.js). */
+document.addEventListener("dsbd-live-scene", ({detail: {scene: made, isLive}}) => {
+  const first = isLive && made.iterations.length === 1;
+  scene = made;
+  document.dispatchEvent(new Event("dsbd-scene"));
+  draw({whole: first || !isLive, live: true, first: !isLive ? false : first});
+});
+
 /* Another drawing of this decode asks for an iteration, or for a node in it. */
 document.addEventListener("dsbd-open", ({detail: {iteration, node}}) => {
   const it = scene?.iterations.findIndex((entry) => entry.index === iteration) ?? -1;

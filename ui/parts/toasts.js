@@ -3,6 +3,7 @@
    into the line. */
 const BUSY = /^This application is currently busy/;
 const QUEUE_FULL = "The queue is full: too many calls wait for the model. Come back in a minute.";
+const NO_PLACE = /^(This application is currently busy|Connection|Could not|Failed to fetch|NetworkError|Load failed)/;
 
 const taken = new WeakSet();
 let said = "";
@@ -15,6 +16,7 @@ function take(toast) {
   const problem = globalThis.DsbdPage.make("p", "problem", BUSY.test(words) ? QUEUE_FULL : words);
   problem.setAttribute("role", "alert");
   said = props.value = problem.outerHTML;
+  if (NO_PLACE.test(words)) document.dispatchEvent(new Event("dsbd-no-place"));
 }
 
 new MutationObserver(() => {

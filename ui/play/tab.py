@@ -22,6 +22,7 @@ from ..runs import decode as handlers
 from ..runs.around import KEEP, Around, wire_run
 from . import shown
 from .following import CLICK_RUN, follow, hidden, wire_link, wire_refresh, wire_restoring
+from .live_run import build_live_run
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
 
@@ -151,6 +152,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
         form, tools = build_form(engine, opening)
         parts = _stage(opening, form, recording)
         go_on, share, link, lines, python = _after()
+    build_live_run(engine, form)
     tab = Play(engine, form, tools, parts, go_on, lines, python, kept, opening.recording)
     tab.wire_run()
     tab.wire_traces()

@@ -76,9 +76,10 @@ globalThis.DsbdHost = (() => {
 
   /* A viewer with its scene. `listeners` hear every step. A lone viewer keeps its place in the address. */
   async function opened(element) {
-    const scene = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
+    const recorded = JSON.parse(await dsbdUnpack(document.getElementById(element.dataset.scene).textContent));
     const listeners = [];
-    const iterations = scene.iterations?.length ?? 0;
+    let scene = recorded;
+    const count = () => scene.iterations?.length ?? 0;
     const onchange = (place) => listeners.forEach((hear) => hear(place));
     const {dataset} = element;
     const bare = "bare" in dataset || new URLSearchParams(location.search).has("bare");
@@ -93,14 +94,29 @@ globalThis.DsbdHost = (() => {
       listeners,
       place() {
         const {it, step} = handle.where();
+        const iterations = count();
         const first = !iterations || (it === 0 && step === 0);
         const last = !iterations || (it === iterations - 1 && step === scene.iterations[it].steps.rows.length - 1);
         return {dsbd: "place", it, step, iterations, first, last};
       },
       first: () => handle.goto({it: 0, step: 0}),
-      last: () => handle.goto({it: iterations - 1, step: Infinity}),
-      next: () => (iterations && handle.move(1)) || stay(),
-      previous: () => (iterations && handle.move(-1)) || stay(),
+      last: () => handle.goto({it: count() - 1, step: Infinity}),
+      next: () => (count() && handle.move(1)) || stay(),
+      previous: () => (count() && handle.move(-1)) || stay(),
+      isRecorded: () => scene === recorded,
+      /* Another decode, made in this browser (visualize/live/panel.js). It ends one step before the end of its best
+       * pass: there everything is decided, and nothing has faded yet. */
+      show({scene: made, isLive}) {
+        scene = made;
+        handle.setScene(scene, {follow: isLive});
+        if (isLive || !count()) return;
+        const won = scene.iterations.map((iteration) => iteration.layers.length);
+        handle.goto({it: won.indexOf(Math.max(...won)), step: Infinity});
+        handle.move(-1);
+      },
+      showRecorded() {
+        if (scene !== recorded) handle.setScene((scene = recorded));
+      },
       shown() {
         globalThis.dispatchEvent(new Event("resize"));
         stay();
@@ -141,6 +157,7 @@ globalThis.DsbdHost = (() => {
       answer(viewers[0]);
       if (parent !== window) parent.postMessage({dsbd: "ready"}, "*");
     }
+    document.addEventListener("dsbd-live-scene", ({detail}) => viewers[0]?.show(detail));
     loadPlotly();
     return viewers;
   }

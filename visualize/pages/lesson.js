@@ -27,7 +27,7 @@
 
   /* The card of the first unanswered question from here on: the viewer goes no further. */
   function barrier() {
-    if (state.teacher) return null;
+    if (state.teacher || !viewer.isRecorded()) return null;
     const here = orderOf(cards[state.card]);
     const open = cards.filter(
       (card, at) => card.asks && !state.answered.has(at) && orderOf(card) >= here && differs(card),
@@ -56,6 +56,7 @@
     const card = cards[state.card];
     const shown = state.answered.has(state.card) || state.teacher;
     note.textContent = "";
+    viewer.showRecorded();
     viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
     conceal(barrier(), shown ? card.answer_it : card.it);
   }

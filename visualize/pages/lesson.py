@@ -31,6 +31,7 @@ _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
 _CUT = re.compile(r"^```cut (?P<place>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
 _LAB = re.compile(r"^```lab\n(?P<tables>[^\n]+)\n(?P<instead>.*?)^```$", re.M | re.S)
+_LIVE = re.compile(r"^```live(?P<prompt>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
 Line = tuple[int, str]
 
 
@@ -67,6 +68,16 @@ class CutPlace:
 
 
 @dataclass(frozen=True)
+class LivePlace:
+    """A form in a card: the reader's browser decodes a prompt with the settings of the lesson's trace."""
+
+    prompt: str
+    """What stands in the form at first; empty = the prompt of the trace."""
+    instead: str
+    """Markdown, shown instead on paper, without scripts, and where the page has no models."""
+
+
+@dataclass(frozen=True)
 class LessonCard:
     """One thing to look at, with or without a question about it."""
 
@@ -80,6 +91,7 @@ class LessonCard:
     """Line of its header in the file."""
     lab: LabPlace | None = None
     cut: CutPlace | None = None
+    live: LivePlace | None = None
 
 
 @dataclass(frozen=True)
@@ -185,8 +197,9 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
     end = marked[0] if marked else len(inside)
     text, cut = _cut(_joined(inside[:end]), number, path)
     text, lab = _lab(text, number, path)
+    text, live = _live(text)
     question = _question(inside[end:], len(marked), path) if marked else None
-    return LessonCard(matched["title"], text, position, question, number, lab, cut)
+    return LessonCard(matched["title"], text, position, question, number, lab, cut, live)
 
 
 def _cut(text: str, line: int, path: Path) -> tuple[str, CutPlace | None]:
@@ -211,6 +224,15 @@ def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:
     if found is None:
         return text, None
     return rest, LabPlace(path.parent / found["tables"].strip(), found["instead"].strip())
+
+
+def _live(text: str) -> tuple[str, LivePlace | None]:
+    """Take the form out of a card's text."""
+    found = _LIVE.search(text)
+    if found is None:
+        return text, None
+    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
+    return rest, LivePlace(found["prompt"].strip(), found["instead"].strip())
 
 
 def _question(lines: list[Line], count: int, path: Path) -> Question:

@@ -12,6 +12,7 @@ from visualize.pages.compressed import packed, packed_json
 from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
 from visualize.pages.lab_parts import lab_element, lab_script, read_tables
 from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
+from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
 from visualize.pages.trace_page import write_page
@@ -58,8 +59,14 @@ def export_lesson(source: str | Path, path: str | Path, *, plotly: PlotlyFrom = 
     write_page(path, lesson_page(lesson, carried_kit(plotly, page_file("lesson.css"))), plotly)
 
 
-def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
-    """Return the page as a string; ``back`` is the address of the page that lists all lessons, empty = no link to it.
+def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> str:
+    """Return the page as a string.
+
+    Args:
+        lesson: as read.
+        kit: what the page needs.
+        back: address of the page that lists all lessons; empty = no link to it.
+        live: address of the folder with which a browser decodes (``write_live``), with a slash; empty = there is none.
 
     Raises:
         LessonError: a card names what the trace does not have.
@@ -71,7 +78,9 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
     introduction = _text(lesson, lesson.introduction, 1)
     cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
     printed = printed_steps(lesson, stops)
-    cards += [_card(lesson, place, stops[place], printed[place], scene, words) for place in range(len(lesson.cards))]
+    cards += [
+        _card(lesson, place, stops[place], printed[place], scene, words, live) for place in range(len(lesson.cards))
+    ]
     data = [vars(stop) for stop in stops]
     if lesson.introduction:
         it, step = stops[0].it, stops[0].step
@@ -89,6 +98,8 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "") -> str:
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
+    if live and any(card.live for card in lesson.cards):
+        kit = live_kit(kit, live)
     has_lab = any(card.lab for card in lesson.cards)
     body += [packed_element("lab-script", packed(lab_script()))] if has_lab else []
     body += [kit.body, script(page_file("lesson.js"))]
@@ -157,7 +168,7 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     return steps
 
 
-def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words) -> str:
+def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words, live: str) -> str:
     card = lesson.cards[place]
     told = (stop.answer_it, stop.answer_step) if card.position else None
     pictures = [_picture(scene, told, "told both" if told == printed else "told")] if told else []
@@ -168,7 +179,7 @@ def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: S
     return (
         f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
         f'<div class="text">{text}</div>{_lab(lesson, card, words)}{_cut(lesson, card, scene)}'
-        f"{''.join(pictures)}{asked}</article>"
+        f"{_live(lesson, card, scene, live)}{''.join(pictures)}{asked}</article>"
     )
 
 
@@ -196,6 +207,17 @@ def _cut(lesson: Lesson, card: LessonCard, scene: Scene) -> str:
         )
     instead = _text(lesson, card.cut.instead, card.line)
     return f'<div class="cut" data-it="{it}" data-layer="{number}"></div><div class="text cut-instead">{instead}</div>'
+
+
+def _live(lesson: Lesson, card: LessonCard, scene: Scene, base: str) -> str:
+    """Return the form that decodes in the reader's browser, and what is shown instead where it cannot."""
+    if card.live is None:
+        return ""
+    instead = _text(lesson, card.live.instead, card.line)
+    if not base:
+        return f'<div class="text">{instead}</div>'
+    form = live_element(scene, base, lesson.language, prompt=card.live.prompt, is_small=True)
+    return f'{form}<div class="text live-instead">{instead}</div>'
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:

@@ -18,6 +18,7 @@ from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
+from visualize.pages.live_parts import FOLDER, live_element, live_kit, write_live
 from visualize.pages.trace_page import START, copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
 from visualize.scenes.records import Scene
@@ -27,6 +28,7 @@ from visualize.words.words import Words, number
 
 SUFFIXES = (".json", ".json.gz")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
+LIVE_PAGE = "live.html"
 PROMPT_CHARACTERS = 160
 FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
@@ -59,6 +61,7 @@ def export_site(
     lessons: str | Path | None = None,
     title: str = "DSBD",
     language: str = "en",
+    live: bool = False,
 ) -> list[str]:
     """Write a static site with a viewer page for every trace file of a folder.
 
@@ -68,6 +71,8 @@ def export_site(
         lessons: folder with lessons (``.md``), which become pages too; None = no lessons.
         title: of the site.
         language: of the sentences and controls.
+        live: write ``live.html`` too, where a bundled pair decodes in the browser, and the folder ``live`` with
+            its files; lessons then decode as well.
 
     Returns: the pages, as paths below ``output``.
 
@@ -81,7 +86,7 @@ def export_site(
     """
     Words(language)
     cards = list(_cards(Path(traces), language))
-    taught = list(_lessons(Path(lessons))) if lessons is not None else []
+    taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
     folder = _made(Path(output))
     for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _made(folder / below)
@@ -95,11 +100,14 @@ def export_site(
         write(folder / page, text)
         _write_pictures(scene_of(lesson.trace, lesson.language), folder / page.removesuffix(".html"))
     pages = {page: lesson for lesson, page, _ in taught}
-    write(folder / "index.html", _index_page(cards, pages, title=title, language=language))
-    return ["index.html", *(card.page for card in cards), *pages]
+    if live:
+        write_live(folder)
+        write(folder / LIVE_PAGE, _live_page(cards[0].scene, site=title, language=language))
+    write(folder / "index.html", _index_page(cards, pages, title=title, language=language, live=live))
+    return ["index.html", *([LIVE_PAGE] if live else []), *(card.page for card in cards), *pages]
 
 
-def _lessons(folder: Path) -> Iterator[tuple[Lesson, str, str]]:
+def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
     """Yield each lesson of a folder, by name, with its address and its page. Raises: LessonError, TraceError."""
     if not folder.is_dir():
         raise LessonError(f"{str(folder)!r} is no folder; name one that holds lessons")
@@ -111,7 +119,7 @@ def _lessons(folder: Path) -> Iterator[tuple[Lesson, str, str]]:
     for file in files:
         lesson = read_lesson(file)
         page = f"{LESSONS}/{_free(page_name(file.stem), taken)}.html"
-        yield lesson, page, lesson_page(lesson, kit, back="../index.html")
+        yield lesson, page, lesson_page(lesson, kit, back="../index.html", live=live)
 
 
 def _write_pictures(scene: Scene, place: Path) -> None:
@@ -169,13 +177,15 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _index_page(cards: list[Card], lessons: dict[str, Lesson], *, title: str, language: str) -> str:
+def _index_page(cards: list[Card], lessons: dict[str, Lesson], *, title: str, language: str, live: bool) -> str:
     """Return the first page: lessons by address, then a card for every trace."""
     words, kit = Words(language), shared_kit(f"{VIEWER}/")
     body = [
         f'<div class="site"><main><h1>{html.escape(title)}</h1>',
         f'<p class="about">{words("page.site.about")}</p>',
     ]
+    if live:
+        body.append(f'<p><a href="{LIVE_PAGE}">{words("page.live.title")}</a></p>')
     if lessons:
         body += [
             f"<h2>{words('page.site.lessons')}</h2>",
@@ -218,6 +228,21 @@ def _drawn(picture: str, words: Words) -> str:
     """Return the picture of a forest in both themes."""
     dark = f'<source srcset="{picture}.dark.svg" media="(prefers-color-scheme: dark)">'
     return f'<picture>{dark}<img src="{picture}.svg" alt="{words("page.site.picture")}" loading="lazy"></picture>'
+
+
+def _live_page(scene: Scene, *, site: str, language: str) -> str:
+    """Return the page that decodes; its viewer shows a recorded decode first."""
+    words, kit = Words(language), live_kit(shared_kit(f"{VIEWER}/"), f"{FOLDER}/")
+    body = [
+        f'<div class="site"><main><header class="around"><p><a href="index.html">{words("page.site.all")}</a></p>',
+        f'<h1>{words("page.live.title")}</h1><p class="about">{words("page.live.about")}</p></header>',
+        live_element(scene, f"{FOLDER}/", language),
+        '<div id="viewer" data-scene="dsbd-scene-0" data-address></div></main>',
+        packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
+        kit.body,
+        START + "</div>",
+    ]
+    return document(f"{words('page.live.title')} · {site}", body, kit, language=language)
 
 
 def _trace_page(card: Card, *, site: str, language: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from visualize.files import write
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
+from visualize.pages.live_parts import FOLDER, live_element, live_kit, write_live
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.diff import DiffScene
@@ -27,6 +28,7 @@ def export_html(
     plotly: PlotlyFrom = "beside",
     language: str = "en",
     title: str = "",
+    live: bool = False,
 ) -> None:
     """Write one HTML file with a viewer for each trace.
 
@@ -37,6 +39,8 @@ def export_html(
             loads it from the publisher's server, checked by its hash; only such a page needs a network.
         language: of the sentences and controls.
         title: of the page; empty = the method.
+        live: put a form above the first viewer, in which a bundled pair decodes in the reader's browser. Its files go
+            into the folder ``live`` beside the page; a browser runs them only from a server.
 
     Example:
         >>> visualize.export_html(trace, "page.html", plotly="inline")
@@ -46,7 +50,10 @@ def export_html(
         ValueError: ``plotly`` or ``language`` is unknown.
     """
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    write_page(path, html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title), plotly)
+    scenes = [scene_of(entry, language) for entry in sources]
+    if live:
+        write_live(Path(path).parent)
+    write_page(path, html_page(scenes, plotly=plotly, title=title, live=live), plotly)
 
 
 def write_page(path: str | Path, page: str, plotly: str) -> None:
@@ -68,6 +75,7 @@ def html_page(
     title: str = "",
     place: str = "",
     bare: bool = False,
+    live: bool = False,
 ) -> str:
     """Return the page as a string.
 
@@ -77,6 +85,7 @@ def html_page(
         title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``.
         bare: show only sentence, forest and card, for slides; ``?bare`` in the page's address does the same.
+        live: as for :func:`export_html`; the folder is written by ``write_live``.
 
     Raises:
         ValueError: ``plotly`` is unknown.
@@ -85,15 +94,19 @@ def html_page(
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
     # A page that loads Plotly from the network must be small, so it has one language only.
     kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
+    if live:
+        kit = live_kit(kit, f"{FOLDER}/")
     heading = title or (f"DSBD · {names}" if names else "DSBD")
+    language = chosen[0].strings["language"] if chosen else "en"
+    form = live_element(chosen[0], f"{FOLDER}/", language) if live and isinstance(chosen[0], Scene) else ""
     body = [
-        f'<main><h1 class="around">{html.escape(heading)}</h1>{_places(chosen, place, bare)}</main>',
+        f'<main><h1 class="around">{html.escape(heading)}</h1>{form}{_places(chosen, place, bare)}</main>',
         *(f"<noscript><p>{html.escape(_text(scene))}</p></noscript>" for scene in chosen),
         *(packed_element(f"dsbd-scene-{at}", packed_json(scene_json(scene))) for at, scene in enumerate(chosen)),
         kit.body,
         START,
     ]
-    return document(heading, body, kit, language=chosen[0].strings["language"] if chosen else "en")
+    return document(heading, body, kit, language=language)
 
 
 def _places(scenes: list[Drawn], place: str, bare: bool) -> str:

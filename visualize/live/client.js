@@ -1,0 +1,51 @@
+/* The page's side of the worker: it asks, and hears what comes back. Nothing is fetched before the first load. */
+
+export class Client {
+  /* base: address of the folder of shared files, with a slash. hear: {progress, scene}, called with each message. */
+  constructor(base, pair, hear) {
+    Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
+  }
+
+  /* Resolves when the models are ready. */
+  load() {
+    this.loaded ??= this.begin().catch((error) => {
+      this.end();
+      throw error;
+    });
+    return this.loaded;
+  }
+
+  begin() {
+    this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
+    return this.ask({kind: "load", base: this.base, pair: this.pair});
+  }
+
+  /* Resolves with the message that ends a run: {kind: "done", ...} or {kind: "stopped", ...}. */
+  async run(asked) {
+    await this.load();
+    return this.ask({kind: "run", ...asked});
+  }
+
+  stop() {
+    this.worker?.postMessage({kind: "stop"});
+  }
+
+  /* Frees the models; the next run loads them again. */
+  end() {
+    this.worker?.terminate();
+    this.worker = this.loaded = null;
+  }
+
+  ask(message) {
+    const {worker} = this;
+    return new Promise((done, failed) => {
+      worker.onmessage = ({data}) => {
+        if (data.kind === "failed") failed(new Error(data.text));
+        else if (data.kind in this.hear) this.hear[data.kind](data);
+        else done(data);
+      };
+      worker.onerror = (event) => failed(new Error(event.message || "the file worker.js did not load"));
+      worker.postMessage(message);
+    });
+  }
+}

@@ -1,0 +1,198 @@
+/* The form of a live page: it decodes in the reader's browser and hands each scene to the page around it, as the event
+ * dsbd-live-scene with {scene, isLive}.
+ *
+ * An element with class dsbd-live holds its data as JSON (visualize/pages/live_parts.py):
+ *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
+ * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
+
+import {button, download, make} from "../viewer/base/dom.js";
+import {Client} from "./client.js";
+import {race} from "./race.js";
+
+const MAIN = [
+  ["max_new_tokens", {min: 1, max: 200}],
+  ["temperature", {min: 0, max: 5, step: 0.05}],
+  ["draft_depth", {min: 0, max: 12}],
+  ["draft_width", {min: 1, max: 32}],
+  ["num_beams", {min: 1, max: 32}],
+  ["seed", {min: 0}],
+];
+const MORE = [
+  ["forest", ["sampled", "likely"]],
+  ["width_threshold", {min: 0, max: 1, step: 0.05}],
+  ["min_width", {min: 1, max: 32}],
+  ["max_width", {min: 1, max: 64}],
+  ["input_beams", {min: 1, max: 64}],
+  ["cover_width", {min: 0, max: 64}],
+  ["replacement", null],
+  ["landing", null],
+  ["verification", ["token", "block"]],
+  ["top_k", {min: 0}],
+  ["top_p", {min: 0.05, max: 1, step: 0.05}],
+  ["length_penalty", {min: -2, max: 2, step: 0.1}],
+];
+const ALWAYS = ["max_new_tokens", "length_penalty", "seed"];
+
+export function mountLive(root, data) {
+  const {words, settings, isSmall} = data;
+  const say = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  const number = (value, digits = 0) =>
+    value.toLocaleString(document.documentElement.lang, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+  const kinds = new Intl.PluralRules(document.documentElement.lang);
+  const counted = (name, count) => {
+    const key = `${name}.${kinds.select(count)}`;
+    return say(key in words ? key : `${name}.other`, {count: number(count)});
+  };
+  let trace = null;
+  let running = false;
+  let shown = null;
+
+  /* ---- the form --------------------------------------------------------------------------- */
+
+  const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000});
+  prompt.value = data.prompt;
+  const fields = new Map();
+  const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
+  methods.value = settings.method;
+  const labelled = (text, control) => make("label", {}, make("span", {text}), control);
+  const field = ([name, range]) => {
+    const value = settings[name] ?? "";
+    const control = Array.isArray(range)
+      ? make("select", {}, ...range.map((one) => make("option", {value: one, text: one})))
+      : make("input", range ? {type: "number", ...range} : {type: "checkbox"});
+    if (range) control.value = value;
+    else control.checked = value;
+    const label = labelled(words[`field.${name}`] ?? name, control);
+    fields.set(name, {control, label, range});
+    return label;
+  };
+  const run = button({class: "dsbd-live-run"});
+  const save = button({
+    text: words.save,
+    hidden: true,
+    onclick: () => download("decode.json", JSON.stringify(trace), "application/json"),
+  });
+  const bar = make("progress", {hidden: true, "aria-label": words.run});
+  const said = make("p", {class: "dsbd-live-said", role: "status"});
+  const raced = make("div", {class: "dsbd-live-race"});
+  const contest = button({text: words.race, onclick: () => going(compare)});
+  const more = make(
+    "details",
+    {},
+    make("summary", {text: words.more}),
+    make("div", {class: "dsbd-live-fields"}, ...MORE.map(field)),
+  );
+  const main = make("div", {class: "dsbd-live-fields"}, labelled(words.method, methods), ...MAIN.map(field));
+  const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save, contest]));
+  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, raced);
+
+  /* Only what the method reads is shown. */
+  function fit() {
+    for (const [name, {label}] of fields) {
+      label.hidden = !ALWAYS.includes(name) && !data.reads[methods.value].includes(name);
+    }
+  }
+
+  /* The settings as the form says; an empty number takes its default. */
+  function asked() {
+    if (isSmall) return settings;
+    const read = [...fields].filter(([, {label}]) => !label.hidden);
+    const values = read.map(([name, {control, range}]) => {
+      if (!range) return [name, control.checked];
+      return [name, Array.isArray(range) ? control.value : control.value === "" ? undefined : Number(control.value)];
+    });
+    return {method: methods.value, ...Object.fromEntries(values.filter(([, value]) => value !== undefined))};
+  }
+
+  /* ---- a run ------------------------------------------------------------------------------ */
+
+  const hand = (scene, isLive) =>
+    root.dispatchEvent(new CustomEvent("dsbd-live-scene", {bubbles: true, detail: {scene, isLive}}));
+
+  const client = new Client(data.base, data.pair, {
+    progress({loaded, total}) {
+      Object.assign(bar, {max: total, value: loaded});
+      const megabytes = (bytes) => number(bytes / 1e6);
+      said.textContent =
+        loaded < total ? say("loading", {done: megabytes(loaded), all: megabytes(total)}) : words.starting;
+    },
+    scene({scene, isFirst}) {
+      const {layers, iterations} = scene.statistics;
+      shown = isFirst ? scene : {...scene, iterations: [...shown.iterations, ...scene.iterations]};
+      said.textContent = say("running", {tokens: counted("tokens", layers), passes: counted("passes", iterations)});
+      hand(shown, true);
+    },
+  });
+
+  async function decode() {
+    const end = await client.run({
+      prompt: prompt.value,
+      settings: asked(),
+      language: document.documentElement.lang || "en",
+    });
+    if (end.scene) hand(end.scene, false);
+    if (end.kind === "stopped") {
+      said.textContent = words.stopped;
+      return;
+    }
+    trace = end.trace;
+    save.hidden = false;
+    const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
+    const values = {tokens: counted("tokens", layers), passes: counted("passes", iterations)};
+    said.textContent = say("done", {...values, seconds: number(seconds, 2), speed: number(speed)});
+  }
+
+  async function compare() {
+    const table = await race(
+      client,
+      {prompt: prompt.value, settings: asked()},
+      {words, say, number, names: new Map(data.methods)},
+      (text) => {
+        said.textContent = text;
+      },
+    );
+    said.textContent = table ? "" : words.stopped;
+    if (table) raced.replaceChildren(table);
+  }
+
+  /* One act at a time; Run is Stop meanwhile. */
+  async function going(act) {
+    running = true;
+    bar.hidden = client.loaded !== null;
+    show();
+    try {
+      if (!prompt.value.trim()) throw new Error(words.blank);
+      await client.load();
+      bar.hidden = true;
+      await act();
+    } catch (error) {
+      said.textContent = say("failed", {error: error.message});
+    }
+    running = false;
+    bar.hidden = true;
+    show();
+  }
+
+  function show() {
+    run.textContent = running
+      ? words.stop
+      : client.loaded
+        ? words.run
+        : say("fetch", {megabytes: number(data.megabytes)});
+    contest.disabled = running;
+    root.classList.toggle("dsbd-live-running", running);
+  }
+
+  run.addEventListener("click", () => (running ? client.stop() : going(decode)));
+  methods.addEventListener("change", fit);
+  fit();
+  show();
+  if (location.protocol === "file:") {
+    run.disabled = contest.disabled = true;
+    said.textContent = words.file;
+  }
+}
+
+for (const root of document.querySelectorAll(".dsbd-live")) {
+  mountLive(root, JSON.parse(root.querySelector("script").textContent));
+}

@@ -1,0 +1,32 @@
+/* A race in this browser: beam sampling and the method of the form take turns on a prompt; the first round warms up. */
+
+import {make} from "../viewer/base/dom.js";
+
+const ROUNDS = 3;
+const OPPONENT = "beam_sampling";
+
+/* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
+export async function race(client, {prompt, settings}, {words, say, number, names}, tell) {
+  const beams = settings.max_width ?? settings.draft_width ?? settings.num_beams ?? 4;
+  const {seed = 0, max_new_tokens} = settings;
+  const lanes = [{method: OPPONENT, num_beams: beams, max_new_tokens}, settings].map((one) => ({one, runs: []}));
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const {one, runs} of lanes) {
+      tell(say("racing", {round, rounds: ROUNDS, method: names.get(one.method)}));
+      const end = await client.run({prompt, settings: {...one, seed: seed + round}});
+      if (end.kind === "stopped") return null;
+      if (round) runs.push(end.trace.result.stats);
+    }
+  }
+  const rows = lanes.map(({one, runs}) => {
+    const name = one.method === OPPONENT ? `${names.get(one.method)}, ${beams}` : names.get(one.method);
+    const middle = (key) => median(runs.map((stats) => stats[key]));
+    const cells = [number(middle("iterations")), number(middle("seconds"), 2), number(middle("tokens_per_second"))];
+    return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));
+  });
+  const heads = ["", words.passes, words.seconds, words.speed].map((text) => make("th", {scope: "col", text}));
+  const caption = make("caption", {text: say("race.note", {rounds: ROUNDS})});
+  return make("table", {}, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
+}
+
+const median = (values) => [...values].sort((one, other) => one - other)[values.length >> 1];

@@ -1,0 +1,71 @@
+/* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
+ *
+ *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, language}   {kind: "stop"}
+ *   out: {kind: "progress", loaded, total}   {kind: "ready"}   {kind: "scene", scene, isFirst}
+ *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text}
+ *
+ * A scene of a run that goes on holds the newest pass only. A run without `language` sends no scenes, but its trace. */
+
+import {decode} from "./decode.js";
+import {loadPair} from "./pair.js";
+import {SceneBuilder} from "./scene/builder.js";
+
+const STOPPED = "stopped";
+let pair = null;
+let isStopped = false;
+
+const tell = (kind, more = {}) => globalThis.postMessage({kind, ...more});
+const check = () => {
+  if (isStopped) throw new Error(STOPPED);
+};
+
+/* Lets messages in: a stop is heard between two passes. */
+const {port1, port2} = new MessageChannel();
+const breathe = () =>
+  new Promise((next) => {
+    port1.onmessage = next;
+    port2.postMessage(0);
+  });
+
+async function load({base, pair: name}) {
+  const progress = (loaded, total) => tell("progress", {loaded, total});
+  pair = await loadPair(base, name, {progress, check});
+  tell("ready");
+}
+
+async function run({prompt, settings, language}) {
+  let builder = null;
+  let passes = 0;
+  try {
+    const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
+    for await (const {start, iteration, trace} of decode(pair, asked, settings, {
+      check,
+      now: () => performance.now(),
+    })) {
+      if (start && language) builder = new SceneBuilder({...start, language});
+      if (iteration && builder) {
+        builder.add(iteration);
+        tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0});
+      }
+      if (trace) tell("done", {scene: builder?.scene({result: trace.result}), trace});
+      await breathe();
+    }
+  } catch (error) {
+    if (error.message !== STOPPED) throw error;
+    tell("stopped", {scene: passes ? builder.scene({}) : null});
+  }
+}
+
+/* One thing at a time, in the order in which it was asked for; only a stop is heard at once. */
+let turn = Promise.resolve();
+globalThis.onmessage = ({data}) => {
+  if (data.kind === "stop") {
+    isStopped = true;
+    return;
+  }
+  isStopped = false;
+  const act = data.kind === "load" ? load : run;
+  turn = turn
+    .then(() => act(data))
+    .catch((error) => tell(error.message === STOPPED ? "stopped" : "failed", {text: error.message}));
+};

@@ -1,0 +1,90 @@
+"""The form that decodes in the reader's browser: its element, its script, and the files that they share."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dsbd.assets import BUNDLED_PAIRS
+from dsbd.methods import READS
+from dsbd.settings import DecodingSettings
+from visualize.files import write
+from visualize.pages import page_file
+from visualize.pages.document import Kit, embedded_json, style
+from visualize.scenes.records import Scene
+from visualize.viewer.bundle import joined, source
+from visualize.words.words import Words
+
+FOLDER = "live"
+"""The folder of shared files, below the pages that decode."""
+SERVICE_WORKER = "service-worker.js"
+METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
+"""The methods that a browser decodes with."""
+EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
+LIVE = "page.live."
+"""How the keys of the form's words start."""
+ALSO_SAID = {
+    "stop": "page.lab.stop", "passes": "stat.iterations", "seconds": "figure.seconds",
+    "field.num_beams": "page.lab.width", "field.seed": "page.lab.seed",
+}  # fmt: skip
+"""Words of the form that stand elsewhere in the tables."""
+
+
+def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is_small: bool = False) -> str:
+    """Return the element that the script fills.
+
+    Args:
+        scene: its prompt and settings stand in the form at first.
+        base: address of the folder of shared files, with a slash.
+        language: of the form.
+        prompt: stands in the form instead of the scene's.
+        is_small: only a prompt and Run, for the card of a lesson.
+    """
+    words = Words(language).table
+    said = {key.removeprefix(LIVE): text for key, text in words.items() if key.startswith(LIVE)}
+    said |= {name: words[key] for name, key in ALSO_SAID.items()}
+    said |= {
+        key.removeprefix("count."): words[key] for key in words if key.startswith(("count.tokens.", "count.passes."))
+    }
+    data = {
+        "base": base,
+        "pair": pair_of(scene.models),
+        "prompt": prompt or "".join(scene.prompt),
+        "settings": asked(scene.settings),
+        "reads": {method: READS[method] for method in METHODS},
+        "methods": [[method, words[f"method.{method}"]] for method in METHODS],
+        "words": said,
+        "isSmall": is_small,
+    }
+    return f'<div class="dsbd-live"><script type="application/json">{embedded_json(data)}</script></div>'
+
+
+def pair_of(models: Sequence[str]) -> str:
+    """Return the bundled pair with one of these models, or else the default one."""
+    return next((name for name in BUNDLED_PAIRS for model in models if f":{name}/" in model), BUNDLED_PAIRS[0])
+
+
+def asked(resolved: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a form asks for to repeat resolved settings; the defaults where a browser has no such method."""
+    if resolved.get("method") not in METHODS:
+        return {"method": METHODS[0], **{name: getattr(DecodingSettings(), name) for name in EVERY_METHOD}}
+    names = [*EVERY_METHOD, *READS[resolved["method"]]]
+    found = {name: resolved[name] for name in names if resolved[name] is not None}
+    return {"method": resolved["method"], **found}
+
+
+def write_live(folder: Path) -> None:
+    """Write the shared files into ``folder``/live, and beside it the script that keeps them. Raises: TraceError."""
+    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\nglobalThis.DsbdLive = {{Client}};\n}})();\n'
+    write(folder / FOLDER / "live.js", form)
+    write(folder / FOLDER / "worker.js", joined("live/worker.js"))
+    write(folder / SERVICE_WORKER, page_file("service_worker.js"))
+
+
+def live_kit(kit: Kit, base: str) -> Kit:
+    """Return the kit of a page with forms; ``base`` as for :func:`live_element`."""
+    script = f'<script src="{base}live.js" defer></script>'
+    scripts = kit.scripts if "'self'" in kit.scripts else f"{kit.scripts} 'self'"
+    return replace(
+        kit, head=kit.head + style(source("live/live.css")), body=kit.body + script, scripts=scripts, asks=True
+    )

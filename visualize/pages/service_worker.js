@@ -1,0 +1,31 @@
+/* Keeps what a live page has loaded, so that it works with the network off afterwards. The network comes first: a site
+ * that was written again is seen at once. Served beside the page, because a worker serves only what lies below it. */
+const KEPT = "dsbd-live";
+
+addEventListener("install", () => self.skipWaiting());
+addEventListener("activate", (event) => event.waitUntil(self.clients.claim()));
+
+/* A page names the files that it had loaded before this worker began. */
+addEventListener("message", ({data}) => {
+  const own = data.filter((address) => address.startsWith(registration.scope));
+  return caches.open(KEPT).then((kept) => Promise.allSettled(own.map((address) => kept.add(address))));
+});
+
+async function answer(request) {
+  const kept = await caches.open(KEPT);
+  try {
+    const found = await fetch(request);
+    if (found.status === 200) kept.put(request, found.clone());
+    return found;
+  } catch (error) {
+    const found = await kept.match(request, {ignoreSearch: true});
+    if (found) return found;
+    throw error;
+  }
+}
+
+addEventListener("fetch", (event) => {
+  if (event.request.method === "GET" && event.request.url.startsWith(registration.scope)) {
+    event.respondWith(answer(event.request));
+  }
+});
