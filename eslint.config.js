@@ -28,7 +28,7 @@ export default [
     },
   },
   {
-    files: ["visualize/viewer/**/*.js", "visualize/pages/lab/*.js"],
+    files: ["visualize/viewer/**/*.js", "visualize/live/**/*.js", "visualize/pages/lab/*.js"],
     ignores: ["visualize/viewer/law/*.js"], // the law needs no page
     languageOptions: {globals: globals.browser},
   },

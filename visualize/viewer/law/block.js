@@ -1,6 +1,6 @@
 /* Decides a chain under block verification again: docs/algorithm.md, *Block verification*. */
 
-import {TOLERANCE, close, verdictOf} from "./trials.js";
+import {TOLERANCE, close, restOf, verdictOf} from "./trials.js";
 
 /* How many drafts are accepted together: those of the longest beginning that passes its test. */
 export const acceptedTogether = (beginnings) =>
@@ -10,6 +10,30 @@ export const acceptedTogether = (beginnings) =>
 
 /* The verdict on the draft of a layer. */
 export const verdictInBlock = (layer, together) => (layer <= together ? "accepted" : "rejected");
+
+/* p of a beginning: min(1, p of the beginning before * P / Q). */
+const passedOn = (before, target, draft) => (draft > 0 ? Math.min(1, (before * target) / draft) : 0);
+
+/* The chance of a beginning that others follow. */
+const chanceOf = (rest, probability) => (rest > 0 ? rest / (rest + 1 - probability) : 0);
+
+/* Every beginning of a chain, shortest first. chain: [{node, at, draft_prob, targets, drafts}], a draft, the index of
+ * its pair in P or null, Q at it, and both laws on the pairs of P. */
+export function beginningsOf(chain) {
+  let probability = 1;
+  return chain.map(({node, at, draft_prob, targets}, place) => {
+    const target_prob = at === null ? 0 : targets[at];
+    probability = passedOn(probability, target_prob, draft_prob);
+    const found = {node, target_prob, probability, rest: null, acceptance: probability, uniform: null};
+    const following = chain[place + 1];
+    if (following) {
+      const scaled = following.targets.map((target) => probability * target);
+      found.rest = restOf(scaled, following.drafts, 1);
+      found.acceptance = chanceOf(found.rest, probability);
+    }
+    return found;
+  });
+}
 
 export class Block {
   constructor(iteration) {
@@ -34,10 +58,10 @@ export class Block {
     const {target_prob: known, draft_prob: draft} = this.iteration.nodes[node];
     if (known !== null && !close(target, known)) return false;
     const before = at ? this.beginnings[at - 1].probability : 1;
-    if (!close(probability, draft > 0 ? Math.min(1, (before * target) / draft) : 0)) return false;
+    if (!close(probability, passedOn(before, target, draft))) return false;
     if (at === this.beginnings.length - 1) return rest === null && close(acceptance, probability);
     if (rest === null || !this.bounded(at, probability, rest)) return false;
-    return close(acceptance, rest > 0 ? rest / (rest + 1 - probability) : 0);
+    return close(acceptance, chanceOf(rest, probability));
   }
 
   /* s lies between p P − Q of the next draft and what the chain of its layer leaves of it. */

@@ -9,7 +9,7 @@ export const residualOf = (target, draft, c, S) => Math.max(target - c * draft, 
 export const acceptanceOf = (residual, draft) => Math.min(1, residual / draft);
 
 /* S(c): the sum of max(P − cQ, 0) over all pairs. */
-const restOf = (targets, drafts, c) =>
+export const restOf = (targets, drafts, c) =>
   targets.reduce((sum, target, at) => sum + residualOf(target, drafts[at], c, 1), 0);
 
 /* S after 0, 1, ... rejections in a row, one more than there are drafts. */
@@ -53,13 +53,17 @@ export class Trials {
     return acceptanceOf(this.residual(target, draft), draft);
   }
 
-  /* Notes a verdict. False where a rejection leaves nothing of P. */
-  note(verdict, node) {
+  /* Notes a verdict. False where a rejection leaves nothing of P. The draft came from Q times `gain`. */
+  note(verdict, node, gain = 1) {
     if (verdict === "unneeded") return true;
-    if (verdict !== "accepted") return this.reject();
+    if (verdict !== "accepted") return this.reject(node, gain);
+    this.take(node);
+    return true;
+  }
+
+  take(node) {
     this.accepted.push(node);
     this.restart();
-    return true;
   }
 
   reject() {

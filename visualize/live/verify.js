@@ -1,0 +1,210 @@
+/* Verification: decides layer by layer which drafts become beams of the target. No model: docs/algorithm.md, *One
+ * iteration*. dsbd/law/verify.py decides the same from the same numbers. */
+
+import {acceptedTogether, beginningsOf, verdictInBlock} from "../viewer/law/block.js";
+import {alphasOf, bounded, exactlyOf, landingChances, reached, reasonOf, tailsOf} from "../viewer/law/chances.js";
+import {drawFrom, jointLaw} from "../viewer/law/joint.js";
+import {Residual} from "../viewer/law/residual.js";
+import {chainOf, verdictOf} from "../viewer/law/trials.js";
+
+/* What verification decides by; a lesson puts a broken rule in place of one of them. */
+export const RULES = {jointLaw, Residual};
+
+const UNTRIED = {residual_prob: null, c: null, S: null, acceptance: null, uniform: null};
+
+/* given: {forest, rowOf, settings, size, eos, uniform, rules}. rowOf(node): the target's raw log-probabilities after
+ * it; uniform(): the next random number. Returns the decided layers, at least one. */
+export function verified(given) {
+  if (given.settings.verification === "block") return verifiedBlock(given);
+  let alive = given.forest.beams;
+  const decided = [];
+  for (const drafts of given.forest.layers) {
+    const state = entered(given, alive, drafts);
+    if (!state.hasMass) break;
+    const width = widthOf(given, state);
+    const residual = residualOver(given, state, "draft", width.width);
+    const trials = triedAll(given, state, residual);
+    decided.push(filled(given, state, width, residual, trials));
+    if (!goesOn(decided)) return decided;
+    alive = decided[decided.length - 1].living;
+  }
+  return [...decided, bonus(given, alive)];
+}
+
+const goesOn = (decided) => ["passed", "landed"].includes(decided[decided.length - 1].outcome);
+
+/* A layer before its first trial: both laws, Q restricted to the alive beams and not renormalised. */
+function entered({rowOf, settings, size, rules}, alive, drafts) {
+  const rows = alive.map(({node}) => rowOf(node));
+  const law = rules.jointLaw(rows, alive, settings, size);
+  const places = new Map(alive.map(({node}, place) => [node, place]));
+  const draft_probs = law.probs.map(() => 0);
+  let hasMass = false;
+  drafts?.law.pairs.forEach((pair, at) => {
+    const place = places.get(drafts.law.parents[Math.floor(pair / size)]);
+    if (place === undefined) return;
+    hasMass = true;
+    const index = law.find(place, pair % size);
+    if (index !== undefined) draft_probs[index] = drafts.law.probs[at];
+  });
+  if (settings.forest === "likely") hasMass = Boolean(drafts?.covers.some(({parent}) => places.has(parent)));
+  return {alive, law, places, draft_probs, hasMass, drafts};
+}
+
+const residualOver = ({settings, rules}, {alive, law, draft_probs}, kind, width) =>
+  new rules.Residual({kind, width, alive: alive.map(({node}) => node)}, law, draft_probs, settings.replacement);
+
+/* The width of a layer and what it follows from: both laws or, in a likely forest, P and the nodes. */
+function widthOf({settings}, {law, places, draft_probs, drafts}) {
+  const support = law.pairs.length;
+  const chosen = (chances, numbers) => {
+    const count = reached(chances, settings.width_threshold);
+    return {width: bounded(count, support, settings), reason: reasonOf(count, support, settings), ...numbers};
+  };
+  if (settings.forest === "likely") {
+    const below = drafts.covers.filter(({parent}) => places.has(parent));
+    const held = below.map(({parent, token}) => law.find(places.get(parent), token)).filter((at) => at !== undefined);
+    const chances = landingChances(law, held, settings.max_width);
+    return chosen(chances, {forest_mass: chances[0], chain_S: [1], alphas: [], exactly: [1]});
+  }
+  const {length} = drafts.drafts;
+  const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
+  const chain_S = chainOf(law.probs, draft_probs, count);
+  const alphas = alphasOf(chain_S);
+  return chosen(tailsOf(alphas), {forest_mass: null, chain_S, alphas, exactly: exactlyOf(alphas)});
+}
+
+/* Tries the drafts in the order they were drawn. */
+function triedAll(given, {law, places, drafts}, residual) {
+  const gains = gainsOf(drafts, given.settings);
+  return drafts.drafts.map((node, order) => {
+    const draft_prob = drafts.law.isRanked ? 1 : Math.min(drafts.draft_probs[order] * gains[order], 1);
+    const trial = {node, order, verdict: residual.untried(node.parent), draft_prob, ...UNTRIED};
+    if (trial.verdict === "unneeded") return trial;
+    Object.assign(trial, {c: residual.c, S: residual.S});
+    let at = null;
+    if (!trial.verdict) {
+      at = law.find(places.get(node.parent), node.token) ?? null;
+      trial.residual_prob = residual.left(at);
+      trial.acceptance = residual.chance(at, draft_prob);
+      trial.uniform = given.uniform();
+      trial.verdict = verdictOf(trial.uniform, trial.acceptance);
+    }
+    const isNoted = residual.note(trial.verdict, at, gains[order]);
+    if (!isNoted && at !== null) {
+      // P' = Q up to rounding: every draft is accepted
+      Object.assign(trial, {verdict: "accepted", acceptance: 1});
+      residual.note("accepted", at);
+    }
+    return trial;
+  });
+}
+
+/* The k-th draft came from Q times gain k on the pairs that were left: without replacement 1 / what was left of Q. */
+function gainsOf({draft_probs, rest, law}, {replacement}) {
+  if (replacement || law.isRanked) return draft_probs.map(() => 1);
+  let left = rest;
+  const gains = [...draft_probs].reverse().map((prob) => 1 / (left += prob));
+  return gains.reverse();
+}
+
+/* Draws the beams that are missing, and merges equal ones. */
+function filled(given, state, width, residual, trials) {
+  const {forest, settings, eos, uniform} = given;
+  const {alive, law, draft_probs, drafts} = state;
+  const accepted = residual.accepted.length;
+  const draws = [];
+  const nodes = new Map(); // by the index of the pair
+  const nodeAt = (at) => {
+    const parent = alive[Math.floor(law.pairs[at] / given.size)].node;
+    const token = law.pairs[at] % given.size;
+    return forest.find(parent, token) ?? {parent, token, length: parent.length + 1};
+  };
+  const grow = (at) => nodes.get(at) ?? nodes.set(at, nodeAt(at)).get(at);
+  residual.accepted.forEach(grow);
+  while (residual.accepted.length < width.width) {
+    const {c, S} = residual;
+    const kind = residual.drawKind();
+    const drawn = uniform();
+    const {at, low, high} = drawFrom(residual.masses(), drawn);
+    const node = grow(at);
+    const probs = {target_prob: law.ranks ? 1 : law.probs[at], draft_prob: draft_probs[at]};
+    const landed = forest.find(node.parent, node.token) !== null;
+    draws.push({kind, node, landed, ...probs, c, S, uniform: drawn, cdf_low: low, cdf_high: high});
+    residual.take(at);
+  }
+  const beams = [...nodes].map(([at, node]) => ({
+    node,
+    log_weight: law.weights[at],
+    multiplicity: residual.accepted.filter((one) => one === at).length,
+  }));
+  const living = beams.filter(({node}) => !eos.has(node.token));
+  const known = draws.map(({node, landed}) => landed || eos.has(node.token));
+  const outcome = living.length ? residual.ending(known, settings.landing) : "finished";
+  const kind = residual.kind;
+  return {
+    kind,
+    alive,
+    law,
+    draft_probs,
+    drafts,
+    width,
+    trials,
+    accepted,
+    draws,
+    beams,
+    living,
+    outcome,
+    beginnings: [],
+  };
+}
+
+/* A layer drawn from the target's law alone, of the largest width. */
+function bonus(given, alive) {
+  const state = entered(given, alive, null);
+  const {max_width: most, replacement} = given.settings;
+  const width = {
+    width: replacement ? most : Math.min(most, state.law.pairs.length),
+    reason: "bonus",
+    forest_mass: null,
+  };
+  return filled(
+    given,
+    state,
+    {...width, chain_S: [], alphas: [], exactly: []},
+    residualOver(given, state, "bonus", width.width),
+    [],
+  );
+}
+
+/* Decides a chain of single drafts as a whole, then draws what comes after those that are accepted: docs/algorithm.md,
+ * *Block verification*. */
+function verifiedBlock(given) {
+  let alive = given.forest.beams;
+  const chain = [];
+  for (const drafts of given.forest.layers) {
+    const state = entered(given, alive, drafts);
+    if (!state.hasMass) break;
+    const [node] = drafts.drafts;
+    const at = state.law.find(0, node.token) ?? null;
+    const laws = {targets: state.law.probs, drafts: state.draft_probs};
+    chain.push({node, at, draft_prob: drafts.draft_probs[0], ...laws, state, width: widthOf(given, state)});
+    if (at === null || given.eos.has(node.token)) break; // nothing below can be accepted, or is drafted
+    alive = [{node, log_weight: state.law.weights[at], multiplicity: 1}];
+  }
+  const beginnings = beginningsOf(chain);
+  for (let place = chain.length - 1; place >= 0 && !acceptedTogether(beginnings); place--) {
+    beginnings[place].uniform = given.uniform();
+  }
+  const together = acceptedTogether(beginnings);
+  const decided = chain.slice(0, together + 1).map(({node, at, draft_prob, state, width}, place) => {
+    const residual = residualOver(given, state, "draft", 1);
+    const verdict = verdictInBlock(place + 1, together);
+    if (verdict === "accepted") residual.take(at);
+    else residual.reject(at, 1 / (place ? beginnings[place - 1].probability : 1)); // P' is max(p P - Q, 0)
+    return filled(given, state, width, residual, [{node, order: 0, verdict, draft_prob, ...UNTRIED}]);
+  });
+  if (together === chain.length && (!decided.length || goesOn(decided))) decided.push(bonus(given, alive));
+  decided[0].beginnings = beginnings;
+  return decided;
+}
