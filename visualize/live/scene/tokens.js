@@ -1,0 +1,83 @@
+/* Token text as a reader sees it: untrusted, and here only made visible. Twin of visualize/scenes/tokens.py. */
+
+const MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"};
+const RUNNING = {" ": " ", "\n": "⏎\n", "\t": "⇥\t"};
+const UNPRINTED = /(?!\u200d)[ \p{C}\p{Zl}\p{Zp}]/gu; // joiners belong to the emoji around them
+const LABEL_WIDTH = 14;
+const FIRST_COMBINING = "\u0300";
+const HIGHEST = "\u0345"; // the only combining character of the highest class: the others move in front of it
+const WIDE = new RegExp(
+  "(?!\\p{Regional_Indicator})\\p{Emoji_Presentation}|[\\u1100-\\u115f\\u2329\\u232a\\u2e80-\\u303e\\u3041-\\u3247" +
+    "\\u3250-\\u4dbf\\u4e00-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6f\\uff01-\\uff60" +
+    "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]",
+  "u",
+);
+
+/* Text with marks for white space and for all that would not print. */
+export const visible = (text) => text.replace(UNPRINTED, (character) => MARKS[character] ?? codeOf(character));
+
+/* Running text: spaces stay, line ends and tabs stay behind a mark, the rest is made visible. */
+export const flowing = (text) => text.replace(UNPRINTED, (character) => RUNNING[character] ?? codeOf(character));
+
+const codeOf = (character) => `⟨U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+
+/* Bytes that are no character: ⟨E4 BD⟩; for no bytes nothing. */
+export function hexOf(bytes) {
+  const pairs = bytes.map((byte) => byte.toString(16).toUpperCase().padStart(2, "0"));
+  return bytes.length ? `⟨${pairs.join(" ")}⟩` : "";
+}
+
+/* The visible text of a lone token, or its bytes if they are only part of a character. */
+export function pieceLabel(piece) {
+  if (!piece.bytes) return visible(piece.text) || "∅";
+  const [text, pending] = decodePiece(piece, []);
+  return visible(text) + hexOf(pending);
+}
+
+/* The text that a token adds after `pending` bytes, and the bytes left over. What can never become a character is
+ * written as hex. */
+export function decodePiece({text, bytes}, pending) {
+  if (!bytes && !pending.length) return [text, pending];
+  const own = bytes ? bytes.match(/../g).map((pair) => parseInt(pair, 16)) : new globalThis.TextEncoder().encode(text);
+  const raw = [...pending, ...own];
+  let decoder = null;
+  let decoded = "";
+  let held = []; // the beginning of a character
+  for (let at = 0; at < raw.length; at++) {
+    decoder ??= new globalThis.TextDecoder("utf-8", {fatal: true, ignoreBOM: true});
+    held.push(raw[at]);
+    try {
+      const character = decoder.decode(Uint8Array.of(raw[at]), {stream: true});
+      decoded += character;
+      if (character) held = [];
+    } catch {
+      if (held.length > 1) {
+        held.pop(); // this byte may begin a character
+        at--;
+      }
+      decoded += hexOf(held);
+      [decoder, held] = [null, []];
+    }
+  }
+  return [decoded, held];
+}
+
+/* The columns that text takes in a monospace font; wide East Asian characters and emoji take two. */
+export const widthInColumns = (text) => [...text].reduce((sum, character) => sum + widthOfCharacter(character), 0);
+
+function widthOfCharacter(character) {
+  if (character < FIRST_COMBINING) return 1;
+  const isLast = character !== HIGHEST && (HIGHEST + character).normalize("NFD").startsWith(HIGHEST);
+  return !isLast ? 0 : WIDE.test(character) ? 2 : 1;
+}
+
+/* Text cut to the columns of a label, with an ellipsis where it was cut. */
+export function shorten(text) {
+  if (widthInColumns(text) <= LABEL_WIDTH) return text;
+  let kept = "";
+  for (const character of text) {
+    if (widthInColumns(kept + character) > LABEL_WIDTH - 1) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
