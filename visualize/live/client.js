@@ -44,7 +44,7 @@ export class Client {
         else if (data.kind in this.hear) this.hear[data.kind](data);
         else done(data);
       };
-      worker.onerror = (event) => failed(new Error(event.message || "the file worker.js did not load"));
+      worker.onerror = (event) => failed(new Error(event.message || "the file worker.js did not load."));
       worker.postMessage(message);
     });
   }

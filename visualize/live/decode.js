@@ -11,8 +11,8 @@ import {needsDraftModel, resolved} from "./settings.js";
 import {Recorder} from "./trace.js";
 import {RULES, verified} from "./verify.js";
 
-/* Decodes to the end. Yields {iteration, best} after each iteration, plain data of its record and the text that is best
- * so far; then {trace}. `check` throws to stop, and is called before each call of a model; `now` gives milliseconds. */
+/* Decodes to the end. Yields {start}, what is known before; {iteration, best} after each iteration, plain data of its record and the text
+ * that is best so far; then {trace}. `check` throws to stop, and is called before each call of a model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, settings, {check = () => {}, now = () => performance.now()} = {}) {
   const chosen = resolved(settings);
   if (needsDraftModel(chosen) && !pair.draft) {
@@ -22,6 +22,7 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
   }
   const recorder = new Recorder(pair, prompt, chosen);
   const run = iterations(pair, prompt.ids, chosen, {now});
+  yield {start: recorder.start()};
   let step = run.next();
   while (!step.done) {
     if (typeof step.value === "function") {

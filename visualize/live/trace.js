@@ -23,22 +23,25 @@ export class Recorder {
     return iteration;
   }
 
-  /* The whole trace; `end` is what `iterations` returns. */
-  async trace(end) {
-    const {pair, prompt, settings, iterations} = this;
+  /* What a trace says before the first iteration. */
+  start() {
+    const {pair, prompt, settings} = this;
     const {piece, isSpecial} = pair.tokenizer;
     const pieces = prompt.ids.map((id) => {
       const [text, bytes] = piece(id);
       return {token_id: id, text, bytes, special: isSpecial(id)};
     });
+    const models = {target: modelRecord(pair.target), draft: pair.draft ? modelRecord(pair.draft) : null};
+    return {models, settings, seed: settings.seed, prompt: {text: prompt.text, pieces}};
+  }
+
+  /* The whole trace; `end` is what `iterations` returns. */
+  async trace(end) {
     const trace = {
       format: "dsbd-trace/1",
       software: {generator: GENERATOR},
-      models: {target: modelRecord(pair.target), draft: pair.draft ? modelRecord(pair.draft) : null},
-      settings,
-      seed: settings.seed,
-      prompt: {text: prompt.text, pieces},
-      iterations,
+      ...this.start(),
+      iterations: this.iterations,
       result: this.result(end),
     };
     return {...trace, digest: await digestOf(trace)};

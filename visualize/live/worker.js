@@ -15,7 +15,7 @@ let pair = null;
 let isStopped = false;
 
 const tell = (kind, more = {}) => globalThis.postMessage({kind, ...more});
-const check = () => {
+const unlessStopped = () => {
   if (isStopped) throw new Error(STOPPED);
 };
 
@@ -29,7 +29,7 @@ const breathe = () =>
 
 async function load({base, pair: name}) {
   const progress = (loaded, total) => tell("progress", {loaded, total});
-  pair = await loadPair(base, name, {progress, check});
+  pair = await loadPair(base, name, {progress, check: unlessStopped});
   tell("ready");
 }
 
@@ -38,11 +38,8 @@ async function run({prompt, settings, language}) {
   let passes = 0;
   try {
     const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
-    for await (const {start, iteration, trace} of decode(pair, asked, settings, {
-      check,
-      now: () => performance.now(),
-    })) {
-      if (start && language) builder = new SceneBuilder({...start, language});
+    for await (const {start, iteration, trace} of decode(pair, asked, settings, {check: unlessStopped})) {
+      if (start && language) builder = builderOf(start, language);
       if (iteration && builder) {
         builder.add(iteration);
         tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0});
@@ -54,6 +51,11 @@ async function run({prompt, settings, language}) {
     if (error.message !== STOPPED) throw error;
     tell("stopped", {scene: passes ? builder.scene({}) : null});
   }
+}
+
+function builderOf({prompt, settings, models: {target, draft}}, language) {
+  const models = [target, draft].filter(Boolean).map(({id}) => id);
+  return new SceneBuilder({prompt, settings, title: settings.method, models, language});
 }
 
 /* One thing at a time, in the order in which it was asked for; only a stop is heard at once. */

@@ -13,7 +13,7 @@ from visualize.pages import page_file
 from visualize.pages.document import Kit, embedded_json, style
 from visualize.scenes.records import Scene
 from visualize.viewer.bundle import joined, source
-from visualize.words.words import Words
+from visualize.words.words import Words, known_languages
 
 FOLDER = "live"
 """The folder of shared files, below the pages that decode."""
@@ -48,6 +48,7 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
     }
     data = {
         "base": base,
+        "megabytes": 33,
         "pair": pair_of(scene.models),
         "prompt": prompt or "".join(scene.prompt),
         "settings": asked(scene.settings),
@@ -75,9 +76,10 @@ def asked(resolved: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_live(folder: Path) -> None:
     """Write the shared files into ``folder``/live, and beside it the script that keeps them. Raises: TraceError."""
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\nglobalThis.DsbdLive = {{Client}};\n}})();\n'
     write(folder / FOLDER / "live.js", form)
-    write(folder / FOLDER / "worker.js", joined("live/worker.js"))
+    write(folder / FOLDER / "worker.js", joined("live/worker.js", known_languages()))
     write(folder / SERVICE_WORKER, page_file("service_worker.js"))
 
 

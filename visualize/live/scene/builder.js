@@ -19,7 +19,7 @@ import {
   layersOf,
   nodeRow,
   secondsOf,
-  slotsOf,
+  cacheSlotsOf,
   table,
 } from "./packed.js";
 import {RunningText} from "./running.js";
@@ -88,7 +88,7 @@ export class SceneBuilder {
       beams_before: beamTable(this.ranked(iteration.input_beams, false)),
       beams_after: beamTable(after),
       seconds: secondsOf(iteration),
-      slots: slotsOf(iteration, iteration.index ? this.slots : iteration.kept.prompt_slots, places),
+      slots: cacheSlotsOf(iteration, iteration.index ? this.slots : iteration.kept.prompt_slots, places),
     });
     this.slots = iteration.kept.slots_kept;
     this.count(iteration);

@@ -93,7 +93,7 @@ export const secondsOf = ({phases}) =>
   Object.fromEntries(PHASES.map((phase) => [phase, rounded(phases[`${phase}_seconds`])]));
 
 /* The target's cache slots of an iteration. */
-export const slotsOf = ({kept}, before, places) => ({
+export const cacheSlotsOf = ({kept}, before, places) => ({
   prompt: kept.prompt_slots,
   before,
   scored: kept.slots_scored,
