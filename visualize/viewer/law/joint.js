@@ -8,7 +8,10 @@ export function logProbsOf(logits, role) {
   let mass = 0;
   for (const logit of logits) mass += Math.exp(logit - most);
   if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
-  return Float64Array.from(logits, (logit) => logit - most - Math.log(mass));
+  const found = Float64Array.from(logits);
+  const total = Math.log(mass);
+  for (let token = 0; token < found.length; token++) found[token] = found[token] - most - total;
+  return found;
 }
 
 /* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
