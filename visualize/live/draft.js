@@ -6,7 +6,7 @@
 
 import {bestOf, logProbsOf, warpedLaw} from "../viewer/law/joint.js";
 
-const LEAST = 1e-300; // a pair less likely than this is not in Q
+const LEAST_DRAFT_PROB = 1e-300; // a pair less likely than this is not in Q
 
 /* One tree of nodes below each input beam. layers: [{drafts, draft_probs, covers, rest, law}]. */
 export class Forest {
@@ -45,7 +45,7 @@ export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
     const logits = living.length ? yield () => row.feed(living.map(({node}) => node)) : [];
     const rows = frontier.map((slot) => (slot ? logProbsOf(logits[living.indexOf(slot)], "draft") : null));
     const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map((slot) => slot?.node)};
-    law.probs = law.probs.map((prob) => (prob >= LEAST ? prob : 0));
+    law.probs = law.probs.map((prob) => (prob >= LEAST_DRAFT_PROB ? prob : 0));
     const chosen = slotsOf(law, frontier.length * size, settings, generator);
     const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
     const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));

@@ -1,8 +1,8 @@
 /* The settings of a decode in the browser: checked, and written as settings of the one decoder. The names, ranges and
  * defaults are those of dsbd/settings.py; what a method implies is in dsbd/methods.py. */
 
-const whole = (standard, low, high, also) => ({standard, low, high, also, kind: "whole numbers"});
-const number = (standard, low, high) => ({standard, low, high, kind: "numbers"});
+const wholeNumber = (standard, low, high, also) => ({standard, low, high, also, kind: "whole numbers"});
+const fraction = (standard, low, high) => ({standard, low, high, kind: "numbers"});
 const oneOf = (...choices) => ({standard: choices[0], choices});
 
 const METHODS = [
@@ -19,25 +19,25 @@ const WIDEST = 64;
 
 const FIELDS = {
   method: oneOf(...METHODS),
-  max_new_tokens: whole(64, 1, 32768),
-  draft_depth: whole(4, 0, 32),
-  draft_width: whole(6, 1, 256),
-  min_width: whole(1, 1, WIDEST),
-  max_width: whole(null, 1, WIDEST, null),
-  width_threshold: number(0.7, 0, 1),
+  max_new_tokens: wholeNumber(64, 1, 32768),
+  draft_depth: wholeNumber(4, 0, 32),
+  draft_width: wholeNumber(6, 1, 256),
+  min_width: wholeNumber(1, 1, WIDEST),
+  max_width: wholeNumber(null, 1, WIDEST, null),
+  width_threshold: fraction(0.7, 0, 1),
   replacement: oneOf(true, false),
-  input_beams: whole(null, 1, WIDEST, null),
+  input_beams: wholeNumber(null, 1, WIDEST, null),
   landing: oneOf(true, false),
-  cover_width: whole(0, 0, 256),
+  cover_width: wholeNumber(0, 0, 256),
   forest: oneOf("sampled", "likely"),
-  num_beams: whole(4, 1, WIDEST),
+  num_beams: wholeNumber(4, 1, WIDEST),
   verification: oneOf("token", "block"),
-  temperature: number(1, 0, 100),
-  top_k: whole(50, 0, 1_000_000),
-  top_p: number(1, 0, 1),
-  length_penalty: number(1, -10, 10),
-  seed: whole(0, 0, Number.MAX_SAFE_INTEGER),
-  continuation: number(0.7, 0, 1),
+  temperature: fraction(1, 0, 100),
+  top_k: wholeNumber(50, 0, 1_000_000),
+  top_p: fraction(1, 0, 1),
+  length_penalty: fraction(1, -10, 10),
+  seed: wholeNumber(0, 0, Number.MAX_SAFE_INTEGER),
+  continuation: fraction(0.7, 0, 1),
 };
 
 /* Fields of what does not run here, with the values that all other methods have. */

@@ -24,7 +24,7 @@ export function verified(given) {
     const width = widthOf(given, state);
     const residual = residualOver(given, state, "draft", width.width);
     const trials = triedAll(given, state, residual);
-    decided.push(filled(given, state, width, residual, trials));
+    decided.push(completed(given, state, width, residual, trials));
     if (!goesOn(decided)) return decided;
     alive = decided[decided.length - 1].living;
   }
@@ -109,7 +109,7 @@ function gainsOf({draft_probs, rest, law}, {replacement}) {
 }
 
 /* Draws the beams that are missing, and merges equal ones. */
-function filled(given, state, width, residual, trials) {
+function completed(given, state, width, residual, trials) {
   const {forest, settings, eos, uniform} = given;
   const {alive, law, draft_probs, drafts} = state;
   const accepted = residual.accepted.length;
@@ -168,7 +168,7 @@ function bonus(given, alive) {
     reason: "bonus",
     forest_mass: null,
   };
-  return filled(
+  return completed(
     given,
     state,
     {...width, chain_S: [], alphas: [], exactly: []},
@@ -202,7 +202,7 @@ function verifiedBlock(given) {
     const verdict = verdictInBlock(place + 1, together);
     if (verdict === "accepted") residual.take(at);
     else residual.reject(at, 1 / (place ? beginnings[place - 1].probability : 1)); // P' is max(p P - Q, 0)
-    return filled(given, state, width, residual, [{node, order: 0, verdict, draft_prob, ...UNTRIED}]);
+    return completed(given, state, width, residual, [{node, order: 0, verdict, draft_prob, ...UNTRIED}]);
   });
   if (together === chain.length && (!decided.length || goesOn(decided))) decided.push(bonus(given, alive));
   decided[0].beginnings = beginnings;

@@ -1,4 +1,4 @@
-/* A pair of tables in place of models: the next token follows from the last two. test_live.py has the same for Python. */
+/* A pair of tables in place of models: the next token follows from the last two. test_live.py has Python's. */
 
 /* logits: {key: row}; the key of a node is the last two of its tokens, the prompt's last one included. */
 function tableModel(id, logits) {

@@ -21,6 +21,7 @@ from dsbd.models.rows.forest import ForestRow
 from dsbd.observer import RunStart
 from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.trace import Trace
+from tests.visualize.test_javascript import run_under_node
 
 FOLDER = Path(__file__).parent
 VOCABULARY, EOS, PROMPT = 6, 5, [3, 1, 2]
@@ -212,4 +213,44 @@ def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Pa
         assert found["iterations"]
         verdicts |= {trial["verdict"] for one in found["iterations"] for trial in one["trials"]}
         verdicts |= {layer["outcome"] for one in found["iterations"] for layer in one["layers"]}
-    assert verdicts >= {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
+    assert verdicts >= {
+        "accepted",
+        "rejected",
+        "orphaned",
+        "unneeded",
+        "passed",
+        "landed",
+        "short",
+        "bonus",
+        "finished",
+    }
+
+
+@pytest.mark.slow
+def test_the_decoder_keeps_the_law(tmp_path: Path) -> None:
+    """Catches what the file itself names, in JavaScript alone."""
+    run_under_node([FOLDER / "exact.test.js"], {}, tmp_path)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32 + 5, 2**53 - 1])
+def test_a_seed_means_the_same(seed: int) -> None:
+    """Catches another generator, a seed that is read otherwise, and numbers that two draws share."""
+    lines = under_node("numbers.js", "random", str(seed))
+    torch_generator = torch.Generator().manual_seed(seed)
+    expected = torch.rand(2000, dtype=torch.float64, generator=torch_generator)
+    assert json.loads(lines[0]) == expected.tolist()
+    following = torch.rand(50, dtype=torch.float64, generator=torch_generator)
+    assert json.loads(lines[1]) == pytest.approx((-torch.log1p(-following)).tolist(), rel=1e-12)
+
+
+def test_the_digest_is_of_pythons_json(tmp_path: Path) -> None:
+    """Catches numbers, names and texts that the two languages write in different ways."""
+    source = random.Random(3)
+    floats = [0.0, -0.0, 1.0, -2.0, 1e-5, 1e-4, 1.5e-7, 1e15, 1e16, 1.5e17, 1e22, 5e-324, 0.1, 1e300]
+    floats += [source.gauss(0, 1) * 10.0 ** source.randint(-30, 30) for _ in range(2000)]
+    texts = ["", 'a"\\/', "\x00\x1f\x7f\x80", "é漢🙂\u2028\ufeff", "\n\r\t\b\f"]
+    data = {"uniform": floats, "count": [0, 1, -3, 2**53 - 1], "b": texts, "a": [None, True, {}, []], "stats": {"S": 1}}
+    (tmp_path / "data.json").write_text(json.dumps(data))
+    (line,) = under_node("numbers.js", "canonical", str(tmp_path / "data.json"))
+    data["uniform"] = [one + 0.0 for one in floats]
+    assert line == json.dumps(data, sort_keys=True, separators=(",", ":"))

@@ -6,7 +6,7 @@ import pytest
 
 from dsbd.tracing.audit import verify_trace
 from tests.tracing.alterations import ALTERATIONS, alter
-from tests.visualize.test_javascript import SLOW, run_under_node
+from tests.visualize.test_javascript import run_under_node
 from tests.visualize.traces import RECORDED, trace_of
 from visualize import SceneBuilder, build_scene, scene_json
 
@@ -18,7 +18,7 @@ def test_the_badge_and_verify_trace_say_the_same_of_every_alteration(name, tmp_p
     altered = {what: alter(trace_of(name), what) for what in ALTERATIONS}
     scenes = [{"what": what, "scene": scene_json(build_scene(trace))} for what, trace in altered.items() if trace]
     assert len(scenes) > 30
-    run_under_node([Path(__file__).parent / "law" / SLOW], {"altered": scenes}, tmp_path)
+    run_under_node([Path(__file__).parent / "law" / "alterations.test.js"], {"altered": scenes}, tmp_path)
 
 
 def test_a_whole_scene_carries_what_the_audit_found_and_a_part_does_not():

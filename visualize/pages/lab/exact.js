@@ -1,20 +1,32 @@
 /* The exact law of the ends of beam sampling, by enumeration, and the formulas for the first layer. */
 
 import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
+import {jointLaw, logProbsOf, massesOf} from "../../viewer/law/joint.js";
 import {chainOf} from "../../viewer/law/trials.js";
-import {START, beamsAt, endOf, jointLaw} from "./beams.js";
+import {endOf, logitsOf, settingsOf} from "./beams.js";
 
-/* Every end with its probability. */
-export function exactLaw(table, layers, width) {
-  let law = new Map([["", {beams: START, prob: 1}]]);
-  for (let layer = 0; layer < layers; layer++) {
+/* Every end with its probability. widths: one for each layer; settings: those of a decode; a path that has drawn a word
+ * of `eos` is finished. */
+export function exactLaw(table, widths, settings = settingsOf({}), eos = new Set()) {
+  const size = table[""].length;
+  let law = new Map([["", {beams: [{path: "", log_weight: 0, multiplicity: 1}], prob: 1}]]);
+  const isOver = ({path}) => eos.has(Number(path[path.length - 1] ?? -1));
+  for (const width of widths) {
     const after = new Map();
     for (const {beams, prob} of law.values()) {
-      const joint = jointLaw(beams, table);
-      for (const [chance, indices] of tuples(joint.probs, width)) {
-        const below = beamsAt(joint, indices);
-        const end = endOf(below);
-        if (!after.has(end)) after.set(end, {beams: below, prob: 0});
+      const alive = beams.filter((beam) => !isOver(beam));
+      const over = beams.filter(isOver);
+      const rows = alive.map(({path}) => logProbsOf(logitsOf(table, path), "target"));
+      const joint = jointLaw(rows, alive, settings, size);
+      const pathOf = (at) => alive[Math.floor(joint.pairs[at] / size)].path + (joint.pairs[at] % size);
+      for (const [chance, drawn] of drawings(joint, alive.length ? width : 0, settings.replacement)) {
+        const below = [...new Set(drawn)].map((at) => ({
+          path: pathOf(at),
+          log_weight: joint.weights[at],
+          multiplicity: drawn.filter((one) => one === at).length,
+        }));
+        const end = endOf([...over, ...below]);
+        if (!after.has(end)) after.set(end, {beams: [...over, ...below], prob: 0});
         after.get(end).prob += prob * chance;
       }
     }
@@ -23,9 +35,16 @@ export function exactLaw(table, layers, width) {
   return new Map([...law].map(([end, {prob}]) => [end, prob]));
 }
 
-function* tuples(probs, width, chance = 1, indices = []) {
-  if (indices.length === width) yield [chance, indices];
-  else for (const [at, prob] of probs.entries()) yield* tuples(probs, width, chance * prob, [...indices, at]);
+/* All ways to draw so many pairs, one after the other, with their probabilities. */
+function* drawings(law, width, replacement, chance = 1, drawn = []) {
+  const masses = massesOf(law, new Set(replacement ? [] : drawn));
+  const total = masses.reduce((sum, mass) => sum + mass, 0);
+  if (drawn.length === width || total === 0) yield [chance, drawn];
+  else {
+    for (const [at, mass] of masses.entries()) {
+      if (mass > 0) yield* drawings(law, width, replacement, (chance * mass) / total, [...drawn, at]);
+    }
+  }
 }
 
 /* Of the first layer: the probability that its first guess is accepted, and that guesses alone fill the width. */

@@ -1,5 +1,6 @@
 /* Many decodes, in slices of a few milliseconds: the page stays live, and the counts grow before the reader's eyes. */
 
+import {generatorOf} from "../../live/random.js";
 import {endOf} from "./beams.js";
 import {binsOf, chiSquare, limitOf, pValue} from "./chi_square.js";
 import {decode} from "./decode.js";
@@ -14,13 +15,13 @@ export class Experiment {
   constructor(pair, settings) {
     const alone = settings.decoder === "draft_alone";
     this.pair = alone ? {...pair, target: pair.draft} : pair;
-    this.settings = {...settings, depth: alone ? 0 : settings.depth, accept_all: settings.decoder === "accept_all"};
-    this.law = exactLaw(pair.target, pair.layers, settings.width);
+    this.settings = {...settings, depth: alone ? 0 : settings.depth};
+    this.law = exactLaw(pair.target, Array(pair.layers).fill(settings.width));
     this.bins = binsOf(this.law, settings.runs);
     this.freedom = this.bins.length - 1;
     this.limit = limitOf(this.freedom);
     this.formula = firstLayer(pair, settings);
-    this.random = seeded(settings.seed);
+    this.generator = generatorOf(settings.seed);
     this.counts = new Map();
     this.done = 0;
     this.squares = [];
@@ -46,7 +47,7 @@ export class Experiment {
   }
 
   once() {
-    const {beams, passes} = decode(this.pair, this.settings, this.random);
+    const {beams, passes} = decode(this.pair, this.settings, this.generator);
     const end = endOf(beams);
     this.counts.set(end, (this.counts.get(end) ?? 0) + 1);
     this.done++;
@@ -67,15 +68,4 @@ export class Experiment {
   get p() {
     return pValue(this.square, this.freedom);
   }
-}
-
-/* Random numbers from a seed: mulberry32. The same seed gives the same numbers in every browser. */
-export function seeded(seed) {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -3,12 +3,20 @@
 
 /* Raw log-probabilities of the next token. Throws where a logit is no number. */
 export function logProbsOf(logits, role) {
-  let most = -Infinity;
-  for (const logit of logits) if (logit > most) most = logit;
+  const found = Float64Array.from(logits);
+  const most = largestOf(found);
   let mass = 0;
-  for (const logit of logits) mass += Math.exp(logit - most);
+  for (let token = 0; token < found.length; token++) mass += Math.exp(found[token] - most);
   if (!Number.isFinite(mass)) throw new Error(`the ${role} model returns logits that are not numbers; load it again`);
-  return Float64Array.from(logits, (logit) => logit - most - Math.log(mass));
+  const total = Math.log(mass);
+  for (let token = 0; token < found.length; token++) found[token] = found[token] - most - total;
+  return found;
+}
+
+function largestOf(values) {
+  let most = -Infinity;
+  for (let at = 0; at < values.length; at++) if (values[at] > most) most = values[at];
+  return most;
 }
 
 /* The places of the `count` largest values, best first, ties to the lowest place; minus infinity is left out. */
@@ -26,31 +34,41 @@ export function bestOf(values, count = Infinity) {
   return kept.sort(better).slice(0, count);
 }
 
-/* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weights, size, isRanked}.
+/* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weightAt, size, isRanked}.
  * Best pair first if a setting needs this order, else every pair, possible or not, in the order of the pairs.
  * rows: raw log-probabilities after each beam, null where nothing may follow it; beams: [{log_weight, multiplicity}].
  * Greedy without replacement the law is ranked: each pair is certain in its turn. */
 export function warpedLaw(rows, beams, {temperature, top_k, top_p, replacement}, size) {
-  const weights = new Float64Array(rows.length * size).fill(-Infinity);
-  let most = -Infinity;
-  for (const [place, row] of rows.entries()) {
-    for (let token = 0; row && token < size; token++) {
-      const weight = beams[place].log_weight + row[token];
-      weights[place * size + token] = weight;
-      if (weight > most) most = weight;
-    }
-  }
-  let scores = weights;
-  if (temperature > 0 && most > -Infinity) {
-    const counts = beams.map((beam) => Math.log(beam?.multiplicity ?? 1));
-    scores = weights.map((weight, pair) => (weight - most) / temperature + counts[Math.floor(pair / size)]);
-  }
+  const weightAt = (pair) => beams[Math.floor(pair / size)].log_weight + rows[Math.floor(pair / size)][pair % size];
+  const scores = scoresOf(rows, beams, temperature, size);
   const isSorted = top_k > 0 || temperature === 0 || top_p < 1;
   const pairs = isSorted ? bestOf(scores, top_k || Infinity) : [...scores.keys()];
   const kept = pairs.map((pair) => scores[pair]);
   const probs = temperature > 0 ? nucleus(softmax(kept), top_p) : kept.map((_, rank) => Number(rank === 0));
   const isRanked = temperature === 0 && !replacement;
-  return {pairs, scores: kept, probs, weights: pairs.map((pair) => weights[pair]), size, isRanked};
+  return {pairs, scores: kept, probs, weightAt, size, isRanked};
+}
+
+/* The logarithm of the mass of each pair, up to a number that all share; at temperature 0 its log-weight. */
+function scoresOf(rows, beams, temperature, size) {
+  const scores = new Float64Array(rows.length * size);
+  const most = rows.reduce((best, row, place) => {
+    return row ? Math.max(best, beams[place].log_weight + largestOf(row)) : best;
+  }, -Infinity);
+  for (const [place, row] of rows.entries()) {
+    const start = place * size;
+    if (!row) {
+      scores.fill(-Infinity, start, start + size);
+      continue;
+    }
+    const {log_weight, multiplicity} = beams[place];
+    const count = Math.log(multiplicity);
+    for (let token = 0; token < size; token++) {
+      const weight = log_weight + row[token];
+      scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;
+    }
+  }
+  return scores;
 }
 
 function softmax(scores) {
@@ -79,7 +97,7 @@ function nucleus(probs, top_p) {
 /* The law from which a layer draws: the pairs that can be drawn, in their order. `ranks` has the order of a ranked law,
  * else it is null; `find` gives the index of a pair, undefined if it has none. */
 export function jointLaw(rows, beams, settings, size) {
-  const {pairs, probs, weights, isRanked} = warpedLaw(rows, beams, settings, size);
+  const {pairs, probs, weightAt, isRanked} = warpedLaw(rows, beams, settings, size);
   const order = [...pairs.keys()].filter((at) => isRanked || probs[at] > 0);
   order.sort((one, other) => pairs[one] - pairs[other]);
   const ranks = isRanked ? [] : null;
@@ -88,7 +106,7 @@ export function jointLaw(rows, beams, settings, size) {
   return {
     pairs: order.map((at) => pairs[at]),
     probs: order.map((at) => probs[at]),
-    weights: order.map((at) => weights[at]),
+    weights: order.map((at) => weightAt(pairs[at])),
     ranks,
     find: (beam, token) => place.get(beam * size + token),
   };
