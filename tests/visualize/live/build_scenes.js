@@ -1,18 +1,16 @@
-/* Builds scenes of traces and writes them down for test_scene.py: `node build_scenes.js ASKED ANSWERS`. ASKED is a JSON
- * list of {language, trace}; for each there are the whole scene, and the newest iteration after each iteration. */
+/* Builds scenes for test_scene.py: `node build_scenes.js ASKED ANSWERS [BUILDER]`. ASKED is a list of {builder,
+ * iterations, result}; for each there are the whole scene, and the newest iteration after every iteration. */
 
 import {readFileSync, writeFileSync} from "node:fs";
 
-const [, , asked, answers, module = "../../../visualize/live/scene/builder.js"] = process.argv;
-const {SceneBuilder} = await import(module);
+const [asked, answers, file] = process.argv.slice(2);
+const {SceneBuilder} = await import(file || "../../../visualize/live/scene/builder.js");
 
-function scenesOf({language, trace}) {
-  const {prompt, settings, models, iterations, result} = trace;
-  const names = [models.target, models.draft].filter(Boolean).map(({id}) => id);
-  const builder = new SceneBuilder({prompt, settings, title: settings.method, models: names, language});
+function scenesOf({builder: parts, iterations, result}) {
+  const builder = new SceneBuilder(parts);
   const live = iterations.map((iteration) => {
     builder.add(iteration);
-    return JSON.parse(JSON.stringify(builder.scene({last: 1})));
+    return structuredClone(builder.scene({last: 1}));
   });
   return {live, whole: builder.scene({result})};
 }

@@ -9,102 +9,87 @@
  * null. title: shown above the drawing, the method's name. models: their names, the target's first. */
 
 import {STRINGS} from "../../viewer/base/languages.js";
-import {forestPlaces, keptBy, membersOf} from "./members.js";
-import {
-  NODE,
-  PHASES,
-  alternativesOf,
-  beamTable,
-  decisions,
-  layersOf,
-  nodeRow,
-  secondsOf,
-  cacheSlotsOf,
-  table,
-} from "./packed.js";
+import {markOf} from "../../viewer/base/marks.js";
+import {alternativesOf, beamTable, decisions, layersOf, listed, nodeTable, rowsOf} from "./packed.js";
+import {rounded} from "./rounding.js";
 import {RunningText} from "./running.js";
 import {stepsOf} from "./steps.js";
-import {flowing} from "./tokens.js";
-import {bestNode, join, wholeTree} from "./whole.js";
+import {flowing, hexOf} from "./tokens.js";
+import {bestNode, join, place} from "./whole.js";
 
-const COUNTED = "accepted rejected orphaned unneeded recovered fresh bonus landed".split(" ");
+const PHASES = ["draft", "score", "verify", "commit"];
+const COUNTED = "iterations layers widths seconds accepted rejected orphaned unneeded recovered fresh bonus landed";
 
 export class SceneBuilder {
   constructor({prompt = null, settings = null, title = "", models = [], language = "en"}) {
     Object.assign(this, {settings, title, models});
     this.language = STRINGS[language] ? language : "en";
     this.running = new RunningText(prompt);
-    this.iterations = [];
-    this.joined = new Map(); // the nodes of the whole tree
+    this.tokens = new Map(); // of all beams, by id
+    this.states = new Map(); // of all nodes, by id
+    this.joined = new Map(); // the nodes of the whole tree, by id
     this.bands = [];
-    this.finished = []; // beams
-    this.alive = [];
+    this.iterations = [];
+    this.alive = []; // beams
+    this.finished = [];
     this.slots = null; // in use after the last iteration
-    this.counts = {iterations: 0, layers: 0, widths: 0, seconds: 0};
-    for (const name of COUNTED) this.counts[name] = 0;
+    this.counts = Object.fromEntries(COUNTED.split(" ").map((name) => [name, 0]));
   }
 
   /* Takes the next iteration. */
   add(iteration) {
-    const {running, settings} = this;
-    const before = this.counts.layers;
-    for (const node of iteration.nodes) running.nodes.set(node.id, node);
-    const members = membersOf(iteration, running.nodes);
-    const {columns, rows} = forestPlaces(iteration, members);
-    const ids = [...columns.keys()];
-    const places = new Map(ids.map((id, place) => [id, place]));
-    const {steps, scoredStep, widthSteps, looks} = stepsOf(iteration, places, settings);
-    for (const id of members.keys()) if (looks.has(id)) running.origins.set(id, looks.get(id)[0]);
+    const {running, settings, counts} = this;
+    const {index, input_beams, nodes, layers, phases, kept} = iteration;
+    running.take(nodes);
+    const ids = [...input_beams.map(({node}) => node), ...nodes.map(({id}) => id)];
+    const places = new Map(ids.map((id, at) => [id, at]));
+    const {steps, scored, widths, looks} = stepsOf(iteration, places, settings);
+    for (const node of nodes) {
+      const [state] = looks.get(node.id);
+      this.states.set(node.id, state);
+      if (state !== "cover") join(this.joined, node, markOf(state), index);
+    }
+    const before = counts.layers;
     const after = this.beamsAfter(iteration);
-    const kept = keptBy(after, members);
-    const weights = new Map(iteration.input_beams.map((beam) => [beam.node, beam.log_weight]));
-    const drawn = ids.map((id) => ({
-      id,
-      parent: members.has(id) ? places.get(members.get(id).parent) : -1,
-      state: looks.get(id)?.[0] ?? members.get(id).kind,
-      column: columns.get(id),
-      row: rows.get(id),
-      isKept: kept.has(id),
-      logWeight: weights.get(id) ?? null,
-    }));
-    join(this.joined, drawn, iteration.index);
-    this.bands.push([iteration.index, before + 1, before + iteration.layers.length]);
+    const nodePlaces = this.placesOf(iteration, places, after);
     const isJoint = iteration.trials.some(({joint}) => joint);
-    const root = STRINGS[this.language]["node.prompt"];
+    this.bands.push({iteration: index, first: before + 1, last: before + layers.length});
     this.iterations.push({
-      index: iteration.index,
+      index,
       before,
-      last_column: Math.max(0, ...columns.values()),
-      last_row: Math.max(0, ...rows.values()),
-      scored_step: scoredStep,
-      nodes: table(
-        NODE,
-        drawn.map((node) => nodeRow(node, running, isJoint, root)),
-      ),
+      last_column: Math.max(0, ...nodes.map(({layer}) => layer)),
+      last_row: Math.max(0, ...nodePlaces.map(({row}) => row)),
+      scored_step: scored,
+      nodes: nodeTable(nodePlaces, running, isJoint, STRINGS[this.language]["node.prompt"]),
       ...decisions(iteration, places),
-      layers: layersOf(iteration, places, widthSteps, settings),
-      alternatives: alternativesOf(iteration, places, running.nodes),
-      steps: table("phase layer focus about changes".split(" "), steps),
-      beams_before: beamTable(this.ranked(iteration.input_beams, false)),
+      layers: layersOf(iteration, places, widths, settings),
+      alternatives: alternativesOf(iteration, places, running),
+      steps: listed("phase layer focus about changes", steps),
+      beams_before: beamTable(this.ranked(input_beams, false)),
       beams_after: beamTable(after),
-      seconds: secondsOf(iteration),
-      slots: cacheSlotsOf(iteration, iteration.index ? this.slots : iteration.kept.prompt_slots, places),
+      seconds: Object.fromEntries(PHASES.map((phase) => [phase, rounded(phases[`${phase}_seconds`])])),
+      slots: {
+        prompt: kept.prompt_slots,
+        before: index ? this.slots : kept.prompt_slots,
+        scored: kept.slots_scored,
+        kept: kept.slots_kept,
+        nodes: kept.nodes.flatMap((id) => places.get(id) ?? []).sort((one, other) => one - other),
+      },
     });
-    this.slots = iteration.kept.slots_kept;
+    this.slots = kept.slots_kept;
     this.count(iteration);
   }
 
   /* The scene so far. result: of the trace, once there is one. last: only this many of the newest iterations; the text
    * stays whole. evidence: what an audit of the trace found, {passed, checks, failure}, or null. */
-  scene({result = null, last = null, evidence = null} = {}) {
-    const {language, title, models, settings, running, iterations, joined, finished, alive} = this;
-    const beams = (result?.beams ?? []).map((beam) => {
-      const {node, log_weight, score} = beam;
-      return {node, text: flowing(beam.text), log_weight, score, finished: beam.finished};
-    });
-    const best = beams.length
-      ? beams[0].node
-      : bestNode([...finished, ...alive], joined, settings?.length_penalty ?? 1);
+  scene({result = null, last = Infinity, evidence = null} = {}) {
+    const {language, title, models, settings, running, joined, bands, iterations, counts} = this;
+    const ranked = (result?.beams ?? []).map(({node, text, log_weight, score, finished}) => ({
+      ...{node, text: flowing(text), log_weight, score, finished},
+    }));
+    const best = ranked[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
+    const sizes = place(joined, best);
+    const ratio = (part, whole) => (whole ? part / whole : null);
     return {
       format: "dsbd-scene/3",
       language,
@@ -112,24 +97,69 @@ export class SceneBuilder {
       models,
       settings: settings ?? {},
       prompt: running.prompt,
-      tokens: table("id parent text pending origin".split(" "), [...running.tokens.values()]),
-      whole: wholeTree(joined, [...this.bands], best),
-      iterations: iterations.slice(last === null ? 0 : Math.max(0, iterations.length - last)),
-      statistics: this.statistics(),
-      result: beams,
+      tokens: listed("id parent text pending origin", [...this.tokens.values()]),
+      whole: {
+        ...sizes,
+        last_position: Math.max(sizes.last_position, counts.layers),
+        nodes: listed("id parent position row mark iteration", [...joined.values()]),
+        bands: listed("iteration first last", bands),
+      },
+      iterations: iterations.slice(Math.max(0, iterations.length - last)),
+      statistics: {
+        ...counts,
+        acceptance_rate: ratio(counts.accepted, counts.accepted + counts.rejected),
+        layers_per_iteration: ratio(counts.layers, counts.iterations),
+        mean_width: ratio(counts.widths, counts.layers),
+      },
+      result: ranked,
       evidence,
     };
   }
 
-  statistics() {
-    const {counts} = this;
-    const ratio = (part, whole) => (whole ? part / whole : null);
-    return {
-      ...counts,
-      acceptance_rate: ratio(counts.accepted, counts.accepted + counts.rejected),
-      layers_per_iteration: ratio(counts.layers, counts.iterations),
-      mean_width: ratio(counts.widths, counts.layers),
-    };
+  /* Where each node stands. */
+  placesOf(iteration, places, beams) {
+    const {input_beams, nodes} = iteration;
+    const rows = rowsOf(iteration);
+    const kept = new Set();
+    for (const beam of beams) {
+      for (let id = beam.node; places.has(id) && !kept.has(id); id = this.running.at(id).node?.parent) kept.add(id);
+    }
+    const own = (id) => ({id, row: rows.get(id), kept: Number(kept.has(id))});
+    return [
+      ...input_beams.map(({node, log_weight}) => ({...own(node), parent: -1, column: 0, log_weight})),
+      ...nodes.map(({id, parent, layer}) => ({
+        ...own(id),
+        parent: places.get(parent),
+        column: layer,
+        log_weight: null,
+      })),
+    ];
+  }
+
+  /* The beams that go on and those that ended. */
+  beamsAfter({layers, output_beams}) {
+    this.alive = this.ranked(output_beams, false);
+    const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
+    const over = this.ranked(ended, true);
+    this.finished.push(...over);
+    return [...this.alive, ...over];
+  }
+
+  /* Beams, best first; from now on their tokens are part of the text. */
+  ranked(beams, finished) {
+    const sorted = [...beams].sort((one, other) => other.log_weight - one.log_weight);
+    for (const {node} of sorted) this.remember(node);
+    return sorted.map((beam) => ({...beam, finished}));
+  }
+
+  remember(beam) {
+    const {running, tokens} = this;
+    const path = [];
+    for (let at = running.at(beam); at.node && !tokens.has(at.node.id); at = running.at(at.node.parent)) path.push(at);
+    for (const {node, adds, pending} of path.reverse()) {
+      const {id, parent} = node;
+      tokens.set(id, {id, parent, text: adds, pending: hexOf(pending), origin: this.states.get(id)});
+    }
   }
 
   count({layers, trials, draws, phases}) {
@@ -143,21 +173,5 @@ export class SceneBuilder {
       counts[kind] += 1;
       counts.landed += Number(landed);
     }
-  }
-
-  /* The beams that go on and those that ended, best first. */
-  beamsAfter({layers, output_beams}) {
-    const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
-    this.alive = this.ranked(output_beams, false);
-    const over = this.ranked(ended, true);
-    this.finished.push(...over);
-    return [...this.alive, ...over];
-  }
-
-  /* Beams, best first; their tokens are part of the text from now on. */
-  ranked(beams, isFinished) {
-    const sorted = [...beams].sort((one, other) => other.log_weight - one.log_weight);
-    for (const {node} of sorted) this.running.remember(node);
-    return sorted.map((beam) => ({...beam, isFinished}));
   }
 }

@@ -1,102 +1,132 @@
-/* The tables of an iteration, as visualize/scenes/to_json.py packs them: a number that decides something keeps every
+/* The parts of an iteration as visualize/scenes/to_json.py packs them: a number that decides something keeps every
  * digit, a number that is only drawn keeps six, or four among the likeliest pairs. */
 
-import {rounded} from "./rounding.js";
-import {chancesOf} from "./steps.js";
-import {flowing, pieceLabel, shorten, visible, widthInColumns} from "./tokens.js";
+import {tidy} from "./layout.js";
+import {rounded, roundedTo} from "./rounding.js";
+import {hexOf, shorten, visible, widthInColumns} from "./tokens.js";
 
-export const NODE = [
-  ..."id parent column row label token_id kind kept ends target_prob draft_prob target_log_prob".split(" "),
-  ..."draft_log_prob log_weight adds pending token label_columns completes".split(" "),
-];
-const TRIAL = "layer order node verdict draft_prob residual_prob c S acceptance uniform joint".split(" ");
-const BEGINNING = "node target_prob probability rest acceptance uniform".split(" ");
-const DRAW = "layer order kind node landed target_prob draft_prob c S uniform cdf_low cdf_high".split(" ");
-const LAYER = "layer kind width width_reason accepted outcome forest_mass width_uniform chain_S".split(" ");
-export const PHASES = "draft score verify commit".split(" ");
+const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
 const FEW = 4; // digits
+const NUMBERS = ["target_prob", "draft_prob", "target_log_prob", "draft_log_prob"];
 
-export const table = (fields, rows) => ({fields, rows});
-
-/* A node. What the viewer can work out is null, and a row ends with its last value that is not null.
- * parent: its place, below 0 for an input beam; root: the label of the end of the prompt. */
-export function nodeRow({id, parent, column, row, isKept, logWeight}, running, isJoint, root) {
-  const node = running.nodes.get(id);
-  const isInput = parent < 0;
-  const token = node ? pieceLabel(node) : root;
-  const label = shorten(token);
-  const columns = widthInColumns(label);
-  const added = isInput ? null : running.addedBy(node);
-  const adds = added ? flowing(added.text) : running.endAt(id)[0];
-  const values = [
-    ...[id, parent, column, rounded(row), label, node?.token_id ?? null, isInput ? "input" : node.kind],
-    ...[Number(isKept), Number(!isInput && node.ends), ...(isInput ? [null, null, null, null] : laws(node, isJoint))],
-    ...[rounded(logWeight), added && adds === token.replaceAll("␣", " ") ? null : adds, running.waitingAt(id) || null],
-    ...[token === label ? null : token, columns === [...label].length ? null : columns],
-    added?.completes ? visible(added.text) : null,
-  ];
-  while (values[values.length - 1] === null) values.pop();
-  return values;
+/* A list of records as a table that names its fields once. */
+export function listed(names, records) {
+  const fields = names.split(" ");
+  return {fields, rows: records.map((record) => fields.map((field) => record[field]))};
 }
 
-/* The probabilities of a node; those of a draft decide its verdict, in a joint test those of both models alone. */
-function laws({kind, target_prob, draft_prob, target_log_prob, draft_log_prob}, isJoint) {
-  const isExact = kind === "drafted";
-  const shown = (value, keepsAll) => (keepsAll ? value : rounded(value));
-  return [
-    ...[target_prob, draft_prob].map((value) => shown(value, isExact)),
-    ...[target_log_prob, draft_log_prob].map((value) => shown(value, isExact && isJoint)),
-  ];
+/* The row of every node of the forest, by id. */
+export function rowsOf({input_beams, nodes, draws}) {
+  const landed = new Set(draws.map(({node}) => node));
+  const children = new Map();
+  for (const {id, parent} of nodes) children.set(parent, [...(children.get(parent) ?? []), id]);
+  const small = nodes.filter(({id, kind}) => kind === "cover" && !landed.has(id));
+  const roots = input_beams.map(({node}) => node);
+  const rows = tidy(children, roots, new Map(small.map(({id}) => [id, COVER_HEIGHT])));
+  return new Map([...rows].map(([id, row]) => [id, roundedTo(row, 3)]));
 }
 
-/* Trials, draws and beginnings, with every digit; a node is named by its place. */
+/* The table of nodes: places: {id, parent, column, row, kept, log_weight} of each; prompt: the label of its end.
+ * What the viewer can work out is null, and a row ends with its last value that is not null. */
+export function nodeTable(places, running, isJoint, prompt) {
+  const packed = listed(
+    "id parent column row label token_id kind kept ends target_prob draft_prob target_log_prob draft_log_prob " +
+      "log_weight adds pending token label_columns completes",
+    places.map((place) => {
+      const {node, label: token = prompt, adds, completes, pending, end} = running.at(place.id);
+      const label = shorten(token);
+      const columns = widthInColumns(label);
+      const isInput = place.parent < 0;
+      return {
+        ...place,
+        row: rounded(place.row),
+        label,
+        token_id: node?.token_id ?? null,
+        ...(isInput ? {kind: "input", ends: 0, ...NOTHING} : recorded(node, isJoint)),
+        log_weight: rounded(place.log_weight),
+        adds: isInput ? end : adds === token.replaceAll("␣", " ") ? null : adds,
+        pending: hexOf(pending) || null,
+        token: token === label ? null : token,
+        label_columns: columns === [...label].length ? null : columns,
+        completes: (!isInput && completes) || null,
+      };
+    }),
+  );
+  for (const row of packed.rows) while (row[row.length - 1] === null) row.pop();
+  return packed;
+}
+
+const NOTHING = Object.fromEntries(NUMBERS.map((name) => [name, null]));
+
+/* Numbers of a draft decide its verdict, log-probabilities only in a joint test. */
+function recorded(node, isJoint) {
+  const isExact = (name) => node.kind === "drafted" && (isJoint || !name.includes("log"));
+  const shown = NUMBERS.map((name) => [name, isExact(name) ? node[name] : rounded(node[name])]);
+  return {kind: node.kind, ends: Number(node.ends), ...Object.fromEntries(shown)};
+}
+
+/* Trials, draws and beginnings, with every digit. */
 export function decisions({trials, draws, beginnings}, places) {
-  const cell = (item, field) => (field === "node" ? places.get(item.node) : item[field]);
-  const listed = (fields, items) =>
-    table(
-      fields,
-      items.map((item) => fields.map((field) => cell(item, field))),
+  const placed = (names, items) =>
+    listed(
+      names,
+      items.map((item) => ({...item, node: places.get(item.node)})),
     );
-  return {trials: listed(TRIAL, trials), draws: listed(DRAW, draws), beginnings: listed(BEGINNING, beginnings)};
+  return {
+    trials: placed("layer order node verdict draft_prob residual_prob c S acceptance uniform joint", trials),
+    draws: placed("layer order kind node landed target_prob draft_prob c S uniform cdf_low cdf_high", draws),
+    beginnings: placed("node target_prob probability rest acceptance uniform", beginnings),
+  };
 }
 
-export function layersOf({layers, draws}, places, widthSteps, settings) {
+/* steps: the place of the step that chooses the width of each layer. */
+export function layersOf({layers, draws}, places, steps, settings) {
+  const names = "layer kind width width_reason accepted outcome forest_mass width_uniform chain_S".split(" ");
   return layers.map((layer, at) => ({
-    ...Object.fromEntries(LAYER.map((field) => [field, layer[field]])),
+    ...Object.fromEntries(names.map((name) => [name, layer[name]])),
     at_least: chancesOf(layer, settings, draws),
     support: layer.target_support,
     alive: layer.alive.map((node) => places.get(node)),
-    step: widthSteps[at],
+    step: steps[at],
   }));
 }
 
-/* The likeliest pairs of all layers. */
-export function alternativesOf({layers}, places, nodes) {
-  const rows = layers.flatMap(({layer, alive, alternatives}) =>
-    alternatives.map(({parent, text, target_prob, draft_prob, node}) => {
-      const above = alive.length > 1 ? nodes.get(parent) : null;
-      const probs = [rounded(target_prob, FEW), rounded(draft_prob, FEW)];
-      return [layer, above ? pieceLabel(above) : "", visible(text), ...probs, places.get(node) ?? -1];
-    }),
-  );
-  return table("layer parent token target_prob draft_prob node".split(" "), rows);
+/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
+ * certain, so they tell which of them land. */
+function chancesOf({forest_mass, accepted_distribution, width, layer}, settings, draws) {
+  if (forest_mass === null) {
+    let tail = 0;
+    const tails = accepted_distribution
+      .slice(1)
+      .reverse()
+      .map((chance) => Math.min(1, (tail += chance)));
+    return tails.reverse();
+  }
+  const own = draws.filter((draw) => draw.layer === layer);
+  const isCertain = settings?.temperature === 0 && !settings.replacement;
+  const chance = (k) =>
+    isCertain ? Number(own.length >= k && own.slice(0, k).every(({landed}) => landed)) : forest_mass ** k;
+  return Array.from({length: settings?.max_width ?? width}, (_, at) => chance(at + 1));
 }
 
-/* beams: {node, multiplicity, log_weight, isFinished}. */
-export const beamTable = (beams) =>
-  table(
-    "node multiplicity log_weight finished".split(" "),
-    beams.map(({node, multiplicity, log_weight, isFinished}) => [node, multiplicity, rounded(log_weight), isFinished]),
+/* The likeliest pairs of all layers. */
+export function alternativesOf({layers}, places, running) {
+  const pairs = layers.flatMap(({layer, alive, alternatives}) =>
+    alternatives.map((pair) => ({
+      layer,
+      parent: alive.length > 1 ? (running.at(pair.parent).label ?? "") : "",
+      token: visible(pair.text),
+      target_prob: rounded(pair.target_prob, FEW),
+      draft_prob: rounded(pair.draft_prob, FEW),
+      node: places.get(pair.node) ?? -1,
+    })),
   );
+  return listed("layer parent token target_prob draft_prob node", pairs);
+}
 
-export const secondsOf = ({phases}) =>
-  Object.fromEntries(PHASES.map((phase) => [phase, rounded(phases[`${phase}_seconds`])]));
-
-/* The target's cache slots of an iteration. */
-export const cacheSlotsOf = ({kept}, before, places) => ({
-  prompt: kept.prompt_slots,
-  before,
-  scored: kept.slots_scored,
-  kept: kept.slots_kept,
-  nodes: kept.nodes.flatMap((node) => places.get(node) ?? []).sort((one, other) => one - other),
-});
+/* Beams, {node, multiplicity, log_weight, finished}. */
+export const beamTable = (beams) =>
+  listed(
+    "node multiplicity log_weight finished",
+    beams.map((beam) => ({...beam, log_weight: rounded(beam.log_weight)})),
+  );

@@ -1,19 +1,18 @@
-/* Lists the steps of an iteration in the order they happened, as visualize/scenes/steps.py does: draft, score, the
- * tested beginnings of a block, then for each layer its width, its trials, its draws and its outcome, and the commit.
- * The viewer writes their sentences. */
+/* Lists the steps of an iteration in the order they happened, without their sentences: twin of
+ * visualize/scenes/steps.py. */
 
 import {YIELDED} from "../../viewer/base/marks.js";
 
-/* The steps as rows [phase, layer, place of the node in focus, what it is about, changes], the place of the step that
- * chooses the width of each layer, and the last look of each node: state, how often it counts, whether it landed. */
+/* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
+ * each node: its state, how often it counts, whether it landed. places: of the nodes, by id. */
 export function stepsOf(iteration, places, settings) {
   const {input_beams, nodes, trials, draws, beginnings, layers} = iteration;
   const looks = new Map(input_beams.map(({node, multiplicity}) => [node, ["input", multiplicity, 0]]));
   const steps = [];
-  const widthSteps = [];
 
   const add = (phase, layer, changed, about = [], focus = -1) => {
-    steps.push([phase, layer, focus, about, changed.map((node) => [places.get(node), ...looks.get(node)])]);
+    const changes = changed.map((node) => [places.get(node), ...looks.get(node)]);
+    steps.push({phase, layer, focus, about, changes});
   };
   const tell = (phase, at, layer, node) => add(phase, layer, [node], [at], places.get(node));
 
@@ -21,44 +20,41 @@ export function stepsOf(iteration, places, settings) {
   const look = (node, state, landed) => {
     const [before, slots, hasLanded] = looks.get(node) ?? [state, 0, 0];
     const stays = YIELDED.includes(before) || (before === "rejected" && state === "unneeded");
-    looks.set(node, [stays ? before : state, slots + Number(YIELDED.includes(state)), hasLanded || Number(landed)]);
+    const count = slots + Number(YIELDED.includes(state));
+    looks.set(node, [stays ? before : state, count, hasLanded || Number(landed)]);
   };
 
-  const draft = (layer) => {
+  /* ---- draft, score -------------------------------------------------------------------------- */
+
+  for (let layer = 1; layer <= iteration.draft_depth; layer++) {
     const members = nodes.filter((node) => node.layer === layer && node.kind !== "drawn");
-    if (!members.length) return;
+    if (!members.length) continue;
     for (const {id, kind} of members) looks.set(id, [kind, 0, 0]);
     const cover = members.filter(({kind}) => kind === "cover").length;
     const tried = trials.filter((trial) => trial.layer === layer && !trial.joint).length;
     const drafts = settings?.branching ? settings.branching[layer - 1] : tried;
-    const ids = members.map(({id}) => id);
-    const about = [drafts, members.length - (drafts ? cover : 0), cover];
-    add("draft", layer, steps.length ? ids : [...looks.keys()], about);
-  };
+    const shown = steps.length ? members.map(({id}) => id) : [...looks.keys()];
+    add("draft", layer, shown, [drafts, members.length - (drafts ? cover : 0), cover]);
+  }
+  const scored = steps.length;
+  const tested = trials.filter(({joint}) => joint).length;
+  const forest = nodes.filter(({kind}) => kind !== "drawn").length;
+  add("score", 0, scored ? [] : [...looks.keys()], tested ? [tested, 1] : [forest]);
 
-  const score = () => {
-    const tested = trials.filter(({joint}) => joint).length;
-    const about = tested ? [tested, 1] : [nodes.filter(({kind}) => kind !== "drawn").length];
-    add("score", 0, steps.length ? [] : [...looks.keys()], about);
-  };
+  /* ---- verify: the tested beginnings of a block, longest first; then the layers --------------- */
 
-  /* The tested beginnings of a block, longest first. */
-  const block = () => {
-    for (let at = beginnings.length - 1; at >= 0 && beginnings[at].uniform !== null; at--) {
-      tell("block", at, 0, beginnings[at].node);
-    }
-  };
-
-  const verify = ({layer, alive}) => {
+  for (let at = beginnings.length - 1; at >= 0 && beginnings[at].uniform !== null; at--) {
+    tell("block", at, 0, beginnings[at].node);
+  }
+  const widths = layers.map(({layer, alive}) => {
     // In a forest drawn per parent, drafts whose parent is not alive have no trial.
     const isIgnored = (node) => node.layer === layer && node.kind === "drafted" && !alive.includes(node.parent);
     const ignored = settings?.branching ? nodes.filter(isIgnored).map(({id}) => id) : [];
     for (const id of ignored) looks.set(id, ["orphaned", 0, 0]);
-    widthSteps.push(steps.length);
+    const place = steps.length;
     add("width", layer, ignored, [ignored.length]);
     trials.forEach((trial, at) => {
-      // What a joint test tried below the last layer belongs to the last one.
-      if (Math.min(trial.layer, layers.length) !== layer) return;
+      if (Math.min(trial.layer, layers.length) !== layer) return; // a joint test tries drafts below the last layer, too
       look(trial.node, trial.verdict, false);
       tell("trial", at, trial.layer, trial.node);
     });
@@ -68,34 +64,8 @@ export function stepsOf(iteration, places, settings) {
       tell("draw", at, layer, draw.node);
     });
     add("layer", layer, []);
-  };
-
-  for (let layer = 1; layer <= iteration.draft_depth; layer++) draft(layer);
-  const scoredStep = steps.length;
-  score();
-  block();
-  layers.forEach(verify);
+    return place;
+  });
   add("commit", 0, []);
-  return {steps, scoredStep, widthSteps, looks};
-}
-
-/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
- * certain, so they tell which of them land. */
-export function chancesOf({forest_mass, accepted_distribution, draws_planned, width, layer}, settings, draws) {
-  if (forest_mass === null) {
-    const chances = [];
-    let tail = 0;
-    for (let k = draws_planned; k >= 1; k--) {
-      tail += accepted_distribution[k] ?? 0;
-      chances.unshift(Math.min(1, tail));
-    }
-    return chances;
-  }
-  const isCertain = settings?.temperature === 0 && !settings.replacement;
-  const own = draws.filter((draw) => draw.layer === layer);
-  const landing = own.findIndex(({landed}) => !landed);
-  const sure = landing < 0 ? own.length : landing;
-  return Array.from({length: settings?.max_width ?? width}, (_, at) =>
-    isCertain ? Number(at < sure) : forest_mass ** (at + 1),
-  );
+  return {steps, scored, widths, looks};
 }

@@ -1,43 +1,38 @@
 /* The whole decode as one tree: the text as a straight line, and every other guess as a twig below it. Twin of
  * visualize/scenes/whole.py. */
 
-import {markOf} from "../../viewer/base/marks.js";
 import {hanging} from "./layout.js";
 
 const PROMPT_END = 0;
 
-/* Adds the nodes {id, parent, state} of an iteration, parents first, to the Map of all by id; cover nodes that no beam
- * landed on are left out. */
-export function join(joined, nodes, iteration) {
-  for (const {id, parent, state} of nodes) {
-    if (parent < 0 || state === "cover") continue;
-    const above = nodes[parent].id;
-    const position = (joined.get(above)?.position ?? 0) + 1;
-    joined.set(id, {id, parent: joined.has(above) ? above : PROMPT_END, position, mark: markOf(state), iteration});
-  }
-}
-
-/* The tree as data. last: the node that ends the text; bands: rows [iteration, first position, last position]. */
-export function wholeTree(joined, bands, last) {
-  const line = [];
-  for (let node = joined.get(last); node; node = joined.get(node.parent)) line.unshift(node.id);
-  const rows = hanging(childrenOf(joined), [PROMPT_END, ...line]);
-  let [position, row] = [bands.length ? bands[bands.length - 1][2] : 0, 0];
-  const nodes = [...joined.values()].map((node) => {
-    position = Math.max(position, node.position);
-    row = Math.max(row, rows.get(node.id));
-    return [node.id, node.parent, node.position, rows.get(node.id), node.mark, node.iteration];
+/* Adds a node to the Map of all, by id. mark: how it looks; iteration: the one that added it. */
+export function join(joined, {id, parent}, mark, iteration) {
+  const above = joined.get(parent);
+  joined.set(id, {
+    id,
+    parent: above ? parent : PROMPT_END,
+    position: (above?.position ?? 0) + 1,
+    row: 0,
+    mark,
+    iteration,
   });
-  return {
-    tokens: line.length,
-    last_position: position,
-    last_row: row,
-    nodes: {fields: ["id", "parent", "position", "row", "mark", "iteration"], rows: nodes},
-    bands: {fields: ["iteration", "first", "last"], rows: bands},
-  };
 }
 
-/* The last node of the best of these beams; the first one where several are best. */
+/* Places the tree: the length of the text that ends in the node `last`, and the last position and row of all nodes. */
+export function place(joined, last) {
+  const line = [];
+  for (let node = joined.get(last); node; node = joined.get(node.parent)) line.push(node.id);
+  const rows = hanging(childrenOf(joined), [PROMPT_END, ...line.reverse()]);
+  const sizes = {tokens: line.length, last_position: 0, last_row: 0};
+  for (const node of joined.values()) {
+    node.row = rows.get(node.id);
+    sizes.last_position = Math.max(sizes.last_position, node.position);
+    sizes.last_row = Math.max(sizes.last_row, node.row);
+  }
+  return sizes;
+}
+
+/* The last node of the best of these beams, the first where several are. */
 export function bestNode(beams, joined, lengthPenalty) {
   const scores = beams.map(({node, log_weight}) => log_weight / (joined.get(node)?.position ?? 1) ** lengthPenalty);
   return beams[scores.indexOf(Math.max(...scores))]?.node ?? PROMPT_END;
