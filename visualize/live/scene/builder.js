@@ -11,13 +11,13 @@
 import {STRINGS} from "../../viewer/base/languages.js";
 import {markOf} from "../../viewer/base/marks.js";
 import {alternativesOf, beamTable, decisions, layersOf, listed, nodeTable, rowsOf} from "./packed.js";
-import {rounded} from "./rounding.js";
+import {significant} from "./rounding.js";
 import {RunningText} from "./running.js";
 import {stepsOf} from "./steps.js";
 import {flowing, hexOf} from "./tokens.js";
 import {bestNode, join, place} from "./whole.js";
 
-const PHASES = ["draft", "score", "verify", "commit"];
+const TIMED = ["draft", "score", "verify", "commit"];
 const COUNTED = "iterations layers widths seconds accepted rejected orphaned unneeded recovered fresh bonus landed";
 
 export class SceneBuilder {
@@ -67,7 +67,7 @@ export class SceneBuilder {
       steps: listed("phase layer focus about changes", steps),
       beams_before: beamTable(this.ranked(input_beams, false)),
       beams_after: beamTable(after),
-      seconds: Object.fromEntries(PHASES.map((phase) => [phase, rounded(phases[`${phase}_seconds`])])),
+      seconds: Object.fromEntries(TIMED.map((phase) => [phase, significant(phases[`${phase}_seconds`])])),
       slots: {
         prompt: kept.prompt_slots,
         before: index ? this.slots : kept.prompt_slots,
@@ -167,7 +167,7 @@ export class SceneBuilder {
     counts.iterations += 1;
     counts.layers += layers.length;
     for (const {width} of layers) counts.widths += width;
-    counts.seconds += PHASES.reduce((sum, phase) => sum + phases[`${phase}_seconds`], 0);
+    counts.seconds += TIMED.reduce((sum, phase) => sum + phases[`${phase}_seconds`], 0);
     for (const {verdict} of trials) counts[verdict === "carried" ? "accepted" : verdict] += 1;
     for (const {kind, landed} of draws) {
       counts[kind] += 1;
