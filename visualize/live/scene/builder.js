@@ -84,10 +84,11 @@ export class SceneBuilder {
    * stays whole. evidence: what an audit of the trace found, {passed, checks, failure}, or null. */
   scene({result = null, last = Infinity, evidence = null} = {}) {
     const {language, title, models, settings, running, joined, bands, iterations, counts} = this;
-    const ranked = (result?.beams ?? []).map(({node, text, log_weight, score, finished}) => ({
-      ...{node, text: flowing(text), log_weight, score, finished},
-    }));
-    const best = ranked[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
+    const beams = (result?.beams ?? []).map((beam) => {
+      const {node, log_weight, score, finished} = beam;
+      return {node, text: flowing(beam.text), log_weight, score, finished};
+    });
+    const best = beams[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
     const sizes = place(joined, best);
     const ratio = (part, whole) => (whole ? part / whole : null);
     return {
@@ -111,12 +112,12 @@ export class SceneBuilder {
         layers_per_iteration: ratio(counts.layers, counts.iterations),
         mean_width: ratio(counts.widths, counts.layers),
       },
-      result: ranked,
+      result: beams,
       evidence,
     };
   }
 
-  /* Where each node stands. */
+  /* Where each node stands, and whether it is on the way to one of these beams. */
   placesOf(iteration, places, beams) {
     const {input_beams, nodes} = iteration;
     const rows = rowsOf(iteration);

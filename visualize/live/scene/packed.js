@@ -95,17 +95,14 @@ export function layersOf({layers, draws}, places, steps, settings) {
  * certain, so they tell which of them land. */
 function chancesOf({forest_mass, accepted_distribution, width, layer}, settings, draws) {
   if (forest_mass === null) {
-    let tail = 0;
-    const tails = accepted_distribution
-      .slice(1)
-      .reverse()
-      .map((chance) => Math.min(1, (tail += chance)));
-    return tails.reverse();
+    const tails = accepted_distribution.slice(1);
+    for (let at = tails.length - 2; at >= 0; at--) tails[at] += tails[at + 1];
+    return tails.map((tail) => Math.min(1, tail));
   }
   const own = draws.filter((draw) => draw.layer === layer);
   const isCertain = settings?.temperature === 0 && !settings.replacement;
-  const chance = (k) =>
-    isCertain ? Number(own.length >= k && own.slice(0, k).every(({landed}) => landed)) : forest_mass ** k;
+  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
+  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
   return Array.from({length: settings?.max_width ?? width}, (_, at) => chance(at + 1));
 }
 
