@@ -16,7 +16,10 @@ from dsbd.tracing.records import Iteration, Piece, Prompt
 from dsbd.tracing.trace import Trace
 from tests.visualize.nasty import NASTY
 from tests.visualize.toy import toy_trace
+from tests.visualize.viewer.test_bundle import top_level_names
 from visualize import SceneBuilder, scene_json
+from visualize.viewer.bundle import ENTRY as VIEWER
+from visualize.viewer.bundle import imports_of, joined
 from visualize.words.words import known_languages
 
 HERE = Path(__file__).parent
@@ -24,12 +27,18 @@ ROOT = HERE.parents[2]
 FOLDERS = (ROOT / "assets" / "traces", ROOT / "assets" / "lessons" / "traces", HERE.parent / "traces")
 RECORDED = {path.name: path for folder in FOLDERS for path in sorted(folder.glob("*.json*"))}
 ENTRY = "live/scene/builder.js"
-TEXTS = [*NASTY, "", " ", "\n", "\t x\r", "\ufeff", "漢字漢字漢字漢字", "e\u0301a\u0345", "🇩🇪", "ﾊﾟ", "﷽" * 16, "\ue000",
-         "␣", "❤\ufe0f" * 9, "שלום", "👩🏽\u200d🚀" * 5, "한\u1100\u1161", "a" * 15, "𝔘" * 14, "２", "\u200b"]  # fmt: skip
+TEXTS = [*NASTY, "", " ", "\n", "\t x\r", "\ufeff２", "漢字漢字漢字漢字", "e\u0301a\u0345", "🇩🇪", "ﾊﾟ", "﷽" * 16,
+         "\ue000", "␣", "❤\ufe0f" * 9, "שלום", "👩🏽\u200d🚀" * 5, "한\u1100\u1161", "a" * 15, "𝔘" * 14]  # fmt: skip
 BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
          "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
 TIES = [2**-10, 3 * 2**-12, 5 * 2**-11, 0.0, 1.0, 0.5, 2**-60, 1e-300, 0.1 + 0.2, 2 / 3, 0.99999949999, 9.9999995e-5]
 SPOILED = ["toy", "likely", "joint", "tree", "block", "blocks", "chance", "plain", "ruled"]
+
+
+def files_of(entry: str) -> set[str]:
+    """Return a JavaScript file and all that it imports."""
+    imported = (name for name, _ in imports_of(entry) if name.endswith(".js"))
+    return {entry}.union(*map(files_of, imported))
 
 
 def asked_of(trace: Trace, language: str = "en", **changed: Any) -> dict[str, Any]:
@@ -165,3 +174,14 @@ def test_every_language_names_the_prompt(tmp_path):
     trace = toy_trace("small")
     found = built([asked_of(trace, language) for language in known_languages()], tmp_path)
     assert_same(found, [expected_of(trace, language) for language in known_languages()])
+
+
+def test_the_joined_builder_builds_the_same(tmp_path):
+    """Catches a name that two files use, a comment that swallows code, and a builder that needs a page."""
+    names = [name for file in sorted(files_of(ENTRY) | files_of(VIEWER)) for name in top_level_names(file)]
+    assert sorted(name for name in names if names.count(name) > 1) == []
+    script = tmp_path / "builder.mjs"
+    script.write_text(joined(ENTRY, {"en", "de"}) + "export {SceneBuilder};\n", encoding="utf-8")
+    trace = toy_trace()
+    found = built([asked_of(trace, language) for language in ("de", "ja")], tmp_path, script)
+    assert_same(found, [expected_of(trace, language) for language in ("de", "en")])  # no Japanese here

@@ -11,13 +11,13 @@
 import {STRINGS} from "../../viewer/base/languages.js";
 import {markOf} from "../../viewer/base/marks.js";
 import {alternativesOf, beamTable, decisions, layersOf, listed, nodeTable, rowsOf} from "./packed.js";
-import {rounded} from "./rounding.js";
+import {significant} from "./rounding.js";
 import {RunningText} from "./running.js";
 import {stepsOf} from "./steps.js";
 import {flowing, hexOf} from "./tokens.js";
 import {bestNode, join, place} from "./whole.js";
 
-const PHASES = ["draft", "score", "verify", "commit"];
+const TIMED = ["draft", "score", "verify", "commit"];
 const COUNTED = "iterations layers widths seconds accepted rejected orphaned unneeded recovered fresh bonus landed";
 
 export class SceneBuilder {
@@ -67,7 +67,7 @@ export class SceneBuilder {
       steps: listed("phase layer focus about changes", steps),
       beams_before: beamTable(this.ranked(input_beams, false)),
       beams_after: beamTable(after),
-      seconds: Object.fromEntries(PHASES.map((phase) => [phase, rounded(phases[`${phase}_seconds`])])),
+      seconds: Object.fromEntries(TIMED.map((phase) => [phase, significant(phases[`${phase}_seconds`])])),
       slots: {
         prompt: kept.prompt_slots,
         before: index ? this.slots : kept.prompt_slots,
@@ -84,10 +84,11 @@ export class SceneBuilder {
    * stays whole. evidence: what an audit of the trace found, {passed, checks, failure}, or null. */
   scene({result = null, last = Infinity, evidence = null} = {}) {
     const {language, title, models, settings, running, joined, bands, iterations, counts} = this;
-    const ranked = (result?.beams ?? []).map(({node, text, log_weight, score, finished}) => ({
-      ...{node, text: flowing(text), log_weight, score, finished},
-    }));
-    const best = ranked[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
+    const beams = (result?.beams ?? []).map((beam) => {
+      const {node, log_weight, score, finished} = beam;
+      return {node, text: flowing(beam.text), log_weight, score, finished};
+    });
+    const best = beams[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
     const sizes = place(joined, best);
     const ratio = (part, whole) => (whole ? part / whole : null);
     return {
@@ -111,12 +112,12 @@ export class SceneBuilder {
         layers_per_iteration: ratio(counts.layers, counts.iterations),
         mean_width: ratio(counts.widths, counts.layers),
       },
-      result: ranked,
+      result: beams,
       evidence,
     };
   }
 
-  /* Where each node stands. */
+  /* Where each node stands, and whether it is on the way to one of these beams. */
   placesOf(iteration, places, beams) {
     const {input_beams, nodes} = iteration;
     const rows = rowsOf(iteration);
@@ -167,7 +168,7 @@ export class SceneBuilder {
     counts.iterations += 1;
     counts.layers += layers.length;
     for (const {width} of layers) counts.widths += width;
-    counts.seconds += PHASES.reduce((sum, phase) => sum + phases[`${phase}_seconds`], 0);
+    counts.seconds += TIMED.reduce((sum, phase) => sum + phases[`${phase}_seconds`], 0);
     for (const {verdict} of trials) counts[verdict === "carried" ? "accepted" : verdict] += 1;
     for (const {kind, landed} of draws) {
       counts[kind] += 1;

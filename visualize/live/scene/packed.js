@@ -2,7 +2,7 @@
  * digit, a number that is only drawn keeps six, or four among the likeliest pairs. */
 
 import {tidy} from "./layout.js";
-import {rounded, roundedTo} from "./rounding.js";
+import {significant, toPlaces} from "./rounding.js";
 import {hexOf, shorten, visible, widthInColumns} from "./tokens.js";
 
 const COVER_HEIGHT = 0.62; // rows: cover nodes are many and small, except those that a beam landed on
@@ -23,7 +23,7 @@ export function rowsOf({input_beams, nodes, draws}) {
   const small = nodes.filter(({id, kind}) => kind === "cover" && !landed.has(id));
   const roots = input_beams.map(({node}) => node);
   const rows = tidy(children, roots, new Map(small.map(({id}) => [id, COVER_HEIGHT])));
-  return new Map([...rows].map(([id, row]) => [id, roundedTo(row, 3)]));
+  return new Map([...rows].map(([id, row]) => [id, toPlaces(row, 3)]));
 }
 
 /* The table of nodes: places: {id, parent, column, row, kept, log_weight} of each; prompt: the label of its end.
@@ -39,11 +39,11 @@ export function nodeTable(places, running, isJoint, prompt) {
       const isInput = place.parent < 0;
       return {
         ...place,
-        row: rounded(place.row),
+        row: significant(place.row),
         label,
         token_id: node?.token_id ?? null,
         ...(isInput ? {kind: "input", ends: 0, ...NOTHING} : recorded(node, isJoint)),
-        log_weight: rounded(place.log_weight),
+        log_weight: significant(place.log_weight),
         adds: isInput ? end : adds === token.replaceAll("␣", " ") ? null : adds,
         pending: hexOf(pending) || null,
         token: token === label ? null : token,
@@ -61,7 +61,7 @@ const NOTHING = Object.fromEntries(NUMBERS.map((name) => [name, null]));
 /* Numbers of a draft decide its verdict, log-probabilities only in a joint test. */
 function recorded(node, isJoint) {
   const isExact = (name) => node.kind === "drafted" && (isJoint || !name.includes("log"));
-  const shown = NUMBERS.map((name) => [name, isExact(name) ? node[name] : rounded(node[name])]);
+  const shown = NUMBERS.map((name) => [name, isExact(name) ? node[name] : significant(node[name])]);
   return {kind: node.kind, ends: Number(node.ends), ...Object.fromEntries(shown)};
 }
 
@@ -95,17 +95,14 @@ export function layersOf({layers, draws}, places, steps, settings) {
  * certain, so they tell which of them land. */
 function chancesOf({forest_mass, accepted_distribution, width, layer}, settings, draws) {
   if (forest_mass === null) {
-    let tail = 0;
-    const tails = accepted_distribution
-      .slice(1)
-      .reverse()
-      .map((chance) => Math.min(1, (tail += chance)));
-    return tails.reverse();
+    const tails = accepted_distribution.slice(1);
+    for (let at = tails.length - 2; at >= 0; at--) tails[at] += tails[at + 1];
+    return tails.map((tail) => Math.min(1, tail));
   }
   const own = draws.filter((draw) => draw.layer === layer);
   const isCertain = settings?.temperature === 0 && !settings.replacement;
-  const chance = (k) =>
-    isCertain ? Number(own.length >= k && own.slice(0, k).every(({landed}) => landed)) : forest_mass ** k;
+  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
+  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
   return Array.from({length: settings?.max_width ?? width}, (_, at) => chance(at + 1));
 }
 
@@ -116,8 +113,8 @@ export function alternativesOf({layers}, places, running) {
       layer,
       parent: alive.length > 1 ? (running.at(pair.parent).label ?? "") : "",
       token: visible(pair.text),
-      target_prob: rounded(pair.target_prob, FEW),
-      draft_prob: rounded(pair.draft_prob, FEW),
+      target_prob: significant(pair.target_prob, FEW),
+      draft_prob: significant(pair.draft_prob, FEW),
       node: places.get(pair.node) ?? -1,
     })),
   );
@@ -128,5 +125,5 @@ export function alternativesOf({layers}, places, running) {
 export const beamTable = (beams) =>
   listed(
     "node multiplicity log_weight finished",
-    beams.map((beam) => ({...beam, log_weight: rounded(beam.log_weight)})),
+    beams.map((beam) => ({...beam, log_weight: significant(beam.log_weight)})),
   );

@@ -3,7 +3,7 @@
 const EXACT = 60; // more digits than a number has that ends in a tie
 
 /* Six significant digits, or as many as asked for; null stays null. */
-export function rounded(value, digits = 6) {
+export function significant(value, digits = 6) {
   if (value === null) return null;
   const [mantissa, exponent] = value.toExponential(EXACT).split("e");
   const end = mantissa.indexOf(".") + digits;
@@ -11,7 +11,7 @@ export function rounded(value, digits = 6) {
 }
 
 /* This many digits after the point. */
-export function roundedTo(value, places) {
+export function toPlaces(value, places) {
   const whole = value.toFixed(EXACT);
   const end = whole.indexOf(".") + 1 + places;
   return Number(isEvenTie(whole, end) ? whole.slice(0, end) : value.toFixed(places));

@@ -2,7 +2,7 @@
 
 import {decodePiece, flowing, pieceLabel, visible} from "./tokens.js";
 
-const ROOT = 0; // the end of the prompt
+export const PROMPT_END = 0; // the end of the prompt
 const PATH_CHARACTERS = 48; // how much of a beam's text the card of a node shows
 const UNKNOWN = {end: "", pending: []};
 
@@ -17,7 +17,7 @@ export class RunningText {
       this.prompt.push(flowing(text));
       pending = rest;
     }
-    this.known = new Map([[ROOT, {end: lastOf(this.prompt.join("")), pending}]]);
+    this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt.join("")), pending}]]);
     if (!this.prompt.length && prompt?.text) this.prompt.push(flowing(prompt.text));
   }
 

@@ -6,7 +6,7 @@ const UNPRINTED = /(?!\u200d)[ \p{C}\p{Zl}\p{Zp}]/gu; // joiners belong to the e
 const LABEL_WIDTH = 14;
 const FIRST_COMBINING = "\u0300";
 const HIGHEST = "\u0345"; // the only combining character of the highest class: the others move in front of it
-const WIDE = new RegExp(
+const TWO_COLUMNS = new RegExp(
   "(?!\\p{Regional_Indicator})\\p{Emoji_Presentation}|[\\u1100-\\u115f\\u2329\\u232a\\u2e80-\\u303e\\u3041-\\u3247" +
     "\\u3250-\\u4dbf\\u4e00-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6f\\uff01-\\uff60" +
     "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]",
@@ -68,7 +68,7 @@ export const widthInColumns = (text) => [...text].reduce((sum, character) => sum
 function widthOfCharacter(character) {
   if (character < FIRST_COMBINING) return 1;
   const isLast = character !== HIGHEST && (HIGHEST + character).normalize("NFD").startsWith(HIGHEST);
-  return !isLast ? 0 : WIDE.test(character) ? 2 : 1;
+  return !isLast ? 0 : TWO_COLUMNS.test(character) ? 2 : 1;
 }
 
 /* Text cut to the columns of a label, with an ellipsis where it was cut. */

@@ -2,8 +2,7 @@
  * visualize/scenes/whole.py. */
 
 import {hanging} from "./layout.js";
-
-const PROMPT_END = 0;
+import {PROMPT_END} from "./running.js";
 
 /* Adds a node to the Map of all, by id. mark: how it looks; iteration: the one that added it. */
 export function join(joined, {id, parent}, mark, iteration) {
