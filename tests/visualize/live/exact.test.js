@@ -67,7 +67,7 @@ function experiment({settings, widths, eos = [], seed = 1, rules = RULES, runs =
       for (const {verdict} of trials) met.add(verdict);
     }
   }
-  assert.ok(bins.length > 3);
+  assert.ok(bins.length > 5);
   return {p: pValue(chiSquare(bins, counts, runs), bins.length - 1), met, law, counts};
 }
 
@@ -119,11 +119,11 @@ for (const replacement of [true, false]) {
       [2, 0.4],
       [2, 0.9],
     ]) {
-      const settings = {draft_depth: 1, draft_width: 3, max_width: 3, width_threshold, replacement};
+      const settings = {draft_depth: 1, draft_width: 3, max_width: 2, width_threshold, replacement};
       const chosen = resolved({max_new_tokens: 2, top_k: 0, ...settings});
       const [{width}] = decoded(tablePair(tables(seed, 2)), chosen, {generator: generatorOf(0)}).layers;
       widths.add(width.width);
-      assert.ok(experiment({settings, widths: [width.width, 3], seed}).p > FALSE_ALARM);
+      assert.ok(experiment({settings, widths: [width.width, 2], seed}).p > FALSE_ALARM);
     }
     assert.ok(widths.size > 1, [...widths].join());
   });
@@ -191,12 +191,13 @@ const WRONG = {
 };
 const WITHOUT_REPLACEMENT = ["gains forgotten", "accepted pairs left in P"];
 
-/* Catches a chi-square too weak to see a wrong decoder. */
+/* Catches a chi-square too weak to see a wrong decoder. Not every pair of tables shows every fault. */
 for (const [name, Wrong] of Object.entries(WRONG)) {
   test(`${name}: the law is not kept`, () => {
     const settings = fixed(2, {replacement: !WITHOUT_REPLACEMENT.includes(name), draft_width: 4});
-    const {p} = experiment({settings, widths: [2, 2, 2], seed: 2, rules: {...RULES, Residual: Wrong}, runs: 6_000});
-    assert.ok(p < FALSE_ALARM, `p = ${p}`);
+    const given = {settings, widths: [2, 2, 2], rules: {...RULES, Residual: Wrong}, runs: 8_000};
+    const found = [1, 2].map((seed) => experiment({...given, seed}).p);
+    assert.ok(Math.min(...found) < FALSE_ALARM, found.join());
   });
 }
 

@@ -49,6 +49,15 @@ for (const text of ["2 1 4", "2 2 1", "1 2 1", "1 1 3", "2 2 2"]) {
   });
 }
 
+/* Catches a law, or a formula, at another temperature than the decodes. */
+test("a temperature applies to all", () => {
+  const {p, counts, formula, seen} = experimentOf({temperature: 0.5, runs: 10_000});
+  assert.ok(p > 1e-4);
+  const total = sumOf([...counts.values()]);
+  near(seen.first, total * formula.first, 4 * Math.sqrt(total * formula.first * (1 - formula.first)));
+  assert.ok(Math.abs(formula.first - experimentOf({runs: 1}).formula.first) > 0.01);
+});
+
 /* Catches a division by zero, and an end that the target forbids. */
 test("tables with zeros are decoded", () => {
   const {p, counts} = experimentOf({tables: zeros, runs: 4_000, depth: 1, guesses: 2});
@@ -56,11 +65,12 @@ test("tables with zeros are decoded", () => {
   for (const end of counts.keys()) assert.ok(end in laws[laws.length - 1][2], end);
 });
 
-for (const decoder of ["accept_all", "forget_residual", "draft_alone"]) {
+for (const decoder of ["accept_all", "forget_residual", "warp_twice", "draft_alone"]) {
   /* Catches a switch that breaks nothing, and a test that cannot fail. */
   test(`${decoder} is caught`, () => {
+    const temperature = decoder === "warp_twice" ? 0.7 : 1;
     for (const width of [1, 2]) {
-      const {p, square, limit} = experimentOf({runs: 5_000, width, guesses: width === 2 ? 3 : 1, decoder});
+      const {p, square, limit} = experimentOf({runs: 5_000, width, guesses: width === 2 ? 3 : 1, decoder, temperature});
       assert.ok(p < 1e-6);
       assert.ok(square > 10 * limit);
     }

@@ -15,7 +15,7 @@ export function tablePair({target, draft, words}) {
 }
 
 /* The settings of beam sampling with tables: every layer has this width, and every pair counts. */
-export const settingsOf = ({layers, width, depth = 0, guesses = 1}) => ({
+export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) => ({
   max_new_tokens: layers,
   draft_depth: depth,
   draft_width: guesses,
@@ -28,7 +28,7 @@ export const settingsOf = ({layers, width, depth = 0, guesses = 1}) => ({
   cover_width: 0,
   forest: "sampled",
   verification: "token",
-  temperature: 1,
+  temperature,
   top_k: 0,
   top_p: 1,
 });

@@ -20,12 +20,20 @@ class Forgetful extends Residual {
   }
 }
 
-const BROKEN = {accept_all: AcceptAll, forget_residual: Forgetful};
+/* Applies the temperature twice to the large model's law. */
+const warpedTwice = (rows, beams, settings, size) =>
+  RULES.jointLaw(rows, beams, {...settings, temperature: settings.temperature ** 2}, size);
 
-/* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, decoder}. Returns the last beams
- * and all passes of the target, each a list of layers. */
+const BROKEN = {
+  accept_all: {Residual: AcceptAll},
+  forget_residual: {Residual: Forgetful},
+  warp_twice: {jointLaw: warpedTwice},
+};
+
+/* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, temperature,
+ * decoder}. Returns the last beams and all passes of the target, each a list of layers. */
 export function decode(pair, {decoder, ...settings}, generator) {
-  const rules = {...RULES, Residual: BROKEN[decoder] ?? Residual};
+  const rules = {...RULES, ...BROKEN[decoder]};
   const chosen = settingsOf({...settings, layers: pair.layers});
   const run = iterations(tablePair(pair), [0], chosen, {generator, rules, now: () => 0});
   const passes = [];

@@ -1,15 +1,17 @@
 /* The exact law of the ends of beam sampling, by enumeration, and the formulas for the first layer. */
 
 import {alphasOf, tailsOf} from "../../viewer/law/chances.js";
-import {jointLaw, logProbsOf, massesOf} from "../../viewer/law/joint.js";
+import {jointLaw, logProbsOf, massesOf, warpedLaw} from "../../viewer/law/joint.js";
 import {chainOf} from "../../viewer/law/trials.js";
 import {endOf, logitsOf, settingsOf} from "./beams.js";
+
+const ROOT = {path: "", log_weight: 0, multiplicity: 1};
 
 /* Every end with its probability. widths: one for each layer; settings: those of a decode; a path that has drawn a word
  * of `eos` is finished. */
 export function exactLaw(table, widths, settings = settingsOf({}), eos = new Set()) {
   const size = table[""].length;
-  let law = new Map([["", {beams: [{path: "", log_weight: 0, multiplicity: 1}], prob: 1}]]);
+  let law = new Map([["", {beams: [ROOT], prob: 1}]]);
   const isOver = ({path}) => eos.has(Number(path[path.length - 1] ?? -1));
   for (const width of widths) {
     const after = new Map();
@@ -48,7 +50,10 @@ function* drawings(law, width, replacement, chance = 1, drawn = []) {
 }
 
 /* Of the first layer: the probability that its first guess is accepted, and that guesses alone fill the width. */
-export function firstLayer(pair, {guesses, width}) {
-  const alphas = alphasOf(chainOf(pair.target[""], pair.draft[""], guesses));
+export function firstLayer(pair, settings) {
+  const {guesses, width} = settings;
+  const lawOf = (table) =>
+    warpedLaw([logProbsOf(logitsOf(table, ""), "target")], [ROOT], settingsOf(settings), table[""].length).probs;
+  const alphas = alphasOf(chainOf(lawOf(pair.target), lawOf(pair.draft), guesses));
   return {first: alphas[0], filled: tailsOf(alphas)[width - 1] ?? 0};
 }

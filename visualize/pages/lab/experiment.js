@@ -1,7 +1,7 @@
 /* Many decodes, in slices of a few milliseconds: the page stays live, and the counts grow before the reader's eyes. */
 
 import {generatorOf} from "../../live/random.js";
-import {endOf} from "./beams.js";
+import {endOf, settingsOf} from "./beams.js";
 import {binsOf, chiSquare, limitOf, pValue} from "./chi_square.js";
 import {decode} from "./decode.js";
 import {exactLaw, firstLayer} from "./exact.js";
@@ -11,12 +11,12 @@ const PAUSE_MS = 16;
 const SLICES = 100; // at least as many, so that the counts are seen growing
 
 export class Experiment {
-  /* settings: {runs, seed, width, depth, guesses, decoder}; decoder is "dsbd", "accept_all" or "draft_alone". */
+  /* settings: {runs, seed, width, depth, guesses, decoder}; decoder is one of the lab's. */
   constructor(pair, settings) {
     const alone = settings.decoder === "draft_alone";
     this.pair = alone ? {...pair, target: pair.draft} : pair;
     this.settings = {...settings, depth: alone ? 0 : settings.depth};
-    this.law = exactLaw(pair.target, Array(pair.layers).fill(settings.width));
+    this.law = exactLaw(pair.target, Array(pair.layers).fill(settings.width), settingsOf(settings));
     this.bins = binsOf(this.law, settings.runs);
     this.freedom = this.bins.length - 1;
     this.limit = limitOf(this.freedom);

@@ -15,11 +15,18 @@ export function mountLab(root, {pair: recorded, runs, words}) {
     return [select, make("label", {}, label, select)];
   };
   const numbers = (most) => Array.from({length: most}, (_, at) => [at + 1, at + 1]);
-  const kinds = ["dsbd", "accept_all", "draft_alone"].map((kind) => [kind, words[kind]]);
+  const kinds = ["dsbd", "accept_all", "forget_residual", "warp_twice", "draft_alone"].map((kind) => [
+    kind,
+    words[kind],
+  ]);
   const [decoder, decoderLabel] = choice(words.decoder, kinds);
   const [width, widthLabel] = choice(words.width, numbers(2));
   const [depth, depthLabel] = choice(words.depth, numbers(recorded.layers - 1));
   const [guesses, guessesLabel] = choice(words.guesses, numbers(4));
+  const [temperature, temperatureLabel] = choice(
+    words.temperature,
+    [1, 0.7, 0.5].map((value) => [value, value]),
+  );
   const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
   const run = make("button", {type: "button", className: "lab-run"});
   const bar = make("progress", {max: runs, value: 0, ariaLabel: words.progress});
@@ -33,6 +40,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
     width: Number(width.value),
     depth: Number(depth.value),
     guesses: Number(guesses.value),
+    temperature: Number(temperature.value),
     decoder: decoder.value,
   });
 
@@ -79,13 +87,13 @@ export function mountLab(root, {pair: recorded, runs, words}) {
 
   run.addEventListener("click", () => (running ? running.stop() : decodeAll()));
   for (const one of [decoder, depth, guesses, seed]) one.addEventListener("change", () => renew(true));
-  width.addEventListener("change", () => renew(false));
+  for (const one of [width, temperature]) one.addEventListener("change", () => renew(false));
   const change = (changed) => {
     pair = changed;
     renew(false);
   };
   const seedLabel = make("label", {}, words.seed, seed);
-  const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, seedLabel];
+  const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, temperatureLabel, seedLabel];
   root.replaceChildren(
     make("div", {className: "lab-settings"}, ...settings),
     make("div", {className: "lab-go"}, run, bar),
