@@ -32,6 +32,7 @@ export default [
     ignores: ["visualize/viewer/law/*.js"], // the law needs no page
     languageOptions: {globals: globals.browser},
   },
+  {files: ["visualize/live/**/*.js"], languageOptions: {globals: globals.worker}},
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
     ["visualize/pages/*.js", "visualize/embed/*.js"],
