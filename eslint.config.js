@@ -32,7 +32,7 @@ export default [
     ignores: ["visualize/viewer/law/*.js"], // the law needs no page
     languageOptions: {globals: globals.browser},
   },
-  {files: ["visualize/live/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
+  {files: ["visualize/live/**/*.js"], languageOptions: {globals: {...globals.browser, ...globals.worker}}},
   script(["visualize/pages/service_worker.js"], ["registration"]),
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(

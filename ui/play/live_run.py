@@ -7,7 +7,8 @@ from typing import Any
 import gradio as gr
 
 from dsbd.errors import DsbdError, SettingsError
-from visualize.pages.live_parts import FOLDER, METHODS, asked
+from visualize.pages.live_files import FOLDER
+from visualize.pages.live_parts import METHODS, asked
 
 from ..asked.form import check_prompt, method_choices, method_label, settings_of
 from ..engine import Engine

@@ -1,23 +1,18 @@
-"""The form that decodes in the reader's browser: its element, its script, and the files that they share."""
+"""The form that decodes in the reader's browser: its element, and what its page needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from dsbd.assets import BUNDLED_PAIRS
 from dsbd.methods import READS
 from dsbd.settings import DecodingSettings
-from visualize.files import write
-from visualize.pages import page_file
 from visualize.pages.document import Kit, embedded_json, style
+from visualize.pages.live_files import fetched_files
 from visualize.scenes.records import Scene
-from visualize.viewer.bundle import joined, source
-from visualize.words.words import Words, known_languages
+from visualize.viewer.bundle import source
+from visualize.words.words import Words
 
-FOLDER = "live"
-"""The folder of shared files, below the pages that decode."""
-SERVICE_WORKER = "service-worker.js"
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser decodes with."""
 EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
@@ -46,10 +41,11 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
     said |= {
         key.removeprefix("count."): words[key] for key in words if key.startswith(("count.tokens.", "count.passes."))
     }
+    pair = pair_of(scene.models)
     data = {
         "base": base,
-        "megabytes": 33,
-        "pair": pair_of(scene.models),
+        "megabytes": round(sum(one.stat().st_size for one in fetched_files(pair).values()) / 1e6),
+        "pair": pair,
         "prompt": prompt or "".join(scene.prompt),
         "settings": asked(scene.settings),
         "reads": {method: READS[method] for method in METHODS},
@@ -72,15 +68,6 @@ def asked(resolved: Mapping[str, Any]) -> dict[str, Any]:
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
     found = {name: resolved[name] for name in names if resolved[name] is not None}
     return {"method": resolved["method"], **found}
-
-
-def write_live(folder: Path) -> None:
-    """Write the shared files into ``folder``/live, and beside it the script that keeps them. Raises: TraceError."""
-    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
-    form = f'(() => {{\n"use strict";\n{joined("live/panel.js")}\nglobalThis.DsbdLive = {{Client}};\n}})();\n'
-    write(folder / FOLDER / "live.js", form)
-    write(folder / FOLDER / "worker.js", joined("live/worker.js", known_languages()))
-    write(folder / SERVICE_WORKER, page_file("service_worker.js"))
 
 
 def live_kit(kit: Kit, base: str) -> Kit:

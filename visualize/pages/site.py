@@ -18,7 +18,8 @@ from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element
 from visualize.pages.lesson import Lesson, read_lesson
 from visualize.pages.lesson_page import lesson_page
-from visualize.pages.live_parts import FOLDER, live_element, live_kit, write_live
+from visualize.pages.live_files import FOLDER, write_live
+from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.trace_page import START, copy_plotly
 from visualize.pages.viewer_parts import shared_kit, write_kit
 from visualize.scenes.records import Scene

@@ -7,7 +7,8 @@ from pathlib import Path
 from visualize.files import write
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element, script
-from visualize.pages.live_parts import FOLDER, live_element, live_kit, write_live
+from visualize.pages.live_files import FOLDER, write_live
+from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.diff import DiffScene

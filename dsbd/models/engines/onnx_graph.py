@@ -44,16 +44,18 @@ def forward_graph(model: Any) -> Graph:
         model: in float32, one for which ``why_no_graph`` is None; its weights are shared with the graph.
     """
     with torch.inference_mode(False), torch.no_grad():
-        return _Builder(model).build()
+        return Builder(model).build()
 
 
-class _Builder:
+class Builder:
     """Adds nodes; its methods return the names of what these compute."""
 
     def __init__(self, model: Any) -> None:
         self._model, config = model, model.config
         self._heads, self._groups = config.num_attention_heads, config.num_key_value_heads
         self._size = model.model.layers[0].self_attn.head_dim
+        self._mask: list[Any] = [1, 1, "n", "slots"]
+        self._cache: list[Any] = [1, self._groups, "room", self._size]
         self._factor = getattr(config, "residual_multiplier", 1.0)
         self._nodes: list[Any] = []
         self._held: list[Any] = []
@@ -82,20 +84,27 @@ class _Builder:
         parts = [layer.qkv_proj] if hasattr(layer, "qkv_proj") else [layer.q_proj, layer.k_proj, layer.v_proj]
         made = self._linear(f"{number}.qkv", states, parts)
         (made,) = self._add("Unsqueeze", [made, self._ints(0)])
-        given = [made, "", ""]
-        if hasattr(layer, "q_norm"):
-            widths = self._ints(*(heads * self._size for heads in (self._heads, self._groups, self._groups)))
-            given = self._add("Split", [made, widths], 3, axis=2)
-            given[0] = self._normed(f"{number}.q_norm", given[0], layer.q_norm)
-            given[1] = self._normed(f"{number}.k_norm", given[1], layer.k_norm)
-        (attended, _, _) = self._add(
+        (attended,) = self._add("Squeeze", [self._attended(number, layer, made), self._ints(0)])
+        return self._linear(f"{number}.o", attended, [layer.o_proj], self._factor)
+
+    def _attended(self, number: int, layer: Any, made: str) -> str:
+        """Return what the heads see [1, n, heads * size], of ``made``: query, key and value one behind the other."""
+        given = self._apart(number, layer, made) if hasattr(layer, "q_norm") else [made, "", ""]
+        return self._add(
             "GroupQueryAttention",
             [*given, f"keys{number}", f"values{number}", *self._ends, *self._tables, "positions", "mask"],
             [f"attended{number}", f"new_keys{number}", f"new_values{number}"],
             domain=RUNTIME, num_heads=self._heads, kv_num_heads=self._groups, scale=layer.scaling, do_rotary=1,
-        )  # fmt: skip
-        (attended,) = self._add("Squeeze", [attended, self._ints(0)])
-        return self._linear(f"{number}.o", attended, [layer.o_proj], self._factor)
+        )[0]  # fmt: skip
+
+    def _apart(self, number: int, layer: Any, made: str) -> list[str]:
+        """Return query, key and value; the first two normed, where the family does that."""
+        widths = self._ints(*(heads * self._size for heads in (self._heads, self._groups, self._groups)))
+        given = self._add("Split", [made, widths], 3, axis=2)
+        if hasattr(layer, "q_norm"):
+            given[0] = self._normed(f"{number}.q_norm", given[0], layer.q_norm)
+            given[1] = self._normed(f"{number}.k_norm", given[1], layer.k_norm)
+        return given
 
     def _normed(self, name: str, states: str, norm: Any) -> str:
         """Return states [1, n, heads * size] with each head normed."""
@@ -177,14 +186,14 @@ class _Builder:
 
     def _proto(self, layers: int) -> ModelProto:
         shapes: dict[str, tuple[int, list[Any]]] = {
-            "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, [1, 1, "n", "slots"]),
+            "tokens": (INT, ["n"]), "positions": (INT, [1, "n"]), "mask": (FLOAT, self._mask),
             "asked": (INT, ["rows"]),
         }  # fmt: skip
         both = [f"{kind}{number}" for number in range(layers) for kind in ("keys", "values")]
-        shapes |= {name: (FLOAT, [1, self._groups, "room", self._size]) for name in both}
+        shapes |= dict.fromkeys(both, (FLOAT, self._cache))
         inputs = [helper.make_tensor_value_info(name, *shape) for name, shape in shapes.items()]
-        outputs = [helper.make_tensor_value_info(f"new_{name}", *shapes[name]) for name in both]
-        outputs.insert(0, helper.make_tensor_value_info("logits", FLOAT, None))
+        made = ["logits", *(f"new_{name}" for name in both)]
+        outputs = [helper.make_tensor_value_info(name, FLOAT, None) for name in made]
         graph = helper.make_graph(self._nodes, "forward", inputs, outputs, self._held)
         domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(RUNTIME, 1)]
         return helper.make_model(graph, opset_imports=domains, ir_version=IR_VERSION)

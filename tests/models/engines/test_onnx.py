@@ -69,7 +69,7 @@ def test_it_decodes_the_eager_ids(forest):
 
 def test_the_check_sees_a_wrong_forward(monkeypatch):
     """Catches a check at load that lets a wrong forward pass; the model is traced then."""
-    monkeypatch.setattr(onnx_graph._Builder, "_rotations", lambda self: [
+    monkeypatch.setattr(onnx_graph.Builder, "_rotations", lambda self: [
         self._weight(name, torch.ones(128, self._size // 2)) for name in ("cosines", "sines")])  # fmt: skip
     pair = loaded()
     assert pair.target.engine == "traced"

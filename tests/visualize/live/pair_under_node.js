@@ -1,0 +1,90 @@
+/* Tests of the live pair under node; test_live_pair.py runs them, with what Python says in ``given``. */
+
+import assert from "node:assert/strict";
+import {readFile} from "node:fs/promises";
+import {test} from "node:test";
+
+import {loadPair} from "../../../visualize/live/pair.js";
+import {given} from "../given.js";
+import {replay} from "./replay.js";
+
+const altered = new Map(); // contents by the end of an address; null: the file is missing
+
+globalThis.fetch = async (url) => {
+  const name = [...altered.keys()].find((end) => url.href.endsWith(end));
+  if (name && altered.get(name) === null) return new Response("", {status: 404});
+  return new Response(name ? altered.get(name) : await readFile(url));
+};
+
+async function told(contents, work) {
+  Object.entries(contents).forEach(([name, content]) => altered.set(name, content));
+  try {
+    await assert.rejects(work, (error) => (work.sentence = error.message));
+  } finally {
+    altered.clear();
+  }
+  return work.sentence;
+}
+
+const load = (name, options) => loadPair(given.folder, name, options);
+
+test("a missing or altered file is a sentence", async () => {
+  const draft = "stories/draft/config.json";
+  assert.match(
+    await told({[draft]: null}, () => load("stories")),
+    /config\.json cannot be loaded \(status 404\); copy/,
+  );
+  assert.match(await told({[draft]: "{}"}, () => load("stories")), /draft\/config\.json has been altered; copy/);
+  const same = (await readFile(new URL(`${given.folder}pairs/${draft}`), "utf8")).replace("256", "257");
+  assert.match(await told({[draft]: same}, () => load("stories")), /has been altered/);
+  assert.match(await told({}, () => load("constructor")), /no pair is named constructor; there are stories, sql/);
+});
+
+test("old browsers and full memories are a sentence", async () => {
+  const {validate} = WebAssembly;
+  WebAssembly.validate = () => false;
+  assert.match(await told({}, () => load("stories")), /no WebAssembly with SIMD/);
+  WebAssembly.validate = validate;
+});
+
+test("loading can be stopped", async () => {
+  const check = () => {
+    throw new Error("stopped");
+  };
+  assert.equal(await told({}, () => load("stories", {check})), "stopped");
+});
+
+for (const [name, expected] of Object.entries(given.pairs)) {
+  test(`the pair ${name}`, async (about) => {
+    const seen = [];
+    const pair = await load(name, {progress: (...bytes) => seen.push(bytes)});
+    assert.deepEqual([...pair.eos], expected.eos);
+    assert.equal(seen.at(-1)[0], seen.at(-1)[1]);
+    assert.ok(seen.length > 8);
+
+    await about.test("tells what the trace records", () => {
+      const {id, revision, dtype, device, vocabulary, attention} = pair.target;
+      assert.deepEqual({id, revision, vocabulary, attention}, expected.record);
+      assert.deepEqual([dtype, device], ["float32", "browser"]);
+    });
+
+    await about.test("has Python's ids, texts and pieces", () => {
+      const {tokenizer} = pair;
+      for (const [text, ids, decoded] of expected.texts) {
+        assert.deepEqual(tokenizer.encode(text), ids, JSON.stringify(text));
+        assert.equal(tokenizer.decode(ids), decoded);
+      }
+      expected.pieces.forEach((piece, id) => assert.deepEqual(tokenizer.piece(id), piece));
+      expected.special.forEach((special, id) => assert.equal(tokenizer.isSpecial(id), special));
+      assert.throws(() => tokenizer.encode("ab\u{1f600}\ud800"), /not valid Unicode at character 3; remove it/);
+    });
+
+    for (const [number, forest] of expected.forests.entries()) {
+      await about.test(`a row sees what each path sees, ${number}`, async () => {
+        const {worst, calls} = await replay(pair.draft, forest);
+        assert.ok(worst < 1e-3, `logits differ by ${worst}`);
+        assert.equal(calls, forest.calls);
+      });
+    }
+  });
+}
