@@ -24,7 +24,7 @@ from ..pairs.names import without_folders
 
 WHOLE = "whole"
 """Folder of the pages that are one file, for download."""
-_PAGE = re.compile(r"[a-z0-9-]+(/[a-z0-9.-]+)?\.(html|css|js|svg|json|json\.gz)")
+_PAGE = re.compile(r"[a-z0-9-]+(/\w[\w.-]*)*\.(html|css|m?js|svg|json(\.gz)?|wasm\.gz|onnx|safetensors)", re.ASCII)
 _lock = threading.Lock()
 
 
@@ -69,7 +69,7 @@ def _home() -> tempfile.TemporaryDirectory[str]:
     """The site, written. Raises: TraceError, LessonError."""
     folder = tempfile.TemporaryDirectory(prefix="dsbd-learn-")
     lessons = asset_path("lessons")
-    export_site(asset_path("traces"), folder.name, lessons=lessons if lessons.is_dir() else None)
+    export_site(asset_path("traces"), folder.name, lessons=lessons if lessons.is_dir() else None, live=True)
     (Path(folder.name) / WHOLE).mkdir()
     return folder
 

@@ -57,7 +57,7 @@ export class Recorder {
   }
 
   stats(new_tokens, {length: layers, prefill_seconds, rows}) {
-    const {iterations, prompt, pair} = this;
+    const {iterations, prompt} = this;
     const trials = iterations.flatMap((one) => one.trials);
     const draws = iterations.flatMap((one) => one.draws);
     const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
@@ -70,7 +70,7 @@ export class Recorder {
     const beams = iterations.flatMap((one) => one.layers.flatMap((layer) => layer.beams));
     const tried = counts.accepted + counts.rejected;
     const forPrompt = Number(prompt.ids.length > 1);
-    const bytes = (row, model) => (row ? row.peak * model.bytesPerSlot : 0);
+    const bytes = (row) => (row ? row.peak * row.bytesPerSlot : 0);
     return {
       new_tokens,
       layers,
@@ -88,7 +88,7 @@ export class Recorder {
       landed: draws.filter(({landed}) => landed).length,
       mean_width: sumOf(beams.map(({multiplicity}) => multiplicity)) / layers,
       kv_peak_slots: Math.max(...iterations.map(({kept}) => kept.slots_scored)),
-      kv_peak_bytes: bytes(rows.target, pair.target) + bytes(rows.draft, pair.draft),
+      kv_peak_bytes: bytes(rows.target) + bytes(rows.draft),
     };
   }
 }

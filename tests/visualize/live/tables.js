@@ -4,7 +4,7 @@
 function tableModel(id, logits) {
   const vocabulary = Object.values(logits)[0].length;
   const keyOf = (node) => `${node.parent ? `${node.parent.token},` : ""}${node.token}`;
-  return {id, revision: null, dtype: "float64", device: "cpu", vocabulary, attention: "forest", bytesPerSlot: 8, row};
+  return {id, revision: null, dtype: "float64", device: "cpu", vocabulary, attention: "forest", row};
 
   function row() {
     let held = new Set();
@@ -12,6 +12,7 @@ function tableModel(id, logits) {
     const pathOf = (node) => (node ? [...pathOf(node.parent), node] : []);
     return {
       peak: 0,
+      bytesPerSlot: 8,
       get slots() {
         return prompt + held.size;
       },
