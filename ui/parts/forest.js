@@ -61,6 +61,7 @@ function openAtVerdicts(it) {
 }
 
 function take(message, bulk) {
+  document.querySelector(".play").classList.remove("is-live");
   if (message.kind === "whole") {
     scene = bulk;
     document.dispatchEvent(new Event("dsbd-scene"));

@@ -48,6 +48,7 @@ function read() {
 
 function hand(made, isLive) {
   scene = made;
+  document.querySelector(".play").classList.add("is-live");
   document.dispatchEvent(new CustomEvent("dsbd-live-scene", {detail: {scene, isLive}}));
 }
 
