@@ -3,6 +3,7 @@
  *   const handle = mount(element, scene, {hash, start, bare, story, fetchPlotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
+ * handle.lanes(true) plays the two lanes over the strip, where they stay until handle.lanes(false).
  * handle.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides.
@@ -31,6 +32,7 @@ export function mount(element, scene = null, options = {}) {
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),
+    lanes: (shown) => !pair && viewer.strip.lanes.stay(shown),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.iteration(it).layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     where: () => viewer.where(),
