@@ -29,8 +29,9 @@ from .shown import choose
 SAID = "Guesses is auto: Run uses the forest that was measured to be fastest here."
 COPY_LINK = """(query) => {
   if (!query) return query;
-  const link = location.origin + location.pathname + "?" + query;
-  history.replaceState(null, "", link + location.hash);
+  const place = globalThis.DsbdPage.place();
+  const link = location.origin + location.pathname + "?" + query + (place && "#" + place);
+  history.replaceState(null, "", link);
   navigator.clipboard?.writeText(link).catch(() => {});
   return link;
 }"""

@@ -21,6 +21,7 @@
     DsbdCards.show(article, viewer);
   }
 
+  show(articles[0]);
   const observer = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => show(entry.target)),
     {rootMargin: LINE},

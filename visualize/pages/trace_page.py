@@ -27,6 +27,7 @@ def export_html(
     plotly: PlotlyFrom = "beside",
     language: str = "en",
     title: str = "",
+    place: str = "",
 ) -> None:
     """Write one HTML file with a viewer for each trace.
 
@@ -37,6 +38,7 @@ def export_html(
             loads it from the publisher's server, checked by its hash; only such a page needs a network.
         language: of the sentences and controls.
         title: of the page; empty = the method.
+        place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
 
     Example:
         >>> visualize.export_html(trace, "page.html", plotly="inline")
@@ -46,7 +48,8 @@ def export_html(
         ValueError: ``plotly`` or ``language`` is unknown.
     """
     sources = list(source) if isinstance(source, Sequence) and not isinstance(source, str) else [source]
-    write_page(path, html_page([scene_of(entry, language) for entry in sources], plotly=plotly, title=title), plotly)
+    scenes = [scene_of(entry, language) for entry in sources]
+    write_page(path, html_page(scenes, plotly=plotly, title=title, place=place), plotly)
 
 
 def write_page(path: str | Path, page: str, plotly: str) -> None:

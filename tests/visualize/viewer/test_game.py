@@ -6,28 +6,32 @@ from playwright.sync_api import expect
 import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
 
 pytestmark = pytest.mark.slow
 
 ITERATION = toy_trace().iterations[1]
 DECIDED = [trial for trial in ITERATION.trials if trial.uniform is not None]
+PLACES = [at for at, trial in enumerate(ITERATION.trials) if trial.uniform is not None]
+TRIED = [at for at, step in enumerate(scene_of("toy").iterations[1].steps, 1) if step.phase == "trial"]
+STEPS = [TRIED[place] for place in PLACES]
+"""Where each verdict is shown, as addresses count."""
 
 
 def test_right_answers_bring_what_was_recorded(page):
     """Catches a verdict that the forest shows before it is asked, and a game that a keyboard cannot play."""
-    page.locator(".dsbd-why", has_text="Your turn").click()
+    page.click(".dsbd-turn")
     expect(page.locator(".dsbd-view")).to_have_value("game")
     said, start = page.locator(".dsbd-game-said"), page.get_by_role("button", name="Play", exact=True).last
     start.focus()
     page.keyboard.press("Enter")
-    for trial in DECIDED:
-        place = next(at for at, node in enumerate(ITERATION.nodes) if node.id == trial.node)
-        before = page.locator(f".dsbd-node[data-at='{place}'] path").get_attribute("d")
+    for trial, step in zip(DECIDED, STEPS, strict=True):
+        expect(page.locator(".dsbd-game-guess")).to_be_visible()
+        page.wait_for_url(f"**&step={step - 1}*")
         page.get_by_role("button", name="Accept" if trial.verdict == "accepted" else "Reject", exact=True).focus()
         page.keyboard.press("Enter")
         expect(said).to_contain_text(f"Right: {trial.verdict}")
-        after = page.locator(f".dsbd-node[data-at='{place}'] path").get_attribute("d")
-        assert trial.verdict == "accepted" or before != after
+        page.wait_for_url(f"**&step={step}*")
         expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
         page.keyboard.press("Enter")
     expect(said.first).to_have_text(f"You decided {len(DECIDED)} of {len(DECIDED)} guesses as the rule does.")
@@ -36,7 +40,7 @@ def test_right_answers_bring_what_was_recorded(page):
 
 
 def test_a_wrong_answer_is_explained_and_the_width_is_moved(page):
-    page.locator(".dsbd-why", has_text="Your turn").click()
+    page.click(".dsbd-turn")
     panel, said = page.locator(".dsbd-panel-game"), page.locator(".dsbd-game-said")
     panel.get_by_role("button", name="Play", exact=True).click()
     for trial in DECIDED:

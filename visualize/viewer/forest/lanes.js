@@ -111,12 +111,12 @@ export class Lanes {
   }
 
   /* Draws every moment of a picture that stands alone, and hands each to `take` with its milliseconds. */
-  async film(take) {
+  async film(take, from = 0) {
     this.stop();
     this.element.style.opacity = 0; // drawn, since that measures it, and not seen
     this.element.removeAttribute("hidden");
     this.build(FILM.width, FILM.height, "poster");
-    for (let ms = 0; ms <= RACE_MS; ms += FILM.frame) {
+    for (let ms = Math.min(from, RACE_MS); ms <= RACE_MS; ms += FILM.frame) {
       this.show(ms);
       await take(this.element, ms + FILM.frame > RACE_MS ? FILM.last : FILM.frame);
     }

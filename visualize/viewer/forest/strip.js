@@ -29,7 +29,7 @@ export class Strip {
       onclick: () => viewer.parts.views.show("cut"),
     });
     this.turn = button({
-      class: "dsbd-why dsbd-turn",
+      class: "dsbd-turn",
       text: viewer.say("game.turn"),
       title: viewer.say("tab.game"),
       onclick: () => viewer.parts.views.show("game"),
