@@ -8,7 +8,7 @@ from ..parts.components import markup
 from ..parts.wiring import PRIVATE
 
 CLICK_FILE = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
-WITH_PLACE = "(recording) => [recording, globalThis.DsbdPage.place()]"
+WITH_PLACE = "(place, ...given) => [globalThis.DsbdPage.place(), ...given]"
 
 
 @dataclass(frozen=True)

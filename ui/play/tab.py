@@ -121,16 +121,14 @@ class Play:
         self.show_from_drawer(tools.upload.upload, partial(shown.bring_file, self.engine), [pair, tools.upload])
         share, recording = self.share, self.parts.recording
         files = [share.file, share.said]
-        page = share.page.click(
-            self._of_shown(shown.save_page), [recording, share.place], files, js=WITH_PLACE, **PRIVATE
-        )
-        trace = share.trace.click(self._of_shown(shown.save_trace), recording, files, **PRIVATE)
+        page = share.page.click(self._page_of_shown, [share.place, recording], files, js=WITH_PLACE, **PRIVATE)
+        trace = share.trace.click(lambda state: shown.save_trace(state or self.first), recording, files, **PRIVATE)
         for taken in (page, trace):
             taken.then(None, js=CLICK_FILE, **PRIVATE)
         self._write_program(self.python.expand)
 
-    def _of_shown(self, save: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda state, *more: save(state or self.first, *more)
+    def _page_of_shown(self, place: str, state: Recording | None) -> tuple[str | None, str]:
+        return shown.save_page(state or self.first, place)
 
     def wire_pairs(self, linked: gr.State, now: gr.Textbox) -> None:
         """Examples, recordings and prompt belong to the pair."""
@@ -161,7 +159,7 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
     tab.wire_run()
     tab.wire_traces()
     tab.wire_pairs(linked, now)
-    wire_link(engine, form, share.copy, share.link, parts.problem)
+    wire_link(engine, form, share, recording, opening.recording, parts.problem)
     wire_restoring(engine, page, form, opening, linked, now, parts.note, parts.problem)
     _offer(engine)
     return tab
