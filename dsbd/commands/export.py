@@ -18,7 +18,7 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    which = "which iteration, counted from 1 as in the viewer; html and decode-svg show all (1)"
+    which = "which iteration, counted from 1 as in the viewer; html opens there, decode-svg shows all (1)"
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")
@@ -30,14 +30,15 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.tracing.trace import Trace
 
     trace = Trace.load(parsed.file)
+    most = max(len(trace.iterations), 1)
+    if not 1 <= parsed.iteration <= most:
+        raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
     if parsed.format == "html":
-        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language)
+        place = f"iteration={parsed.iteration}"
+        visualize.export_html(trace, parsed.output, plotly=parsed.plotly, language=parsed.language, place=place)
     elif parsed.format == "decode-svg":
         visualize.export_decode_svg(trace, parsed.output)
     else:
-        most = max(len(trace.iterations), 1)
-        if not 1 <= parsed.iteration <= most:
-            raise TraceError(f"iteration is {parsed.iteration}; this trace has the iterations 1 to {most}")
         export = getattr(visualize, f"export_{parsed.format}")
         export(trace, parsed.output, iteration=parsed.iteration - 1)
     if parsed.json:

@@ -98,7 +98,7 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
 
 
 def test_a_trace_is_saved_and_opened_again(visit, tmp_path):
-    visit.open_drawer()
+    visit.open_share()
     with visit.page.expect_download() as download:
         visit.page.click("#download")
     assert download.value.suggested_filename.endswith(".json.gz")

@@ -48,7 +48,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visit, tmp_path):
         upload(visit, file)
         visit.wait_for("#problem [role=alert]", MANY)
         assert toasts(visit) == 0
-        visit.open_drawer()
+        visit.open_share()
         visit.page.click("#document")
         visit.page.wait_for_timeout(500)
     assert MANY in visit.page.inner_text("#problem")
@@ -67,7 +67,7 @@ def test_a_full_queue_is_said_once(visits, engine):
     running.wait_for("#note", r"pass \d")
     waiting.run("Once upon")
     waiting.wait_for("#note", "queue: 1/1")
-    refused.open_drawer()
+    refused.open_share()
     refused.page.click("#download")
     refused.wait_for("#problem [role=alert]", "^The queue is full: too many")
     refused.run("Once upon")

@@ -64,6 +64,11 @@ class Visit(Watched):
         if self.page.get_attribute(".drawer-switch", "aria-expanded") == "true":
             self.page.click(".drawer-close")
 
+    def open_share(self) -> None:
+        self.close_drawer()
+        if not self.page.is_visible("#share"):
+            self.page.click("#sharing > button")
+
     def choose(self, field: str, option: str) -> None:
         """Choose of a list in the drawer."""
         self.open_drawer()

@@ -58,19 +58,20 @@ def open_file(path: str | Path, limits: Limits) -> Recording:
 
 def save(recording: Recording) -> str:
     """Write the trace to a file for download, and return its path. Raises: TraceError: a full disk, for example."""
-    path = _place_for(recording, "json.gz")
+    path = _path_for(recording, "json.gz")
     recording.trace.save(path)
     return str(path)
 
 
-def save_page(recording: Recording) -> str:
-    """Write a page with the viewer that needs no server, and return its path. Raises: as :func:`save`."""
-    path = _place_for(recording, "html")
-    export_html(recording.trace, path, plotly="inline")
+def save_page(recording: Recording, place: str) -> str:
+    """Write a page with the viewer that needs no server and opens at ``place``, as ``iteration=4&step=6``; return its
+    path. Raises: as :func:`save`."""
+    path = _path_for(recording, "html")
+    export_html(recording.trace, path, plotly="inline", place=place)
     return str(path)
 
 
-def _place_for(recording: Recording, ending: str) -> Path:
+def _path_for(recording: Recording, ending: str) -> Path:
     """Return a path to write to. Raises: TraceError."""
     trace = recording.trace
     while _handed_out and _handed_out[0][0] < time.monotonic() - KEPT_SECONDS:

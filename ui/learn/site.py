@@ -68,8 +68,8 @@ def places() -> tuple[Place, ...]:
 def _home() -> tempfile.TemporaryDirectory[str]:
     """The site, written. Raises: TraceError, LessonError."""
     folder = tempfile.TemporaryDirectory(prefix="dsbd-learn-")
-    lessons = asset_path("lessons")
-    export_site(asset_path("traces"), folder.name, lessons=lessons if lessons.is_dir() else None, live=True)
+    lessons, article = (path if path.exists() else None for path in map(asset_path, ("lessons", "article/article.md")))
+    export_site(asset_path("traces"), folder.name, lessons=lessons, article=article, live=True)
     (Path(folder.name) / WHOLE).mkdir()
     return folder
 

@@ -6,6 +6,10 @@ let viewer = null;
 let scene = null;
 let waiting = null;
 let isTold = false;
+globalThis.DsbdPage.shown = () => viewer;
+
+/* Where a link to a run leads, once the run is there. */
+let goal = isAsked ? location.hash : "";
 
 /* The viewer asks for Plotly when its charts are opened. */
 const options = {start: location.hash.slice(1), fetchPlotly: plotly};
@@ -30,7 +34,7 @@ function show() {
   unveil();
   shown = scene.iterations.length;
   if (whole && !live) begin();
-  else if (whole && follow && !first) openAtVerdicts(richest());
+  else if (whole && follow && !first) openEnd();
 }
 
 /* Remove the first paint when the form above the forest is there too: Gradio fetches each part separately. */
@@ -46,6 +50,14 @@ function begin() {
   if (!stood) viewer.goto({it: 0, step: 0});
   if (!isTold && !stood) viewer.story?.();
   isTold = true;
+}
+
+/* The end of a run: the place that its link names, else the iteration with the most tokens. */
+function openEnd() {
+  const asked = /^#iteration=(\d{1,9})&step=(\d{1,9})$/.exec(goal);
+  goal = "";
+  if (asked) viewer.goto({it: asked[1] - 1, step: asked[2] - 1});
+  else openAtVerdicts(richest());
 }
 
 /* The iteration with the most tokens. */

@@ -49,5 +49,11 @@ globalThis.DsbdPage = (() => {
     return fetched;
   }
 
-  return {follow, isAsked, isDark, onTheme, make, plotly};
+  /* The place of the viewer, as addresses name it; forest.js sets `shown`, which returns the viewer. */
+  function place() {
+    const at = globalThis.DsbdPage.shown?.()?.where();
+    return at ? `iteration=${at.it + 1}&step=${at.step + 1}` : "";
+  }
+
+  return {place, follow, isAsked, isDark, onTheme, make, plotly};
 })();

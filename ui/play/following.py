@@ -24,13 +24,14 @@ from ..runs.decode import Frame
 from ..runs.sentences import alert, sentence
 from .pair_loading import choices
 from .play_form import Form, updates
-from .shown import choose
+from .share import WITH_PLACE, Share
+from .shown import PLACE, choose
 
 SAID = "Guesses is auto: Run uses the forest that was measured to be fastest here."
 COPY_LINK = """(query) => {
   if (!query) return query;
   const link = location.origin + location.pathname + "?" + query;
-  history.replaceState(null, "", link + location.hash);
+  history.replaceState(null, "", link);
   navigator.clipboard?.writeText(link).catch(() => {});
   return link;
 }"""
@@ -68,18 +69,33 @@ def with_auto(engine: Engine, pair: str, settings: DecodingSettings) -> Decoding
     return asked if plan is not None and plan.values["draft_depth"] else None
 
 
-def wire_link(engine: Engine, form: Form, share: gr.Button, link: gr.Textbox, problem: gr.HTML) -> None:
+def wire_link(
+    engine: Engine, form: Form, share: Share, recording: gr.State, first: Recording | None, problem: gr.HTML
+) -> None:
+    """The link is to the form, and to the step that is shown if that is the form's decode. ``first``: what the page
+    opens with."""
 
-    def query(pair: str, prompt: Any, method: Any, *values: Any) -> tuple[Any, str]:
+    def query(
+        place: str, shown: Recording | None, pair: str, prompt: Any, method: Any, *values: Any
+    ) -> tuple[Any, str]:
         try:
-            settings = settings_of(method, values)
+            settings, decode = settings_of(method, values), shown or first
             asked = query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
-            return gr.update(value=asked, visible=True), ""
+            is_shown = decode is not None and _is_of(decode, prompt, settings)
+            after = f"#{place}" if is_shown and PLACE.fullmatch(place) else ""
+            return gr.update(value=asked + after, visible=True), ""
         except DsbdError as error:
             return gr.update(value="", visible=False), alert(sentence(error))
 
-    asked = share.click(query, form.inputs, [link, problem], queue=False, **PRIVATE)
-    asked.then(None, link, link, js=COPY_LINK, **PRIVATE)
+    given = [share.place, recording, *form.inputs]
+    asked = share.copy.click(query, given, [share.link, problem], queue=False, js=WITH_PLACE, **PRIVATE)
+    asked.then(None, share.link, share.link, js=COPY_LINK, **PRIVATE)
+
+
+def _is_of(decode: Recording, prompt: str, asked: DecodingSettings) -> bool:
+    """Whether a decode may be the one that the form asks for; its other settings are what the asked ones came to."""
+    made = decode.trace.settings
+    return (decode.prompt, made.method, made.seed) == (prompt, asked.method, asked.seed)
 
 
 def hidden(elem_id: str) -> gr.Textbox:

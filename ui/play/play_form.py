@@ -49,13 +49,10 @@ class Form:
 
 @dataclass(frozen=True)
 class TraceTools:
-    """What the drawer has besides settings: the list of decodes, and files."""
+    """What the drawer has besides settings: the list of decodes, and a file of the visitor."""
 
     shown: gr.Dropdown
     upload: gr.UploadButton
-    download: gr.Button
-    document: gr.Button
-    file: gr.DownloadButton
     said: gr.HTML
 
 
@@ -148,8 +145,5 @@ def _trace_tools(engine: Engine) -> TraceTools:
         with gr.Row(elem_classes="tools"):
             types = [".gz", ".json"]
             upload = gr.UploadButton("Open a trace", file_types=types, size="sm", elem_id="upload", min_width=0)
-            download = gr.Button("Save trace", size="sm", elem_id="download", min_width=0)
-            document = gr.Button("Save page", size="sm", elem_id="document", min_width=0)
         said = markup("", elem_id="said")
-        file = gr.DownloadButton("File", visible="hidden", elem_id="trace-file")
-    return TraceTools(shown, upload, download, document, file, said)
+    return TraceTools(shown, upload, said)

@@ -1,7 +1,9 @@
 """Handlers of the decode that is shown: choose it from the list, open a file, continue it, save it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -21,6 +23,8 @@ from ..runs.decode import Frame, failed, shown
 from ..runs.sentences import alert, sentence
 
 LARGEST_SEED = 2**63 - 1
+PLACE = re.compile(r"iteration=\d{1,9}&step=\d{1,9}")
+"""A place as the viewer names it."""
 
 
 def choose(engine: Engine, pair: str, kept: Sequence[Kept], name: Any) -> Frame:
@@ -86,9 +90,9 @@ def save_trace(recording: Recording | None) -> tuple[str | None, str]:
     return _saved(recording, traces.save)
 
 
-def save_page(recording: Recording | None) -> tuple[str | None, str]:
-    """The path of a page with the viewer and this decode, or None, and what to say beside it."""
-    return _saved(recording, traces.save_page)
+def save_page(recording: Recording | None, place: str) -> tuple[str | None, str]:
+    """The path of a page with the viewer that opens this decode at the place, or None, and what to say beside it."""
+    return _saved(recording, partial(traces.save_page, place=place if PLACE.fullmatch(place) else ""))
 
 
 def _saved(recording: Recording | None, save: Any) -> tuple[str | None, str]:

@@ -25,9 +25,9 @@ from .following import CLICK_RUN, follow, hidden, wire_link, wire_refresh, wire_
 from .live_run import build_live_run
 from .play_form import Form, TraceTools, build_form, updates
 from .plotly_view import plotly_view
+from .share import CLICK_FILE, WITH_PLACE, Share, build_share
 
 BROKEN = "The decode failed on the server. The page is ready for another run."
-CLICK_DOWNLOAD = "() => setTimeout(() => document.querySelector('#trace-file')?.click(), 120)"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Play:
     engine: Engine
     form: Form
     tools: TraceTools
+    share: Share
     parts: handlers.Frame
     """The parts that a frame changes."""
     go_on: gr.Button
@@ -92,8 +93,8 @@ class Play:
         event(program, self.parts.recording, self.lines, queue=False, **PRIVATE)
 
     def _forget_said(self, event: Any) -> None:
-        """What was said beside the files is about another decode now."""
-        event.then(lambda: "", outputs=self.tools.said, queue=False, **PRIVATE)
+        """What was said beside files is about another decode now."""
+        event.then(lambda: ("", ""), outputs=[self.tools.said, self.share.said], queue=False, **PRIVATE)
 
     def wire_run(self) -> None:
         """Run, Stop, and "Continue the text"."""
@@ -119,13 +120,16 @@ class Play:
         tools, pair = self.tools, self.form.pair
         self.show_from_drawer(tools.shown.input, partial(shown.choose, self.engine), [pair, self.kept, tools.shown])
         self.show_from_drawer(tools.upload.upload, partial(shown.bring_file, self.engine), [pair, tools.upload])
-        for button, save in ((tools.download, shown.save_trace), (tools.document, shown.save_page)):
-            taken = button.click(self._of_shown(save), self.parts.recording, [tools.file, tools.said], **PRIVATE)
-            taken.then(None, js=CLICK_DOWNLOAD, **PRIVATE)
+        share, recording = self.share, self.parts.recording
+        files = [share.file, share.said]
+        page = share.page.click(self._page_of_shown, [share.place, recording], files, js=WITH_PLACE, **PRIVATE)
+        trace = share.trace.click(lambda state: shown.save_trace(state or self.first), recording, files, **PRIVATE)
+        for taken in (page, trace):
+            taken.then(None, js=CLICK_FILE, **PRIVATE)
         self._write_program(self.python.expand)
 
-    def _of_shown(self, save: Callable[[Recording | None], Any]) -> Callable[[Recording | None], Any]:
-        return lambda state: save(state or self.first)
+    def _page_of_shown(self, place: str, state: Recording | None) -> tuple[str | None, str]:
+        return shown.save_page(state or self.first, place)
 
     def wire_pairs(self, linked: gr.State, now: gr.Textbox) -> None:
         """Examples, recordings and prompt belong to the pair."""
@@ -151,13 +155,13 @@ def build_play_tab(engine: Engine, page: gr.Blocks) -> Play:
     with gr.Column(elem_classes="workbench main play"):
         form, tools = build_form(engine, opening)
         parts = _stage(opening, form, recording)
-        go_on, share, link, lines, python = _after()
-    build_live_run(engine, form)
-    tab = Play(engine, form, tools, parts, go_on, lines, python, kept, opening.recording)
+        go_on, share, lines, python = _after()
+        build_live_run(engine, form)
+    tab = Play(engine, form, tools, share, parts, go_on, lines, python, kept, opening.recording)
     tab.wire_run()
     tab.wire_traces()
     tab.wire_pairs(linked, now)
-    wire_link(engine, form, share, link, parts.problem)
+    wire_link(engine, form, share, recording, opening.recording, parts.problem)
     wire_restoring(engine, page, form, opening, linked, now, parts.note, parts.problem)
     _offer(engine)
     return tab
@@ -176,16 +180,14 @@ def _stage(opening: Opening, form: Form, recording: gr.State) -> handlers.Frame:
     return handlers.Frame(forest, text, stats, note, problem, form.run, form.stop, recording, gr.State(None))
 
 
-def _after() -> tuple[gr.Button, gr.Button, gr.Textbox, gr.Textbox, gr.Accordion]:
+def _after() -> tuple[gr.Button, Share, gr.Textbox, gr.Accordion]:
     """What can be done with the text that is shown."""
     with gr.Row(elem_classes="tools after"):
         go_on = gr.Button("Continue the text", size="sm", elem_id="go-on", min_width=0)
-        share = gr.Button("Copy link", size="sm", elem_id="share", min_width=0)
-    label = "Link to this prompt and these settings"
-    link = gr.Textbox(label=label, visible=False, buttons=["copy"], interactive=False, elem_id="link")
+    share = build_share()
     with gr.Accordion("Repeat it in Python", open=False, elem_classes="fold", elem_id="python") as python:
         lines = gr.Textbox(label="A program", buttons=["copy"], interactive=False, lines=7, elem_id="lines")
-    return go_on, share, link, lines, python
+    return go_on, share, lines, python
 
 
 def _offer(engine: Engine) -> None:

@@ -13,11 +13,7 @@
   document.documentElement.classList.add("live");
   await dsbdReady;
   const [viewer] = await DsbdHost.start();
-  for (const place of root.querySelectorAll(".cut")) {
-    place.append(viewer.handle.cutFill({it: Number(place.dataset.it), layer: Number(place.dataset.layer)}));
-  }
-  const lab = document.getElementById("lab-script");
-  if (lab) dsbdRun(await dsbdUnpack(lab.textContent));
+  await DsbdCards.fill(root, viewer);
   const note = document.createElement("p");
   note.className = "locked";
   note.setAttribute("role", "status");
@@ -73,6 +69,7 @@
     if (wasWide && !isWide) viewer.shown();
     find(".count").textContent = words.card.replace("{number}", state.card + 1).replace("{count}", articles.length);
     place();
+    DsbdCards.show(articles[state.card], viewer);
     if (focus) articles[state.card].focus({preventScroll: true});
     remember();
   }

@@ -30,6 +30,7 @@ MAX_BYTES = 1_000_000
 _HEADER = re.compile(r"##\s+(?P<title>.*?)\s*(?:\{(?P<place>[^{}]*)\})?\s*")
 _OPTION = re.compile(r"[-*]\s+\[(?P<mark>[ xX])\]\s+(?P<text>.+)")
 _CUT = re.compile(r"^```cut (?P<place>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
+_LANES = re.compile(r"^```lanes(?P<alone> alone)?\n(?P<instead>.*?)^```$", re.M | re.S)
 _LAB = re.compile(r"^```lab\n(?P<tables>[^\n]+)\n(?P<instead>.*?)^```$", re.M | re.S)
 _LIVE = re.compile(r"^```live(?P<prompt>[^\n]*)\n(?P<instead>.*?)^```$", re.M | re.S)
 Line = tuple[int, str]
@@ -78,6 +79,16 @@ class LivePlace:
 
 
 @dataclass(frozen=True)
+class LanesPlace:
+    """The two lanes, which the viewer plays at this card."""
+
+    alone: bool
+    """Only the upper lane is shown, the large model alone; a lesson shows both."""
+    instead: str
+    """Markdown, shown instead on paper and without scripts."""
+
+
+@dataclass(frozen=True)
 class LessonCard:
     """One thing to look at, with or without a question about it."""
 
@@ -91,6 +102,7 @@ class LessonCard:
     """Line of its header in the file."""
     lab: LabPlace | None = None
     cut: CutPlace | None = None
+    lanes: LanesPlace | None = None
     live: LivePlace | None = None
 
 
@@ -197,9 +209,19 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
     end = marked[0] if marked else len(inside)
     text, cut = _cut(_joined(inside[:end]), number, path)
     text, lab = _lab(text, number, path)
+    text, lanes = _lanes(text)
     text, live = _live(text)
     question = _question(inside[end:], len(marked), path) if marked else None
-    return LessonCard(matched["title"], text, position, question, number, lab, cut, live)
+    return LessonCard(matched["title"], text, position, question, number, lab, cut, lanes, live)
+
+
+def _lanes(text: str) -> tuple[str, LanesPlace | None]:
+    """Take the lanes out of a card's text."""
+    found = _LANES.search(text)
+    if found is None:
+        return text, None
+    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
+    return rest, LanesPlace(found["alone"] is not None, found["instead"].strip())
 
 
 def _cut(text: str, line: int, path: Path) -> tuple[str, CutPlace | None]:

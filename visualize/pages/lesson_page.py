@@ -72,14 +72,15 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         LessonError: a card names what the trace does not have.
         TraceError: the trace cannot be read.
     """
-    scene = _scene(lesson)
+    scene = read_scene(lesson)
     words = Words(lesson.language)
     stops = stops_of(lesson, scene)
     introduction = _text(lesson, lesson.introduction, 1)
     cards = [f'<article tabindex="-1"><div class="text">{introduction}</div></article>'] if introduction else []
     printed = printed_steps(lesson, stops)
     cards += [
-        _card(lesson, place, stops[place], printed[place], scene, words, live) for place in range(len(lesson.cards))
+        card_element(lesson, place, stops[place], printed[place], scene, words, live)
+        for place in range(len(lesson.cards))
     ]
     data = [vars(stop) for stop in stops]
     if lesson.introduction:
@@ -100,15 +101,17 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
     ]
     if live and any(card.live for card in lesson.cards):
         kit = live_kit(kit, live)
-    has_lab = any(card.lab for card in lesson.cards)
-    body += [packed_element("lab-script", packed(lab_script()))] if has_lab else []
-    body += [kit.body, script(page_file("lesson.js"))]
-    return document(
-        lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")) if has_lab else ""
-    )
+    body += [*lab_parts(lesson), kit.body, script(page_file("cards.js")), script(page_file("lesson.js"))]
+    return document(lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")))
 
 
-def _scene(lesson: Lesson) -> Scene:
+def lab_parts(lesson: Lesson) -> list[str]:
+    """Return the element with the script of the labs, if the lesson has one."""
+    return [packed_element("lab-script", packed(lab_script()))] if any(card.lab for card in lesson.cards) else []
+
+
+def read_scene(lesson: Lesson) -> Scene:
+    """Return the scene of a lesson's trace. Raises: LessonError."""
     try:
         return scene_of(lesson.trace, lesson.language)
     except TraceError as error:
@@ -168,7 +171,10 @@ def printed_steps(lesson: Lesson, stops: list[Stop]) -> list[Step | None]:
     return steps
 
 
-def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words, live: str) -> str:
+def card_element(
+    lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: Scene, words: Words, live: str = ""
+) -> str:
+    """Return a card: its text, its pictures, its question; ``live`` as for :func:`lesson_page`. Raises: LessonError."""
     card = lesson.cards[place]
     told = (stop.answer_it, stop.answer_step) if card.position else None
     pictures = [_picture(scene, told, "told both" if told == printed else "told")] if told else []
@@ -179,7 +185,8 @@ def _card(lesson: Lesson, place: int, stop: Stop, printed: Step | None, scene: S
     return (
         f'<article tabindex="-1"><h2>{markdown_line(card.title, lesson.path.parent)}</h2>'
         f'<div class="text">{text}</div>{_lab(lesson, card, words)}{_cut(lesson, card, scene)}'
-        f"{_live(lesson, card, scene, live)}{''.join(pictures)}{asked}</article>"
+        f"{_lanes(lesson, card)}{_live(lesson, card, scene, live)}"
+        f"{''.join(pictures)}{asked}</article>"
     )
 
 
@@ -218,6 +225,14 @@ def _live(lesson: Lesson, card: LessonCard, scene: Scene, base: str) -> str:
         return f'<div class="text">{instead}</div>'
     form = live_element(scene, base, lesson.language, prompt=card.live.prompt, is_small=True)
     return f'{form}<div class="text live-instead">{instead}</div>'
+
+
+def _lanes(lesson: Lesson, card: LessonCard) -> str:
+    """Return what stands for the two lanes of the viewer on paper and without scripts."""
+    if card.lanes is None:
+        return ""
+    kind = "text lanes alone" if card.lanes.alone else "text lanes"
+    return f'<div class="{kind}">{_text(lesson, card.lanes.instead, card.line)}</div>'
 
 
 def _picture(scene: Scene, place: Step, kind: str) -> str:

@@ -14,6 +14,7 @@ from dsbd.tracing.trace import Trace
 from visualize.drawings.svg import forest_svg
 from visualize.files import write
 from visualize.pages import page_file
+from visualize.pages.article_page import article_page
 from visualize.pages.compressed import packed_json
 from visualize.pages.document import document, packed_element
 from visualize.pages.lesson import Lesson, read_lesson
@@ -29,7 +30,7 @@ from visualize.words.words import Words, number
 
 SUFFIXES = (".json", ".json.gz")
 FORESTS, LESSONS, VIEWER = "forests", "lessons", "viewer"
-LIVE_PAGE = "live.html"
+ARTICLE, LIVE_PAGE = "article.html", "live.html"
 PROMPT_CHARACTERS = 160
 FRAME = 1100, 720
 """Width and height of an embedded page, in pixels."""
@@ -60,6 +61,7 @@ def export_site(
     output: str | Path,
     *,
     lessons: str | Path | None = None,
+    article: str | Path | None = None,
     title: str = "DSBD",
     language: str = "en",
     live: bool = False,
@@ -70,6 +72,7 @@ def export_site(
         traces: folder with trace files (``.json`` or ``.json.gz``).
         output: folder to write; created if it does not exist. Files of the same names are replaced.
         lessons: folder with lessons (``.md``), which become pages too; None = no lessons.
+        article: a lesson without questions (``.md``), a page to scroll through; None = none.
         title: of the site.
         language: of the sentences and controls.
         live: write ``live.html`` too, where a bundled pair decodes in the browser, and the folder ``live`` with
@@ -82,13 +85,15 @@ def export_site(
 
     Raises:
         TraceError: a folder does not exist, cannot be written, has no trace, or has a damaged one.
-        LessonError: a lesson has a mistake.
+        LessonError: a lesson or the article has a mistake.
         ValueError: the language has no table.
     """
-    Words(language)
+    words = Words(language)
     cards = list(_cards(Path(traces), language))
     taught = list(_lessons(Path(lessons), f"../{FOLDER}/" if live else "")) if lessons is not None else []
+    told = read_lesson(article) if article is not None else None
     folder = _made(Path(output))
+    scrolled = _article_page(told, words, live) if told else ""
     for below in (FORESTS, VIEWER, *([LESSONS] if taught else [])):
         _made(folder / below)
     copy_plotly(folder / VIEWER)
@@ -100,12 +105,21 @@ def export_site(
     for lesson, page, text in taught:
         write(folder / page, text)
         _write_pictures(scene_of(lesson.trace, lesson.language), folder / page.removesuffix(".html"))
+    if told:
+        write(folder / ARTICLE, scrolled)
     pages = {page: lesson for lesson, page, _ in taught}
     if live:
         write_live(folder)
         write(folder / LIVE_PAGE, _live_page(cards[0].scene, site=title, language=language))
-    write(folder / "index.html", _index_page(cards, pages, title=title, language=language, live=live))
-    return ["index.html", *([LIVE_PAGE] if live else []), *(card.page for card in cards), *pages]
+    write(folder / "index.html", _index_page(cards, pages, told, title=title, language=language, live=live))
+    first = [*([ARTICLE] if told else []), *([LIVE_PAGE] if live else [])]
+    return ["index.html", *first, *(card.page for card in cards), *pages]
+
+
+def _article_page(article: Lesson, words: Words, live: bool) -> str:
+    """Return the article; it leads to the page that decodes in the browser, if there is one, and to all decodes."""
+    links = {LIVE_PAGE: words("page.live.title")} if live else {}
+    return article_page(article, shared_kit(f"{VIEWER}/"), links | {"index.html": words("page.site.all")})
 
 
 def _lessons(folder: Path, live: str) -> Iterator[tuple[Lesson, str, str]]:
@@ -178,13 +192,18 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-def _index_page(cards: list[Card], lessons: dict[str, Lesson], *, title: str, language: str, live: bool) -> str:
-    """Return the first page: lessons by address, then a card for every trace."""
+def _index_page(
+    cards: list[Card], lessons: dict[str, Lesson], article: Lesson | None, *, title: str, language: str, live: bool
+) -> str:
+    """Return the first page: the article, the live page, lessons by address, then a card for every trace."""
     words, kit = Words(language), shared_kit(f"{VIEWER}/")
     body = [
         f'<div class="site"><main><h1>{html.escape(title)}</h1>',
         f'<p class="about">{words("page.site.about")}</p>',
     ]
+    if article:
+        name, summary = html.escape(article.title), html.escape(article.summary)
+        body.append(f'<p class="first"><a href="{ARTICLE}">{name}</a> {summary}</p>')
     if live:
         body.append(f'<p><a href="{LIVE_PAGE}">{words("page.live.title")}</a></p>')
     if lessons:

@@ -29,6 +29,7 @@ def export_html(
     plotly: PlotlyFrom = "beside",
     language: str = "en",
     title: str = "",
+    place: str = "",
     live: bool = False,
 ) -> None:
     """Write one HTML file with a viewer for each trace.
@@ -40,6 +41,7 @@ def export_html(
             loads it from the publisher's server, checked by its hash; only such a page needs a network.
         language: of the sentences and controls.
         title: of the page; empty = the method.
+        place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
         live: put a form above the first viewer, in which a bundled pair decodes in the reader's browser. Its files go
             into the folder ``live`` beside the page; a browser runs them only from a server.
 
@@ -54,7 +56,7 @@ def export_html(
     scenes = [scene_of(entry, language) for entry in sources]
     if live:
         write_live(Path(path).parent)
-    write_page(path, html_page(scenes, plotly=plotly, title=title, live=live), plotly)
+    write_page(path, html_page(scenes, plotly=plotly, title=title, place=place, live=live), plotly)
 
 
 def write_page(path: str | Path, page: str, plotly: str) -> None:

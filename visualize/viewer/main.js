@@ -3,6 +3,8 @@
  *   const handle = mount(element, scene, {hash, start, bare, story, fetchPlotly, onchange});
  *   handle.setScene(scene, {follow: true});  handle.goto({it: 2, layer: 1});  handle.move(1);  handle.destroy();
  *
+ * handle.picture() saves the decode as a picture to share, handle.gif() as a film of its two lanes.
+ * handle.lanes(true) plays the two lanes over the strip, where they stay until handle.lanes(false).
  * handle.cutFill({it, layer}) returns an element: why nothing is lost, as a picture of one layer that the reader drags.
  *
  * bare: sentence, forest and card only, for slides.
@@ -16,6 +18,7 @@
  */
 
 import {Diff} from "./diff.js";
+import {saveGif, savePicture} from "./page/exports.js";
 import {guest} from "./base/theme.js";
 import {Viewer} from "./viewer.js";
 import {cutFill} from "./views/cut_fill.js";
@@ -31,6 +34,9 @@ export function mount(element, scene = null, options = {}) {
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),
+    lanes: (shown) => !pair && viewer.strip.lanes.stay(shown),
+    picture: () => savePicture(viewer),
+    gif: () => (viewer.strip.lanes.race ? saveGif(viewer) : savePicture(viewer)),
     cutFill: ({it, layer}) => guest(viewer, cutFill(viewer, viewer.iteration(it).layer(layer))),
     show: (view) => viewer.parts.views.show(view),
     where: () => viewer.where(),

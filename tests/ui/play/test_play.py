@@ -75,6 +75,7 @@ def test_the_form_follows_and_a_link_restores_it(address, visits, visit, tmp_pat
     visit.page.wait_for_function("document.querySelector('#shown input').value.startsWith('Your run 1: Sampling')")
     mine = form_of(visit)
     assert mine == ("Once <b>upon</b> & more", "One text: Sampling", "5")
+    visit.open_share()
     visit.page.click("#share")
     visit.page.wait_for_function("location.search.includes('seed=5')")
     link = visit.page.url

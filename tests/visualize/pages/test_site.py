@@ -103,4 +103,4 @@ def test_the_command_writes_the_site(tmp_path, capsys):
     TRACE.save(tmp_path / "a.json")
     flags = ["--traces", str(tmp_path), "--output", str(tmp_path / "out" / "deep"), "--json"]
     code, out, _ = run(capsys, "site", *flags)
-    assert (code, json.loads(out)["pages"]) == (0, ["index.html", "forests/a.html"])
+    assert (code, json.loads(out)["pages"]) == (0, ["index.html", "article.html", "forests/a.html"])

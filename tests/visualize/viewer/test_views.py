@@ -7,6 +7,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 import visualize
@@ -145,6 +146,20 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     assert states == [node.state for node in SCENE.iterations[1].nodes]
 
 
+def test_a_decode_without_lanes_has_a_picture_of_its_forest(browser, tmp_path):
+    visualize.export_html(toy_trace("plain"), tmp_path / "page.html", place="iteration=2")
+    with viewer(browser, tmp_path / "page.html") as seen:
+        assert "#iteration=2" in seen.page.url
+        unfold(seen.page)
+        with seen.page.expect_download() as waiting:
+            seen.page.get_by_role("button", name="Picture to share").click()
+        assert waiting.value.suggested_filename == "dsbd-decode.png"
+        picture = Image.open(waiting.value.path())
+        assert picture.size == (1200, 630)
+        assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
+        seen.quiet()
+
+
 def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
     """Catches labels that cross each other, a child above its parent, and a root that is scrolled out of sight."""
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -264,7 +279,9 @@ def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
     visualize.export_html(trace_of("plain"), path)
     with viewer(browser, path, "#iteration=1&step=1000") as seen:
         unfold(seen.page)
-        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == ["Why is nothing lost?", "What if"]
+        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == [
+            "Why is nothing lost?", "Be the large model", "What if",
+        ]  # fmt: skip
         show_view(seen.page, "slots")
         assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")
 

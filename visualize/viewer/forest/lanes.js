@@ -1,7 +1,7 @@
 /* Two lanes, why guessing is faster: the same text written twice, on one clock that counts passes of the large model.
  * Above, the large model alone: a block, a word. Below, thin ticks of the small model, a block, and words in clumps,
- * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded.
- * Three seconds, then it stands still and turns into the strip. */
+ * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
+ * seconds, then it stands still and turns into the strip. */
 
 import {calm, clamp, draw, records} from "../base/dom.js";
 import {markOf} from "../base/marks.js";
@@ -72,8 +72,8 @@ export class Lanes {
     return this.found;
   }
 
-  /* Plays once over the strip; who wants no movement sees its end, until stop. */
-  play() {
+  /* Plays once over the strip, or until it stands still. Who wants no movement sees its end, until stop. */
+  play(until = LANES_MS) {
     this.stop();
     this.plays = true;
     this.fit(calm() ? RACE_MS : 0);
@@ -81,10 +81,15 @@ export class Lanes {
     let since = null;
     const next = (now) => {
       since ??= now;
-      this.show(now - since);
-      if (now - since < LANES_MS) this.frame = requestAnimationFrame(next);
+      this.show(Math.min(now - since, until));
+      if (now - since < until) this.frame = requestAnimationFrame(next);
     };
     this.frame = requestAnimationFrame(next);
+  }
+
+  stay(shown) {
+    this.stop();
+    if (shown && this.race) this.play(RACE_MS);
   }
 
   /* As large as its place, which may change while it plays; its moment stays. */
@@ -106,12 +111,12 @@ export class Lanes {
   }
 
   /* Draws every moment of a picture that stands alone, and hands each to `take` with its milliseconds. */
-  async film(take) {
+  async film(take, from = 0) {
     this.stop();
     this.element.style.opacity = 0; // drawn, since that measures it, and not seen
     this.element.removeAttribute("hidden");
     this.build(FILM.width, FILM.height, "poster");
-    for (let ms = 0; ms <= RACE_MS; ms += FILM.frame) {
+    for (let ms = Math.min(from, RACE_MS); ms <= RACE_MS; ms += FILM.frame) {
       this.show(ms);
       await take(this.element, ms + FILM.frame > RACE_MS ? FILM.last : FILM.frame);
     }

@@ -28,6 +28,12 @@ export class Strip {
       title: viewer.say("tab.cut"),
       onclick: () => viewer.parts.views.show("cut"),
     });
+    this.turn = button({
+      class: "dsbd-turn",
+      text: viewer.say("game.turn"),
+      title: viewer.say("tab.game"),
+      onclick: () => viewer.parts.views.show("game"),
+    });
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
     this.sheet = draw("svg", {class: "dsbd-strip-sheet", "aria-hidden": "true"});
@@ -39,7 +45,7 @@ export class Strip {
     this.element = make(
       "div",
       {class: "dsbd-strip-place"},
-      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.again),
+      make("div", {class: "dsbd-strip-head"}, this.title, this.quality, this.why, this.turn, this.again),
       make("div", {class: "dsbd-strip-room"}, this.scroller, this.lanes.element),
     );
     this.scroller.addEventListener("keydown", (event) => this.onKey(event));
@@ -73,6 +79,7 @@ export class Strip {
     this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
     this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
     this.why.hidden = !this.quality.textContent;
+    this.turn.hidden = !this.quality.textContent;
     this.again.hidden = !this.lanes.race;
     viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.

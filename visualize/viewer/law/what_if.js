@@ -61,3 +61,14 @@ function stopAfter(iteration, layer, {accepted, width}, changed) {
   if (width !== layer.width || sorted(accepted) !== sorted(recorded.map((trial) => trial.node))) return "beams";
   return changed && accepted.length < width ? "draws" : null;
 }
+
+/* How many tokens the pass brings as decided. isOpen: it may bring more, but the recorded numbers end there. */
+export function tokensOf(iteration, settings, {layers, stop}) {
+  if (!stop) return {count: iteration.layers.length, isOpen: false};
+  const {width, verdicts} = layers[layers.length - 1];
+  const accepted = verdicts.filter(({verdict}) => verdict === "accepted");
+  if (["uniform", "verdict"].includes(stop.reason)) return {count: stop.layer, isOpen: true};
+  if (accepted.length < width) return {count: stop.layer, isOpen: settings.landing};
+  const goesOn = accepted.some(({trial}) => !iteration.nodes[iteration.trials[trial].node].ends);
+  return {count: stop.layer + Number(goesOn), isOpen: goesOn};
+}

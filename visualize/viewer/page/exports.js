@@ -1,4 +1,5 @@
-/* Saves the drawing as SVG or PNG, the two lanes as GIF, and the nodes as CSV; the browser makes the files. */
+/* Saves the drawing as SVG or PNG, the decode as a picture or GIF to share, and the nodes as CSV; the browser makes the
+ * files. */
 
 import {download, draw} from "../base/dom.js";
 import {HEAD} from "../forest/geometry.js";
@@ -8,14 +9,15 @@ const PAINT = [
   ..."fill stroke stroke-width stroke-dasharray opacity visibility".split(" "),
   ..."font-family font-size font-weight text-decoration white-space".split(" "),
 ];
-const GIF_SCALE = 1.5;
+const SHARED = {width: 1200, height: 630}; // pixels of the previews of links
+const POSTER = {width: 800, height: 420, side: 32, title: 50, top: 76};
 const CSV = [
   ..."id parent layer token token_id kind state slots landed kept ends target_prob draft_prob".split(" "),
   ..."target_log_prob draft_log_prob".split(" "),
 ];
 
 /* The forest with its head as one stand-alone document: the styles are copied onto the elements. */
-function svgText(viewer) {
+function forestSheet(viewer) {
   const {forest} = viewer;
   const {width, height, upright} = forest.geometry;
   const top = upright ? 0 : HEAD;
@@ -24,8 +26,10 @@ function svgText(viewer) {
   whole.append(draw("rect", {width, height: height + top, fill: paper}));
   if (!upright) whole.append(painted(forest.head));
   whole.append(draw("g", {transform: `translate(0,${top})`}, painted(forest.body)));
-  return new XMLSerializer().serializeToString(whole);
+  return whole;
 }
+
+const textOf = (svg) => new XMLSerializer().serializeToString(svg);
 
 const sheet = (width, height, ...inside) =>
   draw("svg", {xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`}, ...inside);
@@ -50,12 +54,12 @@ function copied(source) {
 }
 
 export function saveSvg(viewer) {
-  download(`${name(viewer)}.svg`, svgText(viewer), "image/svg+xml");
+  download(`${name(viewer)}.svg`, textOf(forestSheet(viewer)), "image/svg+xml");
 }
 
 export async function savePng(viewer, scale = 2) {
   const {width, height, upright} = viewer.forest.geometry;
-  const canvas = await raster(svgText(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
+  const canvas = await raster(forestSheet(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
   download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
 }
 
@@ -63,25 +67,52 @@ async function raster(svg, width, height) {
   const canvas = document.createElement("canvas");
   const image = new Image();
   Object.assign(canvas, {width, height});
-  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(textOf(svg))}`;
   await image.decode();
   canvas.getContext("2d", {willReadFrequently: true}).drawImage(image, 0, 0, width, height);
   return canvas;
 }
 
-/* The two lanes, 1200 × 630, as large as previews of links are. */
+/* The two lanes, 1200 × 630. */
 export async function saveGif(viewer) {
+  const {width, height} = SHARED;
   const pictures = [];
-  let size = {};
   await viewer.strip.lanes.film(async (element, milliseconds) => {
-    const {x, width, height} = element.viewBox.baseVal;
-    size = {width: GIF_SCALE * width, height: GIF_SCALE * height};
-    const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
-    const svg = new XMLSerializer().serializeToString(sheet(width, height, drawn));
-    const canvas = await raster(svg, size.width, size.height);
-    pictures.push({pixels: canvas.getContext("2d").getImageData(0, 0, size.width, size.height).data, milliseconds});
+    const canvas = await still(element);
+    pictures.push({pixels: canvas.getContext("2d").getImageData(0, 0, width, height).data, milliseconds});
   });
-  download("dsbd-two-lanes.gif", gifOf(size.width, size.height, pictures), "image/gif");
+  download("dsbd-two-lanes.gif", gifOf(width, height, pictures), "image/gif");
+}
+
+/* This decode as one picture, 1200 × 630: the end of the two lanes; without lanes the forest that is shown. */
+export async function savePicture(viewer) {
+  const {lanes} = viewer.strip;
+  let canvas = null;
+  const take = async (element) => {
+    canvas = await still(element);
+  };
+  if (lanes.race) await lanes.film(take, Infinity);
+  else canvas = await raster(poster(viewer), SHARED.width, SHARED.height);
+  download("dsbd-decode.png", await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+}
+
+function still(element) {
+  const {x, width, height} = element.viewBox.baseVal;
+  const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
+  return raster(sheet(width, height, drawn), SHARED.width, SHARED.height);
+}
+
+/* The forest as large as it fits below its title. */
+function poster(viewer) {
+  const {width, height, side, title, top} = POSTER;
+  const style = getComputedStyle(viewer.root);
+  const drawn = forestSheet(viewer);
+  const box = {x: side, y: top, width: width - 2 * side, height: height - top - side};
+  for (const [name, value] of Object.entries(box)) drawn.setAttribute(name, value);
+  const font = {"font-family": style.fontFamily, "font-size": 25, "font-weight": 700, fill: style.color};
+  const text = viewer.strip.title.textContent || viewer.parts.title.textContent;
+  const paper = draw("rect", {width, height, fill: style.backgroundColor});
+  return sheet(width, height, paper, draw("text", {x: side, y: title, ...font, text}), drawn);
 }
 
 /* All nodes after the last step, the same text as visualize.nodes_csv. */

@@ -4,7 +4,8 @@
 import {ChartsPanel} from "../views/charts.js";
 import {CutPanel} from "../views/cut_fill.js";
 import {button, iconButton, make} from "../base/dom.js";
-import {saveCsv, saveGif, savePng, saveSvg} from "./exports.js";
+import {GamePanel} from "../views/game.js";
+import {saveCsv, saveGif, savePicture, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
@@ -19,6 +20,7 @@ import {WhatIfPanel} from "../views/whatif_panel.js";
 const PANELS = [
   TextPanel,
   CutPanel,
+  GamePanel,
   WhatIfPanel,
   MaskPanel,
   SlotsPanel,
@@ -82,6 +84,7 @@ function tools(viewer) {
     save("svg", saveSvg),
     save("png", savePng),
     save("csv", saveCsv),
+    save("picture", savePicture),
     save("gif", saveGif),
   ];
 }

@@ -10,7 +10,9 @@ const LEAST = 0.6; // how much of the height the largest probability leaves free
 const STEP = 0.005;
 const SEEN = 0.005; // a smaller cut or fill is not named
 
-/* The likeliest pairs of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried. */
+/* The likeliest pairs of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
+ * The others differ among themselves. What the recorded law cuts and fills in all says how much: `gap`, what of their
+ * target the draft misses, and `off`, the part of their draft that misses the target. */
 export function binsOf(layer, others) {
   const pairs = layer?.kind === "draft" ? layer.alternatives : [];
   if (!pairs.some((pair) => pair.draft_prob > 0)) return null;
@@ -19,17 +21,28 @@ export function binsOf(layer, others) {
     target: pair.target_prob,
     draft: pair.draft_prob,
   }));
-  const left = (field) => Math.max(0, 1 - bins.reduce((sum, bin) => sum + bin[field], 0));
-  return [...bins, {name: others, target: left("target"), draft: left("draft")}];
+  const sum = (of) => bins.reduce((before, bin) => before + of(bin), 0);
+  const target = Math.max(0, 1 - sum((bin) => bin.target));
+  const draft = Math.max(0, 1 - sum((bin) => bin.draft));
+  const kept = 1 - (layer.chain_S[1] ?? 0) - sum((bin) => shares(bin).kept);
+  const both = clamp(kept, 0, Math.min(target, draft));
+  return [...bins, {name: others, target, draft, gap: target - both, off: draft > 0 ? 1 - both / draft : 0}];
 }
 
+/* A bin as parts that each have one ratio of their probabilities. */
+const partsOf = ({target, draft, gap = 0, off = 0}) => [
+  {target: target - gap, draft: draft * (1 - off)},
+  {target: gap, draft: 0},
+  {target: 0, draft: draft * off},
+];
+
 /* What becomes of the guesses of each bin: kept, cut off, filled in. */
-export function shares({target, draft}) {
-  const residual = residualOf(target, draft, 0, 1);
+export function shares(bin) {
+  const sum = (of) => partsOf(bin).reduce((before, part) => before + of(part), 0);
   return {
-    kept: draft > 0 ? draft * acceptanceOf(residual, draft) : 0,
-    cut: residualOf(draft, target, 1, 1),
-    filled: residualOf(target, draft, 1, 1),
+    kept: sum(({target, draft}) => (draft > 0 ? draft * acceptanceOf(residualOf(target, draft, 0, 1), draft) : 0)),
+    cut: sum(({target, draft}) => residualOf(draft, target, 1, 1)),
+    filled: sum(({target, draft}) => residualOf(target, draft, 1, 1)),
   };
 }
 
@@ -124,7 +137,8 @@ export class CutFill {
       column.input.value = bin.draft;
       column.input.setAttribute("aria-valuetext", number(bin.draft));
     });
-    const [targets, drafts] = ["target", "draft"].map((field) => bins.map((bin) => bin[field]));
+    const parts = bins.flatMap(partsOf);
+    const [targets, drafts] = ["target", "draft"].map((field) => parts.map((part) => part[field]));
     const rest = chainOf(targets, drafts, 1)[1];
     this.said.textContent = say("cut.said", {kept: number(1 - rest), rest: number(rest)});
   }

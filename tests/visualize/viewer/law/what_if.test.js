@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {whatIf} from "../../../../visualize/viewer/law/what_if.js";
+import {tokensOf, whatIf} from "../../../../visualize/viewer/law/what_if.js";
 import {given, iterationsOf, near} from "../../given.js";
 
 const widthOf = (iteration, settings, changes) => whatIf(iteration, settings, changes).layers[0].width;
@@ -70,3 +70,26 @@ test("another random number changes what follows", () => {
   assert.equal(last.verdicts.find((one) => one.trial === at).verdict, "accepted");
   assert.deepEqual(stop, {layer: last.layer, reason: "beams"});
 });
+
+/* Catches a pass that ends before or after its recorded end, and a promise that the recorded numbers do not keep. */
+for (const [name, {scene}] of Object.entries(given.traces)) {
+  test(`a pass brings what was recorded in ${name}, and no more than the law allows`, () => {
+    const {settings} = scene;
+    for (const iteration of iterationsOf(scene)) {
+      const asked = (changes) => tokensOf(iteration, settings, whatIf(iteration, settings, changes));
+      assert.deepEqual(asked({}), {count: iteration.layers.length, isOpen: false});
+      const tried = iteration.trials.flatMap((trial, at) => (trial.uniform === null ? [] : [at]));
+      const all = (value) => ({uniforms: Object.fromEntries(tried.map((at) => [at, value]))});
+      const none = asked(all(1));
+      if (iteration.trials.some((trial) => trial.joint || trial.residual_prob === null)) continue;
+      if (settings.replacement && !settings.landing && tried.length) assert.deepEqual(none, {count: 1, isOpen: false});
+      for (let width = 1; width <= settings.max_width; width++) {
+        const {count, isOpen} = asked({min_width: width, max_width: width});
+        assert.ok(count >= 1 && count <= iteration.layers.length + 1);
+        const drafted = iteration.layers.filter((layer) => layer.kind === "draft");
+        const isSame = drafted.every((layer) => layer.width === width);
+        if (isSame) assert.deepEqual({count, isOpen}, {count: iteration.layers.length, isOpen: false});
+      }
+    }
+  });
+}

@@ -1,0 +1,65 @@
+"""Be the large model: the reader decides each guess; the score follows the law, and the width can be moved."""
+
+import pytest
+from playwright.sync_api import expect
+
+import visualize
+from tests.visualize.homes import viewer
+from tests.visualize.toy import toy_trace
+from tests.visualize.traces import scene_of
+
+pytestmark = pytest.mark.slow
+
+ITERATION = toy_trace().iterations[1]
+DECIDED = [trial for trial in ITERATION.trials if trial.uniform is not None]
+PLACES = [at for at, trial in enumerate(ITERATION.trials) if trial.uniform is not None]
+TRIED = [at for at, step in enumerate(scene_of("toy").iterations[1].steps, 1) if step.phase == "trial"]
+STEPS = [TRIED[place] for place in PLACES]
+"""Where each verdict is shown, as addresses count."""
+
+
+def test_right_answers_bring_what_was_recorded(page):
+    """Catches a verdict that the forest shows before it is asked, and a game that a keyboard cannot play."""
+    page.click(".dsbd-turn")
+    expect(page.locator(".dsbd-view")).to_have_value("game")
+    said, start = page.locator(".dsbd-game-said"), page.get_by_role("button", name="Play", exact=True).last
+    start.focus()
+    page.keyboard.press("Enter")
+    for trial, step in zip(DECIDED, STEPS, strict=True):
+        expect(page.locator(".dsbd-game-guess")).to_be_visible()
+        page.wait_for_url(f"**&step={step - 1}*")
+        page.get_by_role("button", name="Accept" if trial.verdict == "accepted" else "Reject", exact=True).focus()
+        page.keyboard.press("Enter")
+        expect(said).to_contain_text(f"Right: {trial.verdict}")
+        page.wait_for_url(f"**&step={step}*")
+        expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
+        page.keyboard.press("Enter")
+    expect(said.first).to_have_text(f"You decided {len(DECIDED)} of {len(DECIDED)} guesses as the rule does.")
+    scores = page.locator(".dsbd-panel-game .dsbd-bar b").all_inner_texts()
+    assert scores[:2] == [str(len(ITERATION.layers))] * 2
+
+
+def test_a_wrong_answer_is_explained_and_the_width_is_moved(page):
+    page.click(".dsbd-turn")
+    panel, said = page.locator(".dsbd-panel-game"), page.locator(".dsbd-game-said")
+    panel.get_by_role("button", name="Play", exact=True).click()
+    for trial in DECIDED:
+        panel.get_by_role("button", name="Accept", exact=True).click()
+        if trial.verdict == "rejected":
+            expect(said).to_contain_text("would no longer follow the large model")
+        panel.get_by_role("button", name="Next", exact=True).click()
+    expect(said.first).to_contain_text(f" of {len(DECIDED)} guesses")
+    width = panel.locator("input[type=range]")
+    width.focus()
+    page.keyboard.press("End")
+    expect(said.last).to_contain_text(f"Keep {width.get_attribute('max')}: with these dice")
+    page.keyboard.press("Home")
+    expect(said.last).to_contain_text("Keep 1: with these dice")
+    assert panel.locator(".dsbd-bar").count() > 4
+
+
+def test_a_pass_without_dice_has_no_game(browser, tmp_path):
+    visualize.export_html(toy_trace("joint"), tmp_path / "page.html")
+    with viewer(browser, tmp_path / "page.html") as seen:
+        expect(seen.page.locator(".dsbd-view option[value=game]")).to_be_disabled()
+        seen.quiet()

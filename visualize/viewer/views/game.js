@@ -1,0 +1,202 @@
+/* "Be the large model": the guesses of a pass are not decided yet, and the reader accepts or rejects each, from P′,
+ * Q and the dice. Then the width is theirs. The law decides what follows (law/what_if.js); the forest shows what was
+ * recorded. */
+
+import {bar, gauge} from "./card.js";
+import {button, make} from "../base/dom.js";
+import {number} from "../base/words.js";
+import {atLeast} from "../law/chances.js";
+import {tokensOf, whatIf} from "../law/what_if.js";
+
+const MOST_DIGITS_SHOWN = 6;
+/* Random numbers that accept every guess, and none. */
+const ALWAYS = -1;
+const NEVER = 1;
+
+/* P′, Q and u with the fewest digits from which the verdict follows. */
+export function numbersOf({residual_prob, draft_prob, uniform, verdict}) {
+  const values = [residual_prob, draft_prob, uniform];
+  let digits = 2;
+  const follows = () => {
+    const [residual, draft, u] = values.map((value) => Number(value.toPrecision(digits)));
+    return u < Math.min(1, residual / draft) === (verdict === "accepted");
+  };
+  while (digits < MOST_DIGITS_SHOWN && !follows()) digits++;
+  return values.map((value) => number(value, digits));
+}
+
+export class GamePanel {
+  key = "game";
+
+  /* The places of the trials that a random number decided. */
+  get open() {
+    const {trials} = this.viewer.now;
+    const isOpen = ({joint, residual_prob, uniform}) => !joint && residual_prob !== null && uniform !== null;
+    return trials.flatMap((trial, at) => (isOpen(trial) ? [at] : []));
+  }
+
+  /* The key of a sentence that says why there is nothing to play; empty if there is. */
+  get obstacle() {
+    if (this.viewer.scene.settings.width_threshold === undefined) return "whatif.no_settings";
+    return this.open.length ? "" : "game.nothing";
+  }
+
+  fits() {
+    return !this.obstacle;
+  }
+
+  build(sheet) {
+    const {say} = this.viewer;
+    const {obstacle} = this;
+    this.told = make("div", {"aria-live": "polite"});
+    this.acts = make("div", {class: "dsbd-game-acts"});
+    const lead = make("p", {class: "dsbd-hint", text: say(obstacle || "game.lead")});
+    sheet.replaceChildren(lead, this.told, this.acts);
+    if (!obstacle) this.offer(["game.start", () => this.begin()]);
+  }
+
+  offer(...acts) {
+    const {say} = this.viewer;
+    this.acts.replaceChildren(...acts.map(([key, onclick]) => button({text: say(key), onclick})));
+  }
+
+  /* What is said, and what can be done then; the focus goes there. */
+  show(told, ...acts) {
+    this.told.replaceChildren(...told);
+    this.offer(...acts);
+    this.acts.firstChild.focus({preventScroll: true});
+    this.acts.scrollIntoView({block: "nearest"});
+  }
+
+  begin() {
+    this.viewer.controls.stop();
+    this.answers = {};
+    this.mistakes = [];
+    this.ask(0);
+  }
+
+  /* The guess is asked for one step before its verdict. */
+  ask(turn) {
+    const place = this.open[turn];
+    if (place === undefined) {
+      this.end();
+      return;
+    }
+    this.goto(place, -1);
+    this.show(
+      this.question(place),
+      ["game.accept", () => this.decide(turn, "accepted")],
+      ["game.reject", () => this.decide(turn, "rejected")],
+    );
+  }
+
+  goto(place, by) {
+    const {viewer} = this;
+    const step = viewer.now.steps.findIndex(({phase, about}) => phase === "trial" && about[0] === place);
+    viewer.goto({step: step + by});
+  }
+
+  question(place) {
+    const {viewer} = this;
+    const {now, say, words} = viewer;
+    const trial = now.trials[place];
+    const token = `“${now.nodes[trial.node].token}”`;
+    const title = words.title(now, {trial, place});
+    const texts = numbersOf(trial);
+    const whole = Math.max(trial.residual_prob, trial.draft_prob); // the bar of P′ is min(1, P′/Q) of its rail
+    const row = (key, share, at) => bar(say(`game.${key}`), share, key, texts[at]);
+    return [
+      make("p", {class: "dsbd-game-guess", text: say("game.guess", {layer: trial.layer, title, token})}),
+      row("target", trial.residual_prob / whole, 0),
+      row("draft", trial.draft_prob / whole, 1),
+      row("dice", trial.uniform, 2),
+    ];
+  }
+
+  decide(turn, answer) {
+    const {now, say, words} = this.viewer;
+    const place = this.open[turn];
+    const trial = now.trials[place];
+    const isRight = answer === trial.verdict;
+    this.answers[place] = answer === "accepted" ? ALWAYS : NEVER;
+    if (!isRight) this.mistakes.push(answer);
+    this.goto(place, 0);
+    const verdict = words.verdict(now, {trial});
+    const told = [say(isRight ? "game.right" : "game.wrong", {verdict})];
+    if (!isRight) told.push(say(`game.wrong_${answer}`));
+    this.show(
+      [
+        ...this.question(place),
+        gauge({low: 0, high: trial.acceptance, u: trial.uniform, mark: "kept"}),
+        make("p", {class: "dsbd-game-said", text: told.join(" ")}),
+      ],
+      ["game.next", () => this.ask(turn + 1)],
+      ...(turn + 1 < this.open.length ? [["game.rest", () => this.end()]] : []),
+    );
+  }
+
+  /* The score in tokens a pass, beside what was recorded; then the width. */
+  end() {
+    const {viewer} = this;
+    const {now, say, scene} = viewer;
+    viewer.goto({step: now.steps.length - 2}); // everything is decided, and nothing has faded yet
+    const mine = tokensOf(now, scene.settings, whatIf(now, scene.settings, {uniforms: this.answers}));
+    const scores = [
+      ["game.yours", mine.count, `${mine.isOpen ? "≥ " : ""}${mine.count}`],
+      ["game.pass", now.layers.length],
+      ["game.decode", scene.statistics.layers_per_iteration],
+      ["lanes.alone", 1],
+    ];
+    const most = Math.max(...scores.map(([, value]) => value));
+    const count = Object.keys(this.answers).length;
+    const told = [say("game.score", {right: count - this.mistakes.length, count})];
+    for (const answer of new Set(this.mistakes)) told.push(say(`game.wrong_${answer}`));
+    this.show(
+      [
+        make("p", {class: "dsbd-game-said", text: told.join(" ")}),
+        make("p", {class: "dsbd-fact-title", text: say("game.tokens")}),
+        ...scores.map(([key, value, text = number(value)], at) =>
+          bar(say(key), value / most, at ? "plain" : "target", text),
+        ),
+        ...(scene.settings.branching ? [] : this.width()),
+      ],
+      ["game.again", () => this.begin()],
+    );
+  }
+
+  /* A slider for how many are kept at every token, and what that brings. An untried guess rolls its dice now. */
+  width() {
+    const {now, say, scene, words} = this.viewer;
+    const untried = now.trials.flatMap((trial, at) => (trial.uniform === null ? [at] : []));
+    const uniforms = Object.fromEntries(untried.map((at) => [at, Math.random()]));
+    const input = make("input", {
+      type: "range",
+      min: 1,
+      max: Math.max(...now.layers.map(({at_least}) => at_least.length)),
+      value: now.layers[0].width,
+      "aria-label": say("game.width"),
+      oninput: () => move(Number(input.value)),
+    });
+    const said = make("p", {class: "dsbd-game-said"});
+    const chances = make("div");
+    const move = (width) => {
+      const changes = {min_width: width, max_width: width, uniforms};
+      const found = whatIf(now, scene.settings, changes);
+      const {layers, stop} = found;
+      const {count, isOpen} = tokensOf(now, scene.settings, found);
+      const tokens = words.counted("tokens", count);
+      const end = stop ? say(`whatif.stop_${stop.reason}`, {layer: stop.layer}) : "";
+      said.textContent = `${say(isOpen ? "game.brings_more" : "game.brings", {width, tokens})} ${end}`;
+      const decided = layers.map(({layer}) => now.layer(layer)).filter(({kind}) => kind === "draft");
+      chances.replaceChildren(...decided.map((layer) => bar(words.layerTitle(layer), atLeast(layer, width), "plain")));
+    };
+    move(Number(input.value));
+    return [
+      make("label", {class: "dsbd-field"}, make("span", {text: say("game.width")}), input),
+      said,
+      make("p", {class: "dsbd-fact-title", text: say("layer.at_least")}),
+      chances,
+      make("p", {class: "dsbd-hint", text: say("game.trade")}),
+    ];
+  }
+}
