@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {readFile} from "node:fs/promises";
 import {test} from "node:test";
 
+import {openModel} from "../../../visualize/live/model.js";
 import {loadPair} from "../../../visualize/live/pair.js";
 import {given} from "../given.js";
 import {replay} from "./replay.js";
@@ -40,6 +41,18 @@ test("an old browser is a sentence", async () => {
   const sentence = await told({});
   WebAssembly.validate = validate;
   assert.match(sentence, /no WebAssembly with SIMD/);
+});
+
+test("a full memory is a sentence", async () => {
+  const files = new Map([["config.json", new TextEncoder().encode("{}")]]);
+  for (const error of [
+    new RangeError("WebAssembly.Memory(): could not allocate memory"),
+    new Error("std::bad_alloc"),
+    7,
+  ]) {
+    const ort = {InferenceSession: {create: () => Promise.reject(error)}};
+    await assert.rejects(openModel(ort, {}, files), /^Error: there is not enough memory for the models; close other/);
+  }
 });
 
 test("loading can be stopped", async () => {
