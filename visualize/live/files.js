@@ -2,7 +2,7 @@
 
 const LIST = "files.json";
 
-const REMEDY = "copy the folder of shared files again, or empty the browser's cache and reload";
+export const REMEDY = "copy the folder of shared files again, or empty the browser's cache and reload";
 
 /* pairs: how the models of each pair are called. paths: all files. read: their contents by path. */
 export async function openFiles(folder, check) {

@@ -1,6 +1,6 @@
 /* Loads a bundled pair from the folder of shared files, which visualize/pages/live_files.py writes. */
 
-import {openFiles, parsed, unpacked} from "./files.js";
+import {REMEDY, openFiles, parsed, unpacked} from "./files.js";
 import {openModel} from "./model.js";
 import {openTokenizer} from "./tokenizer.js";
 
@@ -50,7 +50,9 @@ async function openLibraries(folder, wasm, numThreads) {
     import(new URL("runtime/ort.wasm.bundle.min.mjs", folder)),
     import(new URL("runtime/tokenizers.min.mjs", folder)),
     unpacked(wasm),
-  ]);
+  ]).catch((error) => {
+    throw new Error(`the libraries in ${folder}runtime cannot be loaded (${error.message}); ${REMEDY}`, {cause: error});
+  });
   const most = Math.min(MOST_THREADS, globalThis.navigator?.hardwareConcurrency ?? 1);
   ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? (numThreads ?? most) : 1;
   ort.env.wasm.wasmBinary = wasmBinary;

@@ -75,9 +75,9 @@ export class Row {
   commit(nodes) {
     const kept = new Set();
     for (const {parent} of nodes) {
-      for (let node = parent; node && this.#slotOf.has(node) && !kept.has(node); node = node.parent) kept.add(node);
+      for (let node = parent; node && !kept.has(node); node = node.parent) kept.add(node);
     }
-    const order = [...kept].sort((one, other) => this.#slotOf.get(one) - this.#slotOf.get(other));
+    const order = [...this.#slotOf.keys()].filter((node) => kept.has(node)); // the slots ascend
     order.forEach((node, place) => {
       const from = this.#slotOf.get(node) * this.#perSlot;
       const to = (this.#prompt + place) * this.#perSlot;

@@ -1,7 +1,9 @@
 """What Python says of the bundled pairs: ids and pieces of their tokenizers, logits of paths in a forest."""
 
 import random
+import unicodedata
 from functools import cache
+from itertools import chain
 from typing import Any
 
 import torch
@@ -12,13 +14,16 @@ from dsbd.models.pieces import TokenBytes
 
 HOSTILE = (
     "", " ", "  \n\n\t ", "\r\n", "\u0000\u0001\u007f", "\ufeff\ufeff", "\u202eabc\u202c", "e\u0301\u0301\u0301",
-    "\u200d\u200b", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\ud7ff\ue000\uffff\U0010ffff",
-    "<|endoftext|>", "a<|endoftext|>b <|endoftext|", "שלום עולם", "مرحبا بالعالم", "ＦＵＬＬ　ｗｉｄｔｈ", "ǅ ß İ ı ſ K",
+    "\u200d\u200b", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\U0001f1e9\U0001f1ea", "\ud7ff\ue000\uffff",
+    "\U0010ffff", "<|endoftext|>", "a<|endoftext|>b <|endoftext|", "שלום עולם", "مرحبا بالعالم", "ＦＵＬＬ　ｗｉｄｔｈ",
+    "ǅ ß İ ı ſ K",
     "don't I'LL we've he'd it's 'sa 'S ''s", "1234567890 ½ ² Ⅷ ٣", "a" * 3000, " " * 500 + "x", "\n" * 300,
     "na\u00a0ïve\u2003text\u3000", "\u0345\u0600\u180e\u2028\u2029\u0085", "x\u1680y\u205fz", "_-_-_ ... !!?",
 )  # fmt: skip
-RANGES = ((0, 0x7F), (0x80, 0x24F), (0x250, 0x5FF), (0x600, 0x1FFF), (0x2000, 0x2FFF), (0x3000, 0xD7FF), (0xE000, 0xFFFF),
-          (0x10000, 0x1FFFF), (0x20000, 0x10FFFF), (0x1F300, 0x1FAFF), (0x300, 0x36F), (0x41, 0x7A))  # fmt: skip
+RANGES = (
+    (0, 0x7F), (0x80, 0x24F), (0x250, 0x5FF), (0x600, 0x1FFF), (0x2000, 0x2FFF), (0x3000, 0xD7FF), (0xE000, 0xFFFF),
+    (0x10000, 0x1FFFF), (0x20000, 0x10FFFF), (0x1F300, 0x1FAFF), (0x300, 0x36F), (0x41, 0x7A),
+)  # fmt: skip
 
 
 def texts(count: int) -> list[str]:
@@ -34,9 +39,11 @@ def texts(count: int) -> list[str]:
 
 
 def word(chance: random.Random) -> str:
-    """Return characters of one range."""
+    """Return characters of one range that this Python's Unicode has: what a later Unicode adds is a letter to some
+    runtimes and not to others, so it may be split elsewhere."""
     start, end = chance.choice(RANGES)
-    return "".join(chr(chance.randint(start, end)) for _ in range(chance.randint(1, 9)))
+    found = (chr(chance.randint(start, end)) for _ in range(chance.randint(1, 9)))
+    return "".join(one for one in found if unicodedata.category(one) != "Cn")
 
 
 @cache
@@ -92,8 +99,8 @@ class Forest:
             layers.append([self._child(self._chance.choice(layers[-1])) for _ in range(4)])
         unfed = self._child(layers[-1][0])
         layers.append([self._child(unfed)])  # it brings its parent along
-        for layer in layers if layerwise else [[node for layer in layers for node in layer]]:
-            self._feed(layer)
+        for fed in layers if layerwise else [list(chain(*layers))]:
+            self._feed(fed)
         self._beams = [self._child(self._child(node)) for node in self._chance.sample(layers[2] + layers[3], 3)]
         above = {node for beam in self._beams for node in self._path(beam)[:-1]}
         self._kept &= above

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import {readFile} from "node:fs/promises";
 import {test} from "node:test";
 
+import {openModel} from "../../../visualize/live/model.js";
 import {loadPair} from "../../../visualize/live/pair.js";
 import {given} from "../given.js";
 import {replay} from "./replay.js";
@@ -16,48 +17,55 @@ globalThis.fetch = async (url) => {
   return new Response(name ? altered.get(name) : await readFile(url));
 };
 
-async function told(contents, work) {
-  Object.entries(contents).forEach(([name, content]) => altered.set(name, content));
-  try {
-    await assert.rejects(work, (error) => (work.sentence = error.message));
-  } finally {
-    altered.clear();
-  }
-  return work.sentence;
+/* Returns the sentence with which a load fails, with other contents for some files. */
+async function told(contents, name = "stories", options = {}) {
+  Object.entries(contents).forEach(([path, content]) => altered.set(path, content));
+  const error = await loadPair(given.folder, name, options).catch((found) => found);
+  altered.clear();
+  assert.ok(error instanceof Error);
+  return error.message;
 }
-
-const load = (name, options) => loadPair(given.folder, name, options);
 
 test("a missing or altered file is a sentence", async () => {
   const draft = "stories/draft/config.json";
-  assert.match(
-    await told({[draft]: null}, () => load("stories")),
-    /config\.json cannot be loaded \(status 404\); copy/,
-  );
-  assert.match(await told({[draft]: "{}"}, () => load("stories")), /draft\/config\.json has been altered; copy/);
+  assert.match(await told({[draft]: null}), /config\.json cannot be loaded \(status 404\); copy/);
+  assert.match(await told({[draft]: "{}"}), /draft\/config\.json has been altered; copy/);
   const same = (await readFile(new URL(`${given.folder}pairs/${draft}`), "utf8")).replace("256", "257");
-  assert.match(await told({[draft]: same}, () => load("stories")), /has been altered/);
-  assert.match(await told({}, () => load("constructor")), /no pair is named constructor; there are stories, sql/);
+  assert.match(await told({[draft]: same}), /has been altered/);
+  assert.match(await told({}, "constructor"), /no pair is named constructor; there are stories, sql/);
 });
 
-test("old browsers and full memories are a sentence", async () => {
+test("an old browser is a sentence", async () => {
   const {validate} = WebAssembly;
   WebAssembly.validate = () => false;
-  assert.match(await told({}, () => load("stories")), /no WebAssembly with SIMD/);
+  const sentence = await told({});
   WebAssembly.validate = validate;
+  assert.match(sentence, /no WebAssembly with SIMD/);
+});
+
+test("a full memory is a sentence", async () => {
+  const files = new Map([["config.json", new TextEncoder().encode("{}")]]);
+  for (const error of [
+    new RangeError("WebAssembly.Memory(): could not allocate memory"),
+    new Error("std::bad_alloc"),
+    7,
+  ]) {
+    const ort = {InferenceSession: {create: () => Promise.reject(error)}};
+    await assert.rejects(openModel(ort, {}, files), /^Error: there is not enough memory for the models; close other/);
+  }
 });
 
 test("loading can be stopped", async () => {
   const check = () => {
     throw new Error("stopped");
   };
-  assert.equal(await told({}, () => load("stories", {check})), "stopped");
+  assert.equal(await told({}, "stories", {check}), "stopped");
 });
 
 for (const [name, expected] of Object.entries(given.pairs)) {
   test(`the pair ${name}`, async (about) => {
     const seen = [];
-    const pair = await load(name, {progress: (...bytes) => seen.push(bytes)});
+    const pair = await loadPair(given.folder, name, {progress: (...bytes) => seen.push(bytes)});
     assert.deepEqual([...pair.eos], expected.eos);
     assert.equal(seen.at(-1)[0], seen.at(-1)[1]);
     assert.ok(seen.length > 8);
