@@ -16,6 +16,7 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
       `method ${chosen.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
     );
   }
+  if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
   const recorder = new Recorder(pair, prompt, chosen);
   const run = iterations(pair, prompt.ids, chosen, {generator: generatorOf(chosen.seed), now});
   yield {start: recorder.start()};

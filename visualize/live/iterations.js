@@ -35,20 +35,8 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     const kept = commit(state, layers, settings, pair.eos);
     for (const row of state.beams.length ? [target, draft] : []) row?.commit(state.beams.map(({node}) => node));
     phases.commit_seconds = clock();
-    const slots = {slots_scored, slots_kept: target.slots};
-    yield {
-      index,
-      input_beams: beams,
-      depth,
-      forest,
-      rowOf,
-      layers,
-      kept,
-      ...slots,
-      size: shared.size,
-      phases,
-      ...state,
-    };
+    const step = {index, input_beams: beams, depth, forest, rowOf, layers, kept, slots_scored, phases};
+    yield {...step, ...shared, ...state, slots_kept: target.slots};
   }
   return {...state, prefill_seconds, rows: {target, draft}};
 }

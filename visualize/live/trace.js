@@ -26,10 +26,9 @@ export class Recorder {
   /* What a trace says before the first iteration. */
   start() {
     const {pair, prompt, settings} = this;
-    const {piece, isSpecial} = pair.tokenizer;
     const pieces = prompt.ids.map((id) => {
-      const [text, bytes] = piece(id);
-      return {token_id: id, text, bytes, special: isSpecial(id)};
+      const [text, bytes] = pair.tokenizer.piece(id);
+      return {token_id: id, text, bytes, special: pair.tokenizer.isSpecial(id)};
     });
     const models = {target: modelRecord(pair.target), draft: pair.draft ? modelRecord(pair.draft) : null};
     return {models, settings, seed: settings.seed, prompt: {text: prompt.text, pieces}};
@@ -93,21 +92,16 @@ export class Recorder {
   }
 }
 
-const modelRecord = ({id, revision, dtype, device, vocabulary, attention}) => ({
-  id,
-  revision,
-  dtype,
-  device,
-  vocabulary_size: vocabulary,
-  attention,
-});
+function modelRecord({id, revision, dtype, device, vocabulary, attention}) {
+  return {id, revision, dtype, device, vocabulary_size: vocabulary, attention};
+}
 
 /* Writes one iteration, and gives new nodes their ids. */
 class IterationWriter {
   constructor(recorder, step) {
     Object.assign(this, {recorder, step, ids: recorder.ids, nodes: []});
     this.eos = recorder.pair.eos;
-    this.piece = recorder.pair.tokenizer.piece;
+    this.piece = (id) => recorder.pair.tokenizer.piece(id);
   }
 
   write() {
@@ -178,25 +172,17 @@ class IterationWriter {
 
   layer(layer, number) {
     const {width, law, alive} = layer;
-    const c = width.chain_S.map((_, at) => width.chain_S.slice(0, at).reduce((sum, S) => sum + S, 0));
     return {
       layer: number,
       kind: layer.kind,
       alive: alive.map(({node}) => this.ids.get(node)),
-      draws_planned: width.alphas.length,
-      chain_c: c,
-      chain_S: width.chain_S,
-      acceptance_chain: width.alphas,
-      accepted_distribution: width.exactly,
+      ...width,
       target_support: law.pairs.length,
-      width: width.width,
-      width_reason: width.reason,
       accepted: layer.trials.filter(({verdict}) => verdict === "accepted").length,
       outcome: layer.outcome,
       beams: this.beams(layer.beams),
       finished: layer.beams.filter(({node}) => this.eos.has(node.token)).map(({node}) => this.ids.get(node)),
       alternatives: this.alternatives(layer),
-      forest_mass: width.forest_mass,
       width_uniform: null,
     };
   }

@@ -59,19 +59,32 @@ function widthOf({settings}, {law, places, draft_probs, drafts}) {
   const support = law.pairs.length;
   const chosen = (chances, numbers) => {
     const count = reached(chances, settings.width_threshold);
-    return {width: bounded(count, support, settings), reason: reasonOf(count, support, settings), ...numbers};
+    return {width: bounded(count, support, settings), width_reason: reasonOf(count, support, settings), ...numbers};
   };
   if (settings.forest === "likely") {
     const below = drafts.covers.filter(({parent}) => places.has(parent));
     const held = below.map(({parent, token}) => law.find(places.get(parent), token)).filter((at) => at !== undefined);
     const chances = landingChances(law, held, settings.max_width);
-    return chosen(chances, {forest_mass: chances[0], chain_S: [1], alphas: [], exactly: [1]});
+    return chosen(chances, {forest_mass: chances[0], ...chainNumbers([1], [])});
   }
   const {length} = drafts.drafts;
   const count = settings.replacement ? length : Math.min(length, drafts.law.pairs.length);
   const chain_S = chainOf(law.probs, draft_probs, count);
   const alphas = alphasOf(chain_S);
-  return chosen(tailsOf(alphas), {forest_mass: null, chain_S, alphas, exactly: exactlyOf(alphas)});
+  return chosen(tailsOf(alphas), {forest_mass: null, ...chainNumbers(chain_S, alphas)});
+}
+
+/* What a width follows from, with the names of a trace. */
+function chainNumbers(chain_S, alphas) {
+  const chain_c = chain_S.slice(0, 1).fill(0);
+  while (chain_c.length < chain_S.length) chain_c.push(chain_c[chain_c.length - 1] + chain_S[chain_c.length - 1]);
+  return {
+    draws_planned: alphas.length,
+    chain_c,
+    chain_S,
+    acceptance_chain: alphas,
+    accepted_distribution: chain_S.length ? exactlyOf(alphas) : [],
+  };
 }
 
 /* Tries the drafts in the order they were drawn. */
@@ -111,7 +124,7 @@ function gainsOf({draft_probs, rest, law}, {replacement}) {
 /* Draws the beams that are missing, and merges equal ones. */
 function completed(given, state, width, residual, trials) {
   const {forest, settings, eos, uniform} = given;
-  const {alive, law, draft_probs, drafts} = state;
+  const {alive, law, draft_probs} = state;
   const accepted = residual.accepted.length;
   const draws = [];
   const nodes = new Map(); // by the index of the pair
@@ -141,40 +154,17 @@ function completed(given, state, width, residual, trials) {
   const living = beams.filter(({node}) => !eos.has(node.token));
   const known = draws.map(({node, landed}) => landed || eos.has(node.token));
   const outcome = living.length ? residual.ending(known, settings.landing) : "finished";
-  const kind = residual.kind;
-  return {
-    kind,
-    alive,
-    law,
-    draft_probs,
-    drafts,
-    width,
-    trials,
-    accepted,
-    draws,
-    beams,
-    living,
-    outcome,
-    beginnings: [],
-  };
+  const {kind} = residual;
+  return {kind, alive, law, draft_probs, width, trials, accepted, draws, beams, living, outcome, beginnings: []};
 }
 
 /* A layer drawn from the target's law alone, of the largest width. */
 function bonus(given, alive) {
   const state = entered(given, alive, null);
-  const {max_width: most, replacement} = given.settings;
-  const width = {
-    width: replacement ? most : Math.min(most, state.law.pairs.length),
-    reason: "bonus",
-    forest_mass: null,
-  };
-  return completed(
-    given,
-    state,
-    {...width, chain_S: [], alphas: [], exactly: []},
-    residualOver(given, state, "bonus", width.width),
-    [],
-  );
+  const {max_width, replacement} = given.settings;
+  const width = replacement ? max_width : Math.min(max_width, state.law.pairs.length);
+  const numbers = {width, width_reason: "bonus", forest_mass: null, ...chainNumbers([], [])};
+  return completed(given, state, numbers, residualOver(given, state, "bonus", width), []);
 }
 
 /* Decides a chain of single drafts as a whole, then draws what comes after those that are accepted: docs/algorithm.md,

@@ -36,6 +36,8 @@ const PROMPT = {text: "1", ids: [1]};
 test("a pair that cannot decode says so", async () => {
   const pair = {...tablePair({target: EVEN, draft: EVEN, eos: []}), draft: null};
   await assert.rejects(decode(pair, PROMPT, {}).next(), {message: /^method dsbd needs a draft model; choose sampling/});
+  const empty = decode(tablePair({target: EVEN, draft: EVEN, eos: []}), {text: "", ids: []}, {});
+  await assert.rejects(empty.next(), {message: "the prompt has no tokens; give some text"});
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
   const said = {message: "the target model returns logits that are not numbers; load it again"};
   await assert.rejects(decode(broken, PROMPT, {method: "sampling"}).next(), said);

@@ -13,7 +13,9 @@ from dsbd.models.loading import display_name
 from tests.visualize.homes import served
 from tests.visualize.live.live_pair import Forest, model_of, tokenizer_says
 from tests.visualize.test_javascript import run_under_node
-from visualize.pages.live_files import copy_live_files
+from visualize.pages.live_files import FOLDER as SHARED
+from visualize.pages.live_files import write_live
+from visualize.viewer.bundle import joined
 
 FOLDER = Path(__file__).parent
 
@@ -21,9 +23,9 @@ FOLDER = Path(__file__).parent
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
     """Return a folder of shared files."""
-    folder = tmp_path_factory.mktemp("live")
-    copy_live_files(folder)
-    return folder
+    folder = tmp_path_factory.mktemp("site")
+    write_live(folder)
+    return folder / SHARED
 
 
 def pair_says(name: str, texts: int, seeds: int) -> dict:
@@ -52,14 +54,14 @@ def test_the_target_in_a_browser(browser, shared, name):
     for seed in range(2):
         (shared / f"{seed}.json").write_text(json.dumps(Forest(model_of(name, "target"), seed, 30).told(2)))
     (shared / "replay.js").write_text((FOLDER / "replay.js").read_text())
-    (shared / "worker.js").write_text(WORKER.replace("NAME", name))
+    (shared / "replaying.js").write_text(WORKER.replace("NAME", name) + joined("live/pair.js"))
     (shared / "index.html").write_text("<!doctype html><title>live</title>")
     with served(shared) as address:
         page = browser.new_page()
         page.goto(f"{address}/index.html")
         told = page.evaluate(
             """() => new Promise((resolve) => {
-                const worker = new Worker("worker.js", {type: "module"});
+                const worker = new Worker("replaying.js", {type: "module"});
                 worker.onmessage = ({data}) => resolve(data);
                 worker.onerror = ({message}) => resolve(message);
             })"""
@@ -70,7 +72,6 @@ def test_the_target_in_a_browser(browser, shared, name):
 
 
 WORKER = """
-import {loadPair} from "./scripts/live/pair.js";
 import {replay} from "./replay.js";
 
 const worst = [];
@@ -89,15 +90,9 @@ def test_the_graphs_are_those_of_the_builder(name, role):
 
 
 def test_every_shared_file_can_be_pushed(shared):
-    """Catches files that a Space refuses, and a copied script that imports one that is not there."""
+    """Catches files that a Space refuses."""
     sizes = {file.name: file.stat().st_size for file in shared.rglob("*") if file.is_file()}
     assert max(sizes.values()) < 9_000_000
-    assert (shared / "scripts/live/pair.js").is_file()
-
-
-def test_an_unknown_pair_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="no bundled pair 'nope'; there are stories, sql"):
-        copy_live_files(tmp_path, ["nope"])
 
 
 def test_the_graph_reads_the_weights_that_python_reads():
