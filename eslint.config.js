@@ -35,7 +35,7 @@ export default [
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
     ["visualize/pages/*.js", "visualize/embed/*.js"],
-    ["DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
+    ["DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
   {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
   script(["ui/starting/*.js"], ["DsbdHost", "dsbdReady"]),
