@@ -58,6 +58,7 @@
     note.textContent = "";
     viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
     conceal(barrier(), shown ? card.answer_it : card.it);
+    slides.arrange();
   }
 
   function show(card, focus = true) {
@@ -72,7 +73,6 @@
     if (wasWide && !isWide) viewer.shown();
     find(".count").textContent = words.card.replace("{number}", state.card + 1).replace("{count}", articles.length);
     place();
-    slides.arrange();
     if (focus) articles[state.card].focus({preventScroll: true});
     remember();
   }

@@ -10,7 +10,10 @@ globalThis.DsbdSlides = (() => {
   const SHARES = ["36%", "50%", "100%"]; // of the screen's width for the text; with all of it the forest is hidden
   const LARGEST = 1 / 24; // of the screen's height, the size of the type
   const SMALLEST = 1 / 36;
-  const FOREST = [548, 440]; // pixels of a forest that fits its place without zoom
+  const COLUMN = 106; // pixels that a layer of the forest takes at least, as in viewer/forest/geometry.js
+  const BESIDE = 140; // and the prompt, with the edges
+  const NARROWEST = 450; // below, the forest would stand upright
+  const TALL = 460; // pixels of sentence and forest
 
   function start({root, forward, back, onswitch}) {
     const cards = root.querySelector(".cards");
@@ -22,7 +25,7 @@ globalThis.DsbdSlides = (() => {
     /* The forest stays if the text finds room beside it. */
     function arrange() {
       if (!isOn()) return;
-      const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab)");
+      const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
       for (const share of alone ? SHARES.slice(-1) : SHARES) {
         root.classList.toggle("alone", share === "100%");
         set("text", share);
@@ -35,8 +38,9 @@ globalThis.DsbdSlides = (() => {
     }
 
     function enlarge() {
-      const [width, height] = FOREST;
-      set("zoom", Math.max(1, Math.min(room.clientWidth / width, room.clientHeight / height)));
+      const layers = room.querySelectorAll(".dsbd-forest .dsbd-layer").length;
+      const wide = Math.max(NARROWEST, BESIDE + layers * COLUMN);
+      set("zoom", Math.max(1, Math.min(room.clientWidth / wide, room.clientHeight / TALL)));
     }
 
     function turn(on) {
