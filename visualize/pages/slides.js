@@ -13,7 +13,8 @@ globalThis.DsbdSlides = (() => {
   const COLUMN = 106; // pixels that a layer of the forest takes at least, as in viewer/forest/geometry.js
   const BESIDE = 140; // and the prompt, with the edges
   const NARROWEST = 450; // below, the forest would stand upright
-  const TALL = 460; // pixels of sentence and forest
+  const PART = 540; // pixels of a screen where cut and fill, and the lab, have their own size
+  const TALL = 475; // pixels of sentence and forest
 
   function start({root, forward, back, onswitch}) {
     const cards = root.querySelector(".cards");
@@ -25,6 +26,7 @@ globalThis.DsbdSlides = (() => {
     /* The forest stays if the text finds room beside it. */
     function arrange() {
       if (!isOn()) return;
+      set("part", innerHeight / PART);
       const alone = root.querySelector("article:not([hidden]) :is(.cut, .lab, .text img)");
       for (const share of alone ? SHARES.slice(-1) : SHARES) {
         root.classList.toggle("alone", share === "100%");
