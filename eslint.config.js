@@ -37,7 +37,7 @@ export default [
   {files: ["tests/**/*.js"], languageOptions: {globals: globals.node}},
   script(
     ["visualize/pages/*.js", "visualize/embed/*.js"],
-    ["DsbdCards", "DsbdHost", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
+    ["DsbdCards", "DsbdHost", "DsbdSlides", "DsbdViewer", "Reveal", "dsbdReady", "dsbdRun", "dsbdUnpack"],
   ),
   {files: ["visualize/embed/widget.js"], languageOptions: {sourceType: "module", globals: {mount: "readonly"}}},
   script(["ui/starting/*.js"], ["DsbdHost", "dsbdReady"]),

@@ -1,5 +1,5 @@
 /* A lesson: one card at a time beside the viewer. A question stops the viewer one step before its verdict until it is
- * answered; teacher mode hides nothing. The address remembers card and teacher mode. */
+ * answered; teacher mode hides nothing. slides.js shows the cards as slides. The address remembers card and mode. */
 (async () => {
   "use strict";
 
@@ -55,6 +55,7 @@
     viewer.showRecorded();
     viewer.handle.goto(shown ? {it: card.answer_it, step: card.answer_step} : {it: card.it, step: card.step});
     conceal(barrier(), shown ? card.answer_it : card.it);
+    slides.arrange();
   }
 
   function show(card, focus = true) {
@@ -74,15 +75,16 @@
     remember();
   }
 
-  function answer(article, at, button) {
-    const right = button.dataset.right === "yes";
+  /* Without a button nobody chose: a slide shows the answer. */
+  function answer(article, at, button = null) {
     for (const other of article.querySelectorAll(".options button")) {
       other.disabled = true;
       other.classList.toggle("right", other.dataset.right === "yes");
     }
-    button.classList.add("chosen");
+    button?.classList.add("chosen");
     article.classList.add("answered");
-    article.querySelector(".verdict").textContent = right ? words.right : words.wrong;
+    const verdict = button?.dataset.right === "yes" ? words.right : words.wrong;
+    article.querySelector(".verdict").textContent = button ? verdict : "";
     state.answered.add(at);
     place();
   }
@@ -92,6 +94,16 @@
       button.addEventListener("click", () => answer(article, at, button));
     }
   });
+
+  /* ---- slides ----------------------------------------------------------------------------- */
+
+  function forward() {
+    const at = state.card;
+    if (cards[at].asks && !state.answered.has(at)) answer(articles[at], at);
+    else show(at + 1);
+  }
+
+  const slides = DsbdSlides.start({root, forward, back: () => show(state.card - 1), onswitch: () => teach(false)});
 
   /* ---- teacher, print, address ------------------------------------------------------------ */
 
@@ -104,7 +116,8 @@
   }
 
   function remember() {
-    const address = `#card=${state.card + 1}${state.teacher ? "&teacher=1" : ""}`;
+    const mode = state.teacher ? "&teacher=1" : slides.isOn() ? "&slides" : "";
+    const address = `#card=${state.card + 1}${mode}`;
     try {
       history.replaceState(null, "", address);
     } catch {
@@ -122,4 +135,5 @@
   const teacher = found.get("teacher") === "1";
   show(state.card, false);
   if (teacher) teach(true);
+  slides.turn(found.has("slides"));
 })();

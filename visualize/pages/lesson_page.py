@@ -91,17 +91,21 @@ def lesson_page(lesson: Lesson, kit: Kit, *, back: str = "", live: str = "") -> 
         f'<button type="button" class="{name}" aria-label="{words(f"page.lesson.{name}")}">{icon}</button>'
         for name, icon in _ICONS.items()
     )
+    ends = "".join(
+        f'<button type="button" class="{name}">{words(f"page.lesson.{name}")}</button>' for name in ("full", "end")
+    )
     body = [
         f'<div class="lesson">{_head(lesson, words, back)}<main>',
         f'<section class="cards" aria-label="{html.escape(lesson.title)}">{"".join(cards)}',
-        f'<nav>{buttons}<span class="count"></span></nav></section>',
+        f'<nav>{buttons}<span class="count"></span>{ends}</nav></section>',
         '<section class="forest"><div id="viewer" data-scene="dsbd-scene-0"></div></section></main></div>',
         f'<script id="lesson" type="application/json">{embedded_json({"cards": data, "words": labels})}</script>',
         packed_element("dsbd-scene-0", packed_json(scene_json(scene))),
     ]
     if live and any(card.live for card in lesson.cards):
         kit = live_kit(kit, live)
-    body += [*lab_parts(lesson), kit.body, script(page_file("cards.js")), script(page_file("lesson.js"))]
+    scripts = [script(page_file(name)) for name in ("cards.js", "slides.js", "lesson.js")]
+    body += [*lab_parts(lesson), kit.body, *scripts]
     return document(lesson.title, body, kit, language=lesson.language, head=style(page_file("lab.css")))
 
 
@@ -148,6 +152,7 @@ def _head(lesson: Lesson, words: Words, back: str) -> str:
     return (
         f'<header>{link}<h1>{html.escape(lesson.title)}</h1><div class="tools">'
         f'<button type="button" class="teach" aria-pressed="false">{words("page.lesson.teacher")}</button>'
+        f'<button type="button" class="slides">{words("page.lesson.slides")}</button>'
         f'<button type="button" class="print">{words("page.lesson.print")}</button></div>{blank}'
         f'<p class="teacher-note">{words("page.lesson.teacher_note")}</p></header>'
     )
