@@ -6,7 +6,7 @@ export class Client {
     Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
   }
 
-  /* Resolves when the models are ready. */
+  /* Resolves when the models are ready, with the addresses of what the worker has loaded. */
   load() {
     this.loaded ??= this.begin().catch((error) => {
       this.end();

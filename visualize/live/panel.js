@@ -31,8 +31,6 @@ const MORE = [
   ["top_p", {min: 0.05, max: 1, step: 0.05}],
   ["length_penalty", {min: -2, max: 2, step: 0.1}],
 ];
-const ALWAYS = ["max_new_tokens", "length_penalty", "seed"];
-
 export function mountLive(root, data) {
   const {words, settings, isSmall} = data;
   const say = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -60,8 +58,8 @@ export function mountLive(root, data) {
     const control = Array.isArray(range)
       ? make("select", {}, ...range.map((one) => make("option", {value: one, text: one})))
       : make("input", range ? {type: "number", ...range} : {type: "checkbox"});
-    if (range) control.value = value;
-    else control.checked = value;
+    if (!range) control.checked = value;
+    else if (value !== "" || !Array.isArray(range)) control.value = value;
     const label = labelled(words[`field.${name}`] ?? name, control);
     fields.set(name, {control, label, range});
     return label;
@@ -89,7 +87,7 @@ export function mountLive(root, data) {
   /* Only what the method reads is shown. */
   function fit() {
     for (const [name, {label}] of fields) {
-      label.hidden = !ALWAYS.includes(name) && !data.reads[methods.value].includes(name);
+      label.hidden = !data.reads[methods.value].includes(name);
     }
   }
 
@@ -162,7 +160,9 @@ export function mountLive(root, data) {
     show();
     try {
       if (!prompt.value.trim()) throw new Error(words.blank);
-      await client.load();
+      const isFirst = client.loaded === null;
+      const {addresses} = await client.load();
+      if (isFirst) keep(new URL("../service-worker.js", client.base), addresses);
       bar.hidden = true;
       await act();
     } catch (error) {
@@ -190,6 +190,18 @@ export function mountLive(root, data) {
   if (location.protocol === "file:") {
     run.disabled = contest.disabled = true;
     said.textContent = words.file;
+  }
+}
+
+/* Keeps the page and its files for a time without network, where the browser and the address allow that. */
+async function keep(place, addresses) {
+  const loaded = performance.getEntriesByType("resource").map(({name}) => name);
+  try {
+    await navigator.serviceWorker.register(place);
+    const {active} = await navigator.serviceWorker.ready;
+    active.postMessage([location.href, ...loaded, ...addresses]);
+  } catch {
+    /* then it needs the network next time */
   }
 }
 

@@ -1,7 +1,7 @@
 /* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
  *
  *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, language}   {kind: "stop"}
- *   out: {kind: "progress", loaded, total}   {kind: "ready"}   {kind: "scene", scene, isFirst}
+ *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "scene", scene, isFirst}
  *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text}
  *
  * A scene of a run that goes on holds the newest pass only. A run without `language` sends no scenes, but its trace. */
@@ -30,7 +30,8 @@ const breathe = () =>
 async function load({base, pair: name}) {
   const progress = (loaded, total) => tell("progress", {loaded, total});
   pair = await loadPair(base, name, {progress, check: unlessStopped});
-  tell("ready");
+  const addresses = [globalThis.location.href, ...performance.getEntriesByType("resource").map(({name: file}) => file)];
+  tell("ready", {addresses});
 }
 
 async function run({prompt, settings, language}) {

@@ -48,7 +48,7 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
         "pair": pair,
         "prompt": prompt or "".join(scene.prompt),
         "settings": asked(scene.settings),
-        "reads": {method: READS[method] for method in METHODS},
+        "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
         "methods": [[method, words[f"method.{method}"]] for method in METHODS],
         "words": said,
         "isSmall": is_small,

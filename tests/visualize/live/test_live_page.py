@@ -1,0 +1,113 @@
+"""A live page decodes in a browser: the story pair, from a click to a trace that Python's audit accepts."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+import dsbd
+import visualize
+from dsbd.assets import asset_path
+from dsbd.tracing.trace import Trace
+from tests.visualize.homes import served, visit
+from visualize.pages.live_files import FOLDER, LIST, live_files
+
+LESSON = asset_path("lessons") / "1-speculative-decoding.md"
+DONE = "in this browser"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a site with a live page, a lesson and one trace."""
+    folder = tmp_path_factory.mktemp("live")
+    (folder / "traces").mkdir()
+    name = "5-speculative-sampling.json.gz"
+    (folder / "traces" / name).write_bytes((asset_path("traces") / name).read_bytes())
+    visualize.export_site(folder / "traces", folder / "site", lessons=asset_path("lessons"), live=True)
+    return folder / "site"
+
+
+def typed(page, prompt: str, **settings) -> None:
+    page.fill(".dsbd-live textarea", prompt)
+    for label, value in settings.items():
+        page.get_by_label(label.replace("_", " "), exact=True).fill(str(value))
+
+
+@pytest.mark.slow
+def test_a_live_page_decodes(browser, site):
+    """Catches every break between the click and the trace; the ids are Python's for the same seed."""
+    with served(site) as address, visit(browser, f"{address}/live.html") as seen:
+        page = seen.page
+        page.select_option(".dsbd-live select", "dsbd")
+        typed(page, "Once upon a time", New_tokens=24, Seed=7)
+        page.click(".dsbd-live-run")
+        said = page.locator(".dsbd-live-said")
+        expect(said).to_contain_text(DONE, timeout=120_000)
+        expect(page.locator(".dsbd-strip-head")).to_contain_text("passes of the large model instead of")
+        with page.expect_download() as saved:
+            page.get_by_role("button", name="Save the trace").click()
+        trace = Trace.load(saved.value.path())
+        report = dsbd.verify_trace(trace)
+        assert report.passed, report.failure
+        settings = dsbd.DecodingSettings(max_new_tokens=24, seed=7)
+        pair = dsbd.load_pair(dtype="float32", engine="eager")
+        assert dsbd.decode(pair, "Once upon a time", settings).token_ids == trace.result.token_ids
+        assert trace.software["generator"].startswith("mt19937")
+
+        typed(page, "   ")
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("Type a few words first")
+        typed(page, "A", Seed=-1)
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("seed is -1; allowed are whole numbers from 0")
+        typed(page, "Once", New_tokens=200, Seed=1)
+        page.click(".dsbd-live-run")
+        expect(said).to_contain_text("so far")
+        page.click(".dsbd-live-run")
+        expect(said).to_have_text("Stopped.")
+        assert seen.errors == []
+
+
+@pytest.mark.slow
+def test_an_altered_file_is_a_sentence(browser, site):
+    """Catches models that run on other weights than those that were published."""
+    weights = next(site.glob(f"{FOLDER}/pairs/stories/draft/*.safetensors"))
+    content = weights.read_bytes()
+    weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with served(site) as address, visit(browser, f"{address}/live.html") as seen:
+        seen.page.click(".dsbd-live-run")
+        said = seen.page.locator(".dsbd-live-said")
+        expect(said).to_contain_text("pairs/stories/draft/model.safetensors has been altered", timeout=60_000)
+        expect(said).to_contain_text("The recorded decodes still work.")
+    weights.write_bytes(content)
+
+
+@pytest.mark.slow
+def test_a_lesson_decodes_and_goes_back(browser, site):
+    """Catches a card whose decode stays when the reader turns to the recorded one."""
+    with served(site) as address:
+        last = len(LESSON.read_text(encoding="utf-8").split("\n## "))
+        with visit(browser, f"{address}/lessons/{LESSON.stem}.html#card={last}") as seen:
+            page = seen.page
+            page.click(".dsbd-live-run")
+            expect(page.locator(".dsbd-live-said")).to_contain_text(DONE, timeout=120_000)
+            expect(page.locator(".dsbd-strip-head")).not_to_contain_text("instead of 16")
+            page.click("button.previous")
+            expect(page.locator(".dsbd-live-run")).to_be_hidden()
+            assert seen.errors == []
+
+
+def test_a_file_opened_from_the_disk_says_what_it_needs(browser, site):
+    with visit(browser, site / "live.html") as seen:
+        expect(seen.page.locator(".dsbd-live-said")).to_contain_text("python -m http.server")
+        expect(seen.page.locator(".dsbd-live-run")).to_be_disabled()
+
+
+def test_an_exported_page_has_the_form(tmp_path):
+    visualize.export_html(asset_path("traces") / "8-SQL-dynamic-width.json.gz", tmp_path / "page.html", live=True)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    data = json.loads(page.partition('<div class="dsbd-live"><script type="application/json">')[2].partition("<")[0])
+    assert (data["pair"], data["settings"]["method"]) == ("sql", "dsbd")
+    listed = json.loads((tmp_path / FOLDER / LIST).read_text(encoding="utf-8"))["files"]
+    assert all((tmp_path / FOLDER / path).stat().st_size == one["bytes"] for path, one in listed.items())
+    assert set(live_files()) >= set(listed) | {"worker.js", "live.js"}
