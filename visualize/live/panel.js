@@ -58,7 +58,7 @@ export function mountLive(root, data) {
     const control = Array.isArray(range)
       ? make("select", {}, ...range.map((one) => make("option", {value: one, text: one})))
       : make("input", range ? {type: "number", ...range} : {type: "checkbox"});
-    if (!range) control.checked = value;
+    if (!range) control.checked = value !== false;
     else if (value !== "" || !Array.isArray(range)) control.value = value;
     const label = labelled(words[`field.${name}`] ?? name, control);
     fields.set(name, {control, label, range});
