@@ -112,8 +112,13 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
             _damaged(f"{where}: a trial or draw of layer {item.layer} names node {item.node}, which is not in it")
         if item.layer > len(iteration.layers) and not (isinstance(item, Trial) and item.joint):
             _damaged(f"{where}: a trial or draw names layer {item.layer} of {len(iteration.layers)}")
+        if isinstance(item, Trial) and item.verdict == "carried" and (item.joint is None or item.acceptance is None):
+            _damaged(f"{where}: the trial of node {item.node} carries it, but is no joint test")
     for number, layer in enumerate(iteration.layers, 1):
         _check_layer(layer, number, where, known)
+        for node in layer.alive:
+            if depth.get(node) != number - 1:
+                _damaged(f"{where}, layer {number}: node {node} is alive, but is not of the layer above")
     for beginning in iteration.beginnings:
         if depth.get(beginning.node, 0) == 0:
             _damaged(f"{where}: a beginning ends in node {beginning.node}, which is no node of its forest")

@@ -153,6 +153,8 @@ class LawAudit:
         most = max(beams.values())
         whole = most + T * math.log(math.fsum(math.exp((one - most) / T) for one in beams.values())) if T > 0 else most
         for node in nodes:
+            if node.kind == "drawn" and self.checks.is_greedy:  # certain in its turn, not by P
+                continue
             if (node.target_prob or 0.0) > LEAST and self.log_weights[node.id] > -math.inf:
                 own = self.log_weights[node.id] - self.log_weights[node.parent] + beams[node.parent] - whole
                 found, name = T * math.log(node.target_prob or 1.0), f"temperature * log P of node {node.id}"

@@ -92,7 +92,12 @@ def table_pair(given: dict[str, Any]) -> Pair:
     def model(role: str) -> Any:
         fixed = {"revision": None, "dtype": torch.float64, "device": torch.device("cpu"), "attention": "forest"}
         return SimpleNamespace(
-            id=f"tables/{role}", vocabulary_size=VOCABULARY, table=given[role], new_cache=lambda slots: Slots(), **fixed
+            id=f"tables/{role}",
+            engine="eager",
+            vocabulary_size=VOCABULARY,
+            table=given[role],
+            new_cache=lambda slots: Slots(),
+            **fixed,
         )
 
     return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
@@ -234,10 +239,8 @@ def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Pa
     for asked, found in zip(cases, traces_of(cases, tmp_path), strict=True):
         expected = decoded(asked)
         assert_equal(found, expected, str(asked["settings"]))
-        reports = [dsbd.verify_trace(Trace.from_dict(trace)) for trace in (found, expected)]
-        assert reports[0].passed == reports[1].passed
-        is_ranked = found["settings"]["temperature"] == 0 and not found["settings"]["replacement"]
-        assert reports[0].passed or is_ranked, (asked["settings"], reports[0].failure)
+        for trace in (found, expected):
+            assert dsbd.verify_trace(Trace.from_dict(trace)).failure is None, asked["settings"]
         assert found["iterations"]
         verdicts |= {trial["verdict"] for one in found["iterations"] for trial in one["trials"]}
         verdicts |= {layer["outcome"] for one in found["iterations"] for layer in one["layers"]}
