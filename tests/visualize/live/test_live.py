@@ -91,14 +91,8 @@ def tables(seed: int, likeness: float) -> dict[str, Any]:
 def table_pair(given: dict[str, Any]) -> Pair:
     def model(role: str) -> Any:
         fixed = {"revision": None, "dtype": torch.float64, "device": torch.device("cpu"), "attention": "forest"}
-        return SimpleNamespace(
-            id=f"tables/{role}",
-            engine="eager",
-            vocabulary_size=VOCABULARY,
-            table=given[role],
-            new_cache=lambda slots: Slots(),
-            **fixed,
-        )
+        fixed_too = {"engine": "eager", "vocabulary_size": VOCABULARY, "new_cache": lambda slots: Slots()}
+        return SimpleNamespace(id=f"tables/{role}", table=given[role], **fixed_too, **fixed)
 
     return Pair(model("target"), model("draft"), Tokenizer(), frozenset(given["eos"]))
 
