@@ -1,4 +1,4 @@
-"""Start the page as a user would, open it in Debian's chromium, and check that the forest is drawn.
+"""Start the page as a user would, open it in Debian's chromium, and check that it draws a forest and decodes there.
 
 Arguments: the command that starts the page; without one, ``app.py`` of this clone.
 """
@@ -30,9 +30,13 @@ def main() -> None:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address, timeout=PATIENCE_SECONDS * 1000)
         page.wait_for_selector(".dsbd-node:not([hidden])", timeout=PATIENCE_SECONDS * 1000)
+        page.click("#live button")
+        page.wait_for_selector(
+            "#live [role=status]:has-text('Decoded in this browser')", timeout=PATIENCE_SECONDS * 1000
+        )
         browser.close()
         assert not errors, errors
-    print("the page opens and draws a forest")
+    print("the page opens, draws a forest, and decodes in the browser")
 
 
 @contextmanager

@@ -120,8 +120,8 @@ def test_nothing_imports_in_a_circle():
 RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "acceptance", "statistics", "fronts", "race_records")}
 FEW = RECORDS - {"dsbd.evaluation.race_records"}
 DRAWN_FROM = {
-    "dsbd.errors", "dsbd.files", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets", "dsbd.measure.bench",
-    *RECORDS,
+    "dsbd.errors", "dsbd.files", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets",
+    "dsbd.measure.bench", *RECORDS,
 }  # fmt: skip
 """What drawings may read of the decoder: plain data, and nothing that decodes."""
 

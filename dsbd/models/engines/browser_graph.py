@@ -19,6 +19,7 @@ from onnx import ModelProto, TensorProto
 from transformers import AutoModelForCausalLM
 
 from dsbd.assets import BUNDLED_PAIRS, asset_path
+from dsbd.files import write_file
 from dsbd.models.engines.onnx_graph import FLOAT, RUNTIME, Builder
 from dsbd.models.weights import weight_files
 
@@ -141,4 +142,4 @@ def _tensors(file: Path) -> list[TensorProto]:
 if __name__ == "__main__":
     for pair in BUNDLED_PAIRS:
         for role in ("target", "draft"):
-            (asset_path("models") / pair / role / NAME).write_bytes(bundled_graph(pair, role).SerializeToString())
+            write_file(asset_path("models") / pair / role / NAME, bundled_graph(pair, role).SerializeToString())

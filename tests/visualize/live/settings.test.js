@@ -32,6 +32,12 @@ for (const [asked, said] of REFUSED) {
 const EVEN = Object.fromEntries(["1", "0,0", "0,1", "1,0", "1,1"].map((key) => [key, [0, 0]]));
 const PROMPT = {text: "1", ids: [1]};
 
+async function whole(run) {
+  const told = [];
+  for await (const one of run) told.push(one);
+  return told;
+}
+
 /* Catches a decode that starts without the model it needs, and numbers that are none. */
 test("a pair that cannot decode says so", async () => {
   const pair = {...tablePair({target: EVEN, draft: EVEN, eos: []}), draft: null};
@@ -40,7 +46,7 @@ test("a pair that cannot decode says so", async () => {
   await assert.rejects(empty.next(), {message: "the prompt has no tokens; give some text"});
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
   const said = {message: "the target model returns logits that are not numbers; load it again"};
-  await assert.rejects(decode(broken, PROMPT, {method: "sampling"}).next(), said);
+  await assert.rejects(whole(decode(broken, PROMPT, {method: "sampling"})), said);
 });
 
 /* Catches a model that is called after the reader has stopped. */
@@ -53,7 +59,7 @@ test("a decode stops before the next call of a model", async () => {
   const seen = [];
   await assert.rejects(
     async () => {
-      for await (const {iteration} of run) seen.push(iteration.index);
+      for await (const {iteration} of run) if (iteration) seen.push(iteration.index);
     },
     {message: "stopped"},
   );
