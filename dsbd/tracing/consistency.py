@@ -116,9 +116,9 @@ def _check_iteration(iteration: Iteration, known: set[int]) -> None:
             _damaged(f"{where}: the trial of node {item.node} carries it, but is no joint test")
     for number, layer in enumerate(iteration.layers, 1):
         _check_layer(layer, number, where, known)
-        for node in layer.alive:
-            if depth.get(node) != number - 1:
-                _damaged(f"{where}, layer {number}: node {node} is alive, but is not of the layer above")
+        for beam in layer.alive:
+            if depth.get(beam) != number - 1:
+                _damaged(f"{where}, layer {number}: beam {beam} is alive, but is not of the layer above")
     for beginning in iteration.beginnings:
         if depth.get(beginning.node, 0) == 0:
             _damaged(f"{where}: a beginning ends in node {beginning.node}, which is no node of its forest")
