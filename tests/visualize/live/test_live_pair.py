@@ -54,7 +54,7 @@ def test_the_target_in_a_browser(browser, shared, name):
     for seed in range(2):
         (shared / f"{seed}.json").write_text(json.dumps(Forest(model_of(name, "target"), seed, 30).told(2)))
     (shared / "replay.js").write_text((FOLDER / "replay.js").read_text())
-    (shared / "replaying.js").write_text(WORKER.replace("NAME", name) + joined("live/pair.js"))
+    (shared / "replaying.js").write_text(joined("live/pair.js") + WORKER.replace("NAME", name))
     (shared / "index.html").write_text("<!doctype html><title>live</title>")
     with served(shared) as address:
         page = browser.new_page()

@@ -72,7 +72,7 @@ def test_keys_and_buttons_turn_the_slides(browser, site):
         assert seen.sentence != before
         page.keyboard.press("ArrowRight")
         page.keyboard.press("PageUp")
-        expect(page.locator(".count")).to_have_text("Card 6 of 14")
+        expect(page.locator(".count")).to_have_text("Card 6 of 15")
         page.keyboard.press("f")
         page.wait_for_function("document.fullscreenElement")
         page.keyboard.press("f")
