@@ -152,9 +152,10 @@ class LawAudit:
         beams = {beam.node: beam.log_weight + T * math.log(beam.multiplicity) for beam in alive}
         most = max(beams.values())
         whole = most + T * math.log(math.fsum(math.exp((one - most) / T) for one in beams.values())) if T > 0 else most
+        likeliest = max((self.log_weights[node.id] for node in nodes), default=-math.inf)
         for node in nodes:
-            if node.kind == "drawn" and self.checks.is_greedy:  # certain in its turn, not by P
-                continue
+            if node.kind == "drawn" and self.checks.is_greedy and self.log_weights[node.id] < likeliest:
+                continue  # certain in its turn, not by P
             if (node.target_prob or 0.0) > LEAST and self.log_weights[node.id] > -math.inf:
                 own = self.log_weights[node.id] - self.log_weights[node.parent] + beams[node.parent] - whole
                 found, name = T * math.log(node.target_prob or 1.0), f"temperature * log P of node {node.id}"

@@ -141,7 +141,7 @@ def add_nodes(data: dict, count: int, chain: bool) -> None:
         (lambda data: first(data, "trials").update(node=999_999), "names node 999999"),
         (lambda data: data["iterations"][0]["nodes"][1].update(id=first(data, "nodes")["id"]), "listed twice"),
         (lambda data: first(data, "trials").update(verdict="carried"), "is no joint test"),
-        (lambda data: data["iterations"][1]["layers"][0].update(alive=[0]), "node 0 is alive"),
+        (lambda data: data["iterations"][1]["layers"][0].update(alive=[0]), "beam 0 is alive"),
         (lambda data: first(data, "nodes").update(surprise=1), "surprise"),
         (lambda data: first(data, "nodes").update(target_prob="high"), "target_prob"),
         (lambda data: data["settings"].update(temperature=-1), "temperature"),

@@ -65,6 +65,14 @@ const hears = {
   },
 };
 
+async function fetched(script) {
+  try {
+    await import(script);
+  } catch {
+    throw new Error("The server does not answer, and this browser has no models yet. Try again when it is back.");
+  }
+}
+
 async function decode() {
   const {error, prompt, settings, pair} = await told();
   if (error) throw new Error(error);
@@ -72,14 +80,14 @@ async function decode() {
   if (!pair) throw new Error("A browser decodes with the bundled models only; choose one of them under Settings.");
   if (clientPair !== pair) {
     client?.end();
-    await import(new URL(`${base}live.js`, document.baseURI).href);
+    await fetched(new URL(`${base}live.js`, document.baseURI).href);
     [client, clientPair] = [new globalThis.DsbdLive.Client(base, pair, hears), pair];
   }
   const end = await client.run({prompt, settings, language: "en"});
   if (end.scene) hand(end.scene, false);
   if (end.kind === "stopped") return "Stopped.";
   const {layers, iterations, seconds} = end.trace.result.stats;
-  return `Decoded in this browser: ${layers} tokens in ${iterations} passes, ${seconds.toFixed(2)} s.`;
+  return `Decoded in this browser: ${layers} tokens in ${iterations} passes, ${seconds.toFixed(2)} s. Run brings figures and sharing back.`;
 }
 
 function show(running) {
@@ -101,6 +109,11 @@ run.addEventListener("click", async () => {
     said.textContent = error.message;
   }
   show(false);
+});
+
+/* A decode of the server is shown again. */
+document.addEventListener("dsbd-scene", () => {
+  if (!document.querySelector(".play").classList.contains("is-live")) said.textContent = "";
 });
 
 document.addEventListener("dsbd-no-place", () => {

@@ -4,6 +4,7 @@
 const BUSY = /^This application is currently busy/;
 const QUEUE_FULL = "The queue is full: too many calls wait for the model. Come back in a minute.";
 const NO_PLACE = /^(This application is currently busy|Connection|Could not|Failed to fetch|NetworkError|Load failed)/;
+const LOST = /Connection to the server was lost/;
 
 const taken = new WeakSet();
 let said = "";
@@ -20,6 +21,11 @@ function take(toast) {
 }
 
 new MutationObserver(() => {
+  for (const toast of document.querySelectorAll(".toast-body")) {
+    if (taken.has(toast) || !LOST.test(toast.textContent)) continue;
+    taken.add(toast);
+    document.dispatchEvent(new Event("dsbd-no-place"));
+  }
   const isShown = element.closest(".main").offsetParent !== null;
   for (const toast of isShown ? document.querySelectorAll(".toast-body.error") : []) {
     if (!taken.has(toast) && /^Error\b/.test(toast.querySelector(".toast-title").textContent)) take(toast);

@@ -77,18 +77,21 @@ def wire_link(
 
     def query(
         place: str, shown: Recording | None, pair: str, prompt: Any, method: Any, *values: Any
-    ) -> tuple[Any, str]:
+    ) -> tuple[Any, str, str]:
         try:
             settings, decode = settings_of(method, values), shown or first
             asked = query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
-            is_shown = decode is not None and _is_of(decode, prompt, settings)
-            after = f"#{place}" if is_shown and PLACE.fullmatch(place) else ""
-            return gr.update(value=asked + after, visible=True), ""
         except DsbdError as error:
-            return gr.update(value="", visible=False), alert(sentence(error))
+            return gr.update(value="", visible=False), alert(sentence(error)), ""
+        if decode is None or not _is_of(decode, prompt, settings):
+            return gr.update(value=asked, visible=True), "", ""
+        if other := _other_numbers(engine, pair, decode):
+            return gr.update(value=asked, visible=True), "", f'<p role="status">{other}</p>'
+        after = f"#{place}" if PLACE.fullmatch(place) else ""
+        return gr.update(value=asked + after, visible=True), "", ""
 
-    given = [share.place, recording, *form.inputs]
-    asked = share.copy.click(query, given, [share.link, problem], queue=False, js=WITH_PLACE, **PRIVATE)
+    given, shown_on = [share.place, recording, *form.inputs], [share.link, problem, share.said]
+    asked = share.copy.click(query, given, shown_on, queue=False, js=WITH_PLACE, **PRIVATE)
     asked.then(None, share.link, share.link, js=COPY_LINK, **PRIVATE)
 
 
@@ -96,6 +99,20 @@ def _is_of(decode: Recording, prompt: str, asked: DecodingSettings) -> bool:
     """Whether a decode may be the one that the form asks for; its other settings are what the asked ones came to."""
     made = decode.trace.settings
     return (decode.prompt, made.method, made.seed) == (prompt, asked.method, asked.seed)
+
+
+def _other_numbers(engine: Engine, pair: str, decode: Recording) -> str:
+    """What to say of a decode whose models computed in other numbers than the pair here; empty if they did not."""
+    if not engine.pairs.is_loaded(pair):
+        return ""
+    made = decode.trace.models.target.dtype
+    here = str(engine.pairs.get(pair).target.dtype).removeprefix("torch.")
+    if made == here:
+        return ""
+    return (
+        f"This decode was computed in {made}, and the models here compute in {here}: the link may open another text. "
+        "To share exactly this one, take Page at this step, or Trace."
+    )
 
 
 def hidden(elem_id: str) -> gr.Textbox:

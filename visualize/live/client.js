@@ -6,7 +6,7 @@ export class Client {
     Object.assign(this, {base: new URL(base, document.baseURI).href, pair, hear, worker: null, loaded: null});
   }
 
-  /* Resolves when the models are ready, with the addresses of what the worker has loaded. */
+  /* Resolves with {kind: "ready", addresses}, what the worker has loaded, or with {kind: "stopped"}. */
   load() {
     this.loaded ??= this.begin().catch((error) => {
       this.end();
@@ -15,15 +15,17 @@ export class Client {
     return this.loaded;
   }
 
-  begin() {
+  async begin() {
     this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
-    return this.ask({kind: "load", base: this.base, pair: this.pair});
+    const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
+    if (told.kind === "stopped") this.end();
+    return told;
   }
 
   /* Resolves with the message that ends a run: {kind: "done", ...} or {kind: "stopped", ...}. */
   async run(asked) {
-    await this.load();
-    return this.ask({kind: "run", ...asked});
+    const told = await this.load();
+    return told.kind === "stopped" ? told : this.ask({kind: "run", ...asked});
   }
 
   stop() {

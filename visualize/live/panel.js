@@ -7,7 +7,7 @@
 
 import {button, download, make} from "../viewer/base/dom.js";
 import {Client} from "./client.js";
-import {race} from "./race.js";
+import {OPPONENT, race} from "./race.js";
 
 const MAIN = [
   ["max_new_tokens", {min: 1, max: 200}],
@@ -44,10 +44,11 @@ export function mountLive(root, data) {
   let trace = null;
   let running = false;
   let shown = null;
+  let begun = "";
 
   /* ---- the form --------------------------------------------------------------------------- */
 
-  const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000});
+  const prompt = make("textarea", {rows: 2, "aria-label": words.prompt, maxlength: 4000, dir: "auto"});
   prompt.value = data.prompt;
   const fields = new Map();
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
@@ -72,6 +73,7 @@ export function mountLive(root, data) {
   });
   const bar = make("progress", {hidden: true, "aria-label": words.run});
   const said = make("p", {class: "dsbd-live-said", role: "status"});
+  const told = make("p", {class: "dsbd-live-text", dir: "auto"});
   const raced = make("div", {class: "dsbd-live-race"});
   const contest = button({text: words.race, onclick: () => going(compare)});
   const more = make(
@@ -82,7 +84,7 @@ export function mountLive(root, data) {
   );
   const main = make("div", {class: "dsbd-live-fields"}, labelled(words.method, methods), ...MAIN.map(field));
   const tools = make("div", {class: "dsbd-live-tools"}, run, bar, ...(isSmall ? [] : [save, contest]));
-  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, raced);
+  root.replaceChildren(labelled(words.prompt, prompt), ...(isSmall ? [] : [main, more]), tools, said, told, raced);
 
   /* Only what the method reads is shown. */
   function fit() {
@@ -95,7 +97,8 @@ export function mountLive(root, data) {
   function asked() {
     if (isSmall) return settings;
     const read = [...fields].filter(([, {label}]) => !label.hidden);
-    const values = read.map(([name, {control, range}]) => {
+    const values = read.map(([name, {control, range, label}]) => {
+      if (control.validity.badInput) throw new Error(`${label.textContent}: ${control.validationMessage}`);
       if (!range) return [name, control.checked];
       return [name, Array.isArray(range) ? control.value : control.value === "" ? undefined : Number(control.value)];
     });
@@ -107,6 +110,8 @@ export function mountLive(root, data) {
   const hand = (scene, isLive) =>
     root.dispatchEvent(new CustomEvent("dsbd-live-scene", {bubbles: true, detail: {scene, isLive}}));
 
+  const write = (text) => told.replaceChildren(make("span", {text: begun}), text);
+
   const client = new Client(data.base, data.pair, {
     progress({loaded, total}) {
       Object.assign(bar, {max: total, value: loaded});
@@ -114,7 +119,8 @@ export function mountLive(root, data) {
       said.textContent =
         loaded < total ? say("loading", {done: megabytes(loaded), all: megabytes(total)}) : words.starting;
     },
-    scene({scene, isFirst}) {
+    scene({scene, isFirst, best}) {
+      write(best);
       const {layers, iterations} = scene.statistics;
       shown = isFirst ? scene : {...scene, iterations: [...shown.iterations, ...scene.iterations]};
       said.textContent = say("running", {tokens: counted("tokens", layers), passes: counted("passes", iterations)});
@@ -123,6 +129,8 @@ export function mountLive(root, data) {
   });
 
   async function decode() {
+    save.hidden = true;
+    begun = prompt.value;
     const end = await client.run({
       prompt: prompt.value,
       settings: asked(),
@@ -134,6 +142,7 @@ export function mountLive(root, data) {
       return;
     }
     trace = end.trace;
+    write(trace.result.text);
     save.hidden = false;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
     const values = {tokens: counted("tokens", layers), passes: counted("passes", iterations)};
@@ -161,12 +170,13 @@ export function mountLive(root, data) {
     try {
       if (!prompt.value.trim()) throw new Error(words.blank);
       const isFirst = client.loaded === null;
-      const {addresses} = await client.load();
-      if (isFirst) keep(new URL("../service-worker.js", client.base), addresses);
+      const {kind, addresses} = await client.load();
       bar.hidden = true;
-      await act();
+      if (kind === "stopped") said.textContent = words.stopped;
+      else await act();
+      if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
-      said.textContent = say("failed", {error: error.message});
+      said.textContent = say("failed", {error: error.message.replace(/\.?$/, ".")});
     }
     running = false;
     bar.hidden = true;
@@ -179,12 +189,13 @@ export function mountLive(root, data) {
       : client.loaded
         ? words.run
         : say("fetch", {megabytes: number(data.megabytes)});
-    contest.disabled = running;
+    contest.disabled = running || methods.value === OPPONENT;
     root.classList.toggle("dsbd-live-running", running);
   }
 
   run.addEventListener("click", () => (running ? client.stop() : going(decode)));
   methods.addEventListener("change", fit);
+  methods.addEventListener("change", show);
   fit();
   show();
   if (location.protocol === "file:") {

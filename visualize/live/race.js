@@ -3,7 +3,7 @@
 import {make} from "../viewer/base/dom.js";
 
 const ROUNDS = 3;
-const OPPONENT = "beam_sampling";
+export const OPPONENT = "beam_sampling";
 
 /* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
 export async function race(client, {prompt, settings}, {words, say, number, names}, tell) {
@@ -19,7 +19,10 @@ export async function race(client, {prompt, settings}, {words, say, number, name
     }
   }
   const rows = lanes.map(({one, runs}) => {
-    const name = one.method === OPPONENT ? `${names.get(one.method)}, ${beams}` : names.get(one.method);
+    const name =
+      one.method === OPPONENT
+        ? `${names.get(one.method)} (${words["field.num_beams"]}: ${beams})`
+        : names.get(one.method);
     const middle = (key) => median(runs.map((stats) => stats[key]));
     const cells = [number(middle("iterations")), number(middle("seconds"), 2), number(middle("tokens_per_second"))];
     return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));

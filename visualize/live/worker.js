@@ -1,7 +1,7 @@
 /* The worker of a live page: the models, the tokenizer and the decoder run here, so that the page never stutters.
  *
  *   in:  {kind: "load", base, pair}   {kind: "run", prompt, settings, language}   {kind: "stop"}
- *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "scene", scene, isFirst}
+ *   out: {kind: "progress", loaded, total}   {kind: "ready", addresses}   {kind: "scene", scene, isFirst, best}
  *        {kind: "done", scene, trace, seconds}   {kind: "stopped", scene}   {kind: "failed", text}
  *
  * A scene of a run that goes on holds the newest pass only. A run without `language` sends no scenes, but its trace. */
@@ -39,11 +39,11 @@ async function run({prompt, settings, language}) {
   let passes = 0;
   try {
     const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
-    for await (const {start, iteration, trace} of decode(pair, asked, settings, {check: unlessStopped})) {
+    for await (const {start, iteration, best, trace} of decode(pair, asked, settings, {check: unlessStopped})) {
       if (start && language) builder = builderOf(start, language);
       if (iteration && builder) {
         builder.add(iteration);
-        tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0});
+        tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0, best});
       }
       if (trace) tell("done", {scene: builder?.scene({result: trace.result}), trace});
       await breathe();

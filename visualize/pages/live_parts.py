@@ -47,13 +47,23 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
         "megabytes": round(sum(one.stat().st_size for one in fetched_files(pair).values()) / 1e6),
         "pair": pair,
         "prompt": prompt or "".join(scene.prompt),
-        "settings": asked(scene.settings),
-        "reads": {method: [*READS[method], *EVERY_METHOD] for method in METHODS},
+        "settings": _defaults() | asked(scene.settings),
+        "reads": {method: _fields(method) for method in METHODS},
         "methods": [[method, words[f"method.{method}"]] for method in METHODS],
         "words": said,
         "isSmall": is_small,
     }
     return f'<div class="dsbd-live"><script type="application/json">{embedded_json(data)}</script></div>'
+
+
+def _fields(method: str) -> list[str]:
+    """Return the fields that the form shows; num_beams of DSBD only stands in for max_width in a likely forest."""
+    return [name for name in (*READS[method], *EVERY_METHOD) if (method, name) != ("dsbd", "num_beams")]
+
+
+def _defaults() -> dict[str, Any]:
+    names = [name for method in METHODS for name in _fields(method) if name != "depth_costs"]
+    return {name: value for name in names if (value := getattr(DecodingSettings(), name)) is not None}
 
 
 def pair_of(models: Sequence[str]) -> str:
@@ -64,7 +74,7 @@ def pair_of(models: Sequence[str]) -> str:
 def asked(resolved: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a form asks for to repeat resolved settings; the defaults where a browser has no such method."""
     if resolved.get("method") not in METHODS:
-        return {"method": METHODS[0], **{name: getattr(DecodingSettings(), name) for name in EVERY_METHOD}}
+        return {"method": METHODS[0]}
     names = [*EVERY_METHOD, *READS[resolved["method"]]]
     found = {name: resolved[name] for name in names if resolved[name] is not None}
     return {"method": resolved["method"], **found}

@@ -38,15 +38,19 @@ def test_a_live_page_decodes(browser, site):
     """Catches every break between the click and the trace; the ids are Python's for the same seed."""
     with served(site) as address, visit(browser, f"{address}/live.html") as seen:
         page = seen.page
+        said = page.locator(".dsbd-live-said")
+        page.click(".dsbd-live-run")
+        page.click(".dsbd-live-run")
+        expect(said).to_have_text("Stopped.")
         page.select_option(".dsbd-live select", "dsbd")
         typed(page, "Once upon a time", New_tokens=24, Seed=7)
         page.click(".dsbd-live-run")
-        said = page.locator(".dsbd-live-said")
         expect(said).to_contain_text(DONE, timeout=120_000)
         expect(page.locator(".dsbd-strip-head")).to_contain_text("passes of the large model instead of")
         with page.expect_download() as saved:
             page.get_by_role("button", name="Save the trace").click()
         trace = Trace.load(saved.value.path())
+        expect(page.locator(".dsbd-live-text")).to_contain_text(trace.result.text.strip())
         report = dsbd.verify_trace(trace)
         assert report.passed, report.failure
         settings = dsbd.DecodingSettings(max_new_tokens=24, seed=7)
@@ -65,6 +69,7 @@ def test_a_live_page_decodes(browser, site):
         expect(said).to_contain_text("so far")
         page.click(".dsbd-live-run")
         expect(said).to_have_text("Stopped.")
+        expect(page.get_by_role("button", name="Save the trace")).to_be_hidden()
         assert seen.errors == []
 
 
