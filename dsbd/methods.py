@@ -41,7 +41,9 @@ READS = {
         "num_beams", "min_width", "max_width", "width_weights", "replacement", "temperature", "top_k", "top_p",
     ],
 }  # fmt: skip
-"""The fields each method reads, besides max_new_tokens, length_penalty and seed."""
+"""The fields each method reads, besides those that every method reads."""
+EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
+"""The fields that every method reads."""
 
 
 _UNREAD: dict[str, Any] = {

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from dsbd.errors import PromptError, SettingsError
-from dsbd.methods import READS
+from dsbd.methods import EVERY_METHOD, READS
 from dsbd.settings import AUTO, AUTO_FIELDS, FORESTS, VERIFICATIONS, DecodingSettings, branching_of
 from visualize.scenes.race import label_of
 
 from ..host.limits import Limits
-
-EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
 
 WITHOUT_LAW = {"mjsd": "Joint test, MJSD (keeps no law)", "mjgd": "Best blocks, MJGD (keeps no law)"}
 

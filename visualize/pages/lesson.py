@@ -215,46 +215,39 @@ def _card(header: Line, inside: list[Line], path: Path) -> LessonCard:
     return LessonCard(matched["title"], text, position, question, number, lab, cut, lanes, live)
 
 
+def _taken(block: re.Pattern[str], text: str) -> tuple[str, re.Match[str] | None]:
+    """Take the first block of a kind out of a card's text."""
+    found = block.search(text)
+    return (text if found is None else f"{text[: found.start()]}{text[found.end() :]}".strip()), found
+
+
 def _lanes(text: str) -> tuple[str, LanesPlace | None]:
     """Take the lanes out of a card's text."""
-    found = _LANES.search(text)
-    if found is None:
-        return text, None
-    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
-    return rest, LanesPlace(found["alone"] is not None, found["instead"].strip())
+    rest, found = _taken(_LANES, text)
+    return rest, found and LanesPlace(found["alone"] is not None, found["instead"].strip())
 
 
 def _cut(text: str, line: int, path: Path) -> tuple[str, CutPlace | None]:
     """Take the picture of a layer out of a card's text."""
-    found = _CUT.search(text)
-    if found is None:
-        return text, None
+    rest, found = _taken(_CUT, text)
     try:
-        position = Position.parse(found["place"])
+        return rest, found and CutPlace(Position.parse(found["place"]), found["instead"].strip())
     except ValueError as error:
         raise LessonError(f"{path.name}, line {line}: {error}") from None
-    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
-    return rest, CutPlace(position, found["instead"].strip())
 
 
 def _lab(text: str, line: int, path: Path) -> tuple[str, LabPlace | None]:
     """Take the lab out of a card's text."""
-    found = _LAB.search(text)
-    rest = text if found is None else f"{text[: found.start()]}{text[found.end() :]}".strip()
+    rest, found = _taken(_LAB, text)
     if re.search(r"^```lab", rest, re.M):
         raise LessonError(f"{path.name}, line {line}: a card has one lab: ```lab, a line with the file of tables, ```")
-    if found is None:
-        return text, None
-    return rest, LabPlace(path.parent / found["tables"].strip(), found["instead"].strip())
+    return rest, found and LabPlace(path.parent / found["tables"].strip(), found["instead"].strip())
 
 
 def _live(text: str) -> tuple[str, LivePlace | None]:
     """Take the form out of a card's text."""
-    found = _LIVE.search(text)
-    if found is None:
-        return text, None
-    rest = f"{text[: found.start()]}{text[found.end() :]}".strip()
-    return rest, LivePlace(found["prompt"].strip(), found["instead"].strip())
+    rest, found = _taken(_LIVE, text)
+    return rest, found and LivePlace(found["prompt"].strip(), found["instead"].strip())
 
 
 def _question(lines: list[Line], count: int, path: Path) -> Question:

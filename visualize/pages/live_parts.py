@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from dsbd.assets import BUNDLED_PAIRS
-from dsbd.methods import READS
+from dsbd.methods import EVERY_METHOD, READS
 from dsbd.settings import DecodingSettings
 from visualize.pages.document import Kit, embedded_json, style
 from visualize.pages.live_files import fetched_files
@@ -15,7 +15,6 @@ from visualize.words.words import Words
 
 METHODS = ("dsbd", "beam_sampling", "beam_search", "speculative_beam_search", "speculative", "sampling", "greedy")
 """The methods that a browser decodes with."""
-EVERY_METHOD = ("max_new_tokens", "length_penalty", "seed")
 LIVE = "page.live."
 """How the keys of the form's words start."""
 ALSO_SAID = {

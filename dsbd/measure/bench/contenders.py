@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from dsbd.errors import SettingsError
-from dsbd.methods import DRAFTING_METHODS, READS
+from dsbd.methods import DRAFTING_METHODS, EVERY_METHOD, READS
 from dsbd.settings import AUTO, AUTO_FIELDS, METHODS, DecodingSettings
 
 BASELINE = "beam_sampling"
@@ -44,7 +44,6 @@ OPPONENT_READS = {
 }
 CONTENDER_METHODS = (*METHODS, *OPPONENTS)
 DEFAULT_METHODS = ("dsbd", "beam_sampling", "hf_beam_sampling")
-SHARED_FIELDS = ("max_new_tokens", "length_penalty", "seed")
 _SAME_LAW = {"min_width": "num_beams", "max_width": "num_beams"}
 _EQUAL_QUALITY = {"min_width": "num_beams", "max_width": 8, "width_threshold": 0.5}
 _AUTO = dict.fromkeys(AUTO_FIELDS, AUTO)
@@ -90,7 +89,7 @@ class Contender:
 
 def fields_read(method: str) -> tuple[str, ...]:
     """Return the settings that a method of :data:`CONTENDER_METHODS` reads."""
-    return (*(OPPONENT_READS.get(method) or READS[method]), *SHARED_FIELDS)
+    return (*(OPPONENT_READS.get(method) or READS[method]), *EVERY_METHOD)
 
 
 def contenders(

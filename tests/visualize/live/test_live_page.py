@@ -9,6 +9,7 @@ import dsbd
 import visualize
 from dsbd.assets import asset_path
 from dsbd.tracing.trace import Trace
+from tests.axe import named, violations
 from tests.visualize.homes import served, visit
 from visualize.pages.live_files import FOLDER, LIST, live_files
 
@@ -101,6 +102,14 @@ def test_a_lesson_decodes_and_goes_back(browser, site):
             page.click("button.previous")
             expect(head).to_have_text(recorded)
             assert seen.errors == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_a_live_page(browser, site, theme):
+    with served(site) as address, visit(browser, f"{address}/live.html", color_scheme=theme) as seen:
+        seen.page.get_by_text("More settings").click()
+        assert named(violations(seen.page, ".dsbd-live")) == []
 
 
 def test_a_file_opened_from_the_disk_says_what_it_needs(browser, site):
