@@ -17,6 +17,13 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
     );
   }
   if (!prompt.ids.length) throw new Error("the prompt has no tokens; give some text");
+  const context = Math.min(pair.target.context ?? Infinity, pair.draft?.context ?? Infinity);
+  if (prompt.ids.length + chosen.max_new_tokens > context) {
+    throw new Error(
+      `prompt of ${prompt.ids.length} tokens plus max_new_tokens ${chosen.max_new_tokens} exceeds the context of ` +
+        `${context} tokens; shorten the prompt or lower max_new_tokens`,
+    );
+  }
   const recorder = new Recorder(pair, prompt, chosen);
   const run = iterations(pair, prompt.ids, chosen, {generator: generatorOf(chosen.seed), now});
   yield {start: recorder.start()};

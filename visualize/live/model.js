@@ -40,6 +40,7 @@ export async function openModel(ort, record, files) {
   return {
     ...record,
     vocabulary: config.vocab_size,
+    context: config.max_position_embeddings,
     attention: "forest",
     row: () => new Row(forward, caches.length, groups * size),
     release: () => session.release(),

@@ -44,6 +44,10 @@ test("a pair that cannot decode says so", async () => {
   await assert.rejects(decode(pair, PROMPT, {}).next(), {message: /^method dsbd needs a draft model; choose sampling/});
   const empty = decode(tablePair({target: EVEN, draft: EVEN, eos: []}), {text: "", ids: []}, {});
   await assert.rejects(empty.next(), {message: "the prompt has no tokens; give some text"});
+  const short = tablePair({target: EVEN, draft: EVEN, eos: []});
+  short.draft.context = 64;
+  const refused = {message: /^prompt of 1 tokens plus max_new_tokens 64 exceeds the context of 64 tokens; shorten/};
+  await assert.rejects(decode(short, PROMPT, {}).next(), refused);
   const broken = tablePair({target: {1: [NaN, 0]}, draft: EVEN, eos: []});
   const said = {message: "the target model returns logits that are not numbers; load it again"};
   await assert.rejects(whole(decode(broken, PROMPT, {method: "sampling"})), said);
