@@ -12,6 +12,7 @@ from dsbd.auto.plan import Plan, PlanProgress
 from dsbd.block_search import require_few_blocks
 from dsbd.decoder import iterations
 from dsbd.errors import PairError, SettingsError
+from dsbd.memory.reading import ReadProgress
 from dsbd.methods import DRAFTING_METHODS, has_auto, needs_draft_model, resolve
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
@@ -26,7 +27,7 @@ from dsbd.tracing.recorder import Recorder
 from dsbd.tracing.records import BeamRecord, Iteration
 from dsbd.tracing.trace import Trace
 
-TRYING = "trying out forests"
+READING, TRYING = "reading a long prompt", "trying out forests"
 
 
 @dataclass(frozen=True)
@@ -158,12 +159,14 @@ def stream(
     _check_helpers(observers, stop)
     enough = _enough_of(until, record)
     _check_processors(processors, asked, record)
-    prompt_ids = _checked_ids(pair, prompt, asked, chat)
+    ids = _checked_ids(pair, prompt, asked, chat)
     check = check_of(pair.ranks.agreed(stop) if pair.ranks is not None and stop is not None else stop)
+    with memory_errors(READING):
+        window = value_of(pair.fitting(ids, asked.max_new_tokens, check))
     if has_auto(asked):
         with memory_errors(TRYING):
-            asked = replace(asked, **value_of(measure_forests(pair, prompt_ids, asked, check)).values)
-    start = RunStart(pair, prompt, prompt_ids, resolve(asked), tuple(processors))
+            asked = replace(asked, **value_of(measure_forests(pair, window.ids, asked, check)).values)
+    start = RunStart(pair, prompt, window.ids, resolve(asked), tuple(processors), window.memory)
     return _updates(start, Recorder() if record else None, observers, check, enough)
 
 
@@ -173,8 +176,11 @@ def planning(
     settings: DecodingSettings,
     chat: bool = False,
     stop: Callable[[], bool] | None = None,
-) -> Generator[PlanProgress, None, Plan | None]:
-    """Resolve the ``auto`` fields of ``settings`` before :func:`stream` does, step by step; closing it cancels.
+) -> Generator[ReadProgress | PlanProgress, None, Plan | None]:
+    """Do step by step what :func:`stream` does before its first update; closing it cancels.
+
+    A prompt beyond the context is read into the pair's memory, and the ``auto`` fields of ``settings`` are resolved.
+    :func:`stream` then finds both done.
 
     Returns:
         The plan, which is remembered for this pair; None where there is nothing to plan.
@@ -184,11 +190,13 @@ def planning(
     """
     asked = _settings_of(pair, settings)
     _check_helpers((), stop)
-    prompt_ids = _checked_ids(pair, prompt, asked, chat)
+    ids, check = _checked_ids(pair, prompt, asked, chat), check_of(stop)
+    with memory_errors(READING):
+        window = yield from pair.fitting(ids, asked.max_new_tokens, check)
     if not has_auto(asked):
         return None
     with memory_errors(TRYING):
-        return (yield from measure_forests(pair, prompt_ids, asked, check_of(stop)))
+        return (yield from measure_forests(pair, window.ids, asked, check))
 
 
 def plan(pair: Pair, prompt: str, settings: DecodingSettings, stop: Callable[[], bool] | None = None) -> Plan:
@@ -232,9 +240,7 @@ def _checked_ids(pair: Pair, prompt: str, settings: DecodingSettings, chat: bool
         auto = "auto would measure in each by itself; give numbers"
         reason = "mjgd searches in one; choose another method" if settings.method == "mjgd" else auto
         raise SettingsError(f"a model is spread over {pair.ranks.count} processes, and {reason}")
-    prompt_ids = pair.encode(prompt, chat=chat)
-    pair.require_room(len(prompt_ids), settings.max_new_tokens)
-    return prompt_ids
+    return pair.encode(prompt, chat=chat)
 
 
 def _settings_of(pair: Any, settings: Any) -> DecodingSettings:

@@ -26,7 +26,7 @@ def slots_expected(prompt_tokens: int, settings: ResolvedSettings) -> int:
 
 def row_of(model: LanguageModel, start: RunStart, check: Check) -> Row:
     """Return an empty row of a model, with room for the decode; ``check`` is called before each forward."""
-    row = threaded_row(model, slots_expected(len(start.prompt_ids), start.settings), check)
+    row = threaded_row(model, slots_expected(start.target_slots, start.settings), check)
     if start.pair.ranks is not None:
         row = RankedRow(row, start.pair.ranks)
     return ProcessedRow(row, start.processors, start.pair.eos) if start.processors else row

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from dsbd.law.beams import Beam, Node
 from dsbd.law.verified import VerifiedLayer
+from dsbd.memory.reading import PromptMemory
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import Ranks
 from dsbd.models.rows.processed import Processor
@@ -22,11 +23,19 @@ class RunStart:
     pair: Pair
     prompt: str
     prompt_ids: Sequence[int]
+    """The ids that the models are fed."""
     settings: ResolvedSettings
     """The settings as resolved for the method."""
     processors: Sequence[Processor] = ()
     """What changes the logits of both models."""
+    memory: PromptMemory | None = None
+    """What stands in front of ``prompt_ids``, in the target only; None if they are the whole prompt."""
     root: Node = field(default_factory=lambda: Node(None, -1, 0))
+
+    @property
+    def target_slots(self) -> int:
+        """Return the slots of the prompt in the target: its ids, and the memory in front of them."""
+        return len(self.prompt_ids) + (self.memory is not None)
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,11 @@ class Session:
 
     def prefill(self) -> None:
         """Feed the prompt to both models."""
-        for row in (self._target_row, self._draft_row):
-            if row is not None:
-                row.prefill(self._start.prompt_ids, self._start.root)
+        ids, root, memory = self._start.prompt_ids, self._start.root, self._start.memory
+        prefix = None if memory is None else memory.embedding
+        self._target_row.prefill(ids, root, prefix)
+        if self._draft_row is not None:  # a draft model sees no memory, but a search in the target's own law does
+            self._draft_row.prefill(ids, root, prefix if self._settings.searches_blocks else None)
 
     def next_depth(self) -> int:
         """Return how many layers to draft now. It leaves room for the token of the bonus layer, if there is one."""
@@ -108,7 +110,7 @@ class Session:
             layers=layers,
             output_beams=self.beams,
             kept=kept,
-            prompt_slots=len(self._start.prompt_ids) - 1 if self._start.pair.target.attention == "forest" else 0,
+            prompt_slots=self._start.target_slots - 1 if self._start.pair.target.attention == "forest" else 0,
             slots_scored=slots_scored,
             slots_kept=self._target_row.slots,
             seconds=self._clock.iteration_seconds,

@@ -5,7 +5,7 @@ with joined projections and blockwise plain attention: in bfloat16 on a CPU the 
 fused attention costs more than all matrix products of the layer together.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import torch
@@ -73,11 +73,25 @@ def hidden_states(
 
     `layer_function` is used instead of `layer_states`: compiled once, it serves every layer.
     """
+    embedded = functional.embedding(ids, model.model.embed_tokens.weight)
+    return states_of(model, model.model.layers, embedded, tables, layer_function)
+
+
+def states_of(
+    model: LlamaForCausalLM,
+    layers: Iterable[Any],
+    embedded: torch.Tensor,
+    tables: PositionTables,
+    layer_function: Callable[..., torch.Tensor] | None = None,
+) -> torch.Tensor:
+    """Return what `hidden_states` does, of input embeddings (rows, length, hidden) and through these layers.
+
+    `layers`: the model's own, or stand-ins with other weights.
+    """
     epsilon = model.config.rms_norm_eps
-    hidden = functional.embedding(ids, model.model.embed_tokens.weight)
-    for layer in model.model.layers:
-        hidden = (layer_function or layer_states)(layer, hidden, tables, epsilon)
-    return _rms_norm(hidden, model.model.norm.weight, epsilon)
+    for layer in layers:
+        embedded = (layer_function or layer_states)(layer, embedded, tables, epsilon)
+    return _rms_norm(embedded, model.model.norm.weight, epsilon)
 
 
 def layer_states(

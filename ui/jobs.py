@@ -10,6 +10,7 @@ from dsbd.api import Progress, planning
 from dsbd.auto.plan import PlanProgress
 from dsbd.evaluation.race import race
 from dsbd.measure.bench.contenders import Contender
+from dsbd.memory.reading import ReadProgress
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tracing.trace import Trace
@@ -44,8 +45,9 @@ class Job(NamedTuple):
 class DecodeStep(NamedTuple):
     """What a decode says next: how far ``auto`` is, and then what each iteration brought."""
 
-    trying: PlanProgress | None = None
-    """How many forests ``auto`` has tried out; then all else is None."""
+    before: ReadProgress | PlanProgress | None = None
+    """How many segments of a long prompt are read, or how many forests ``auto`` has tried out; then all else is None.
+    """
     begun: Trace | None = None
     """The beginning of the trace, without iterations; with the first progress only."""
     progress: Progress | None = None
@@ -83,8 +85,8 @@ def _check(limits: Limits, prompts: Sequence[str], each: Sequence[DecodingSettin
 
 
 def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[DecodeStep]:
-    for trying in planning(pair, prompt, settings, stop=stop):
-        yield DecodeStep(trying)
+    for before in planning(pair, prompt, settings, stop=stop):
+        yield DecodeStep(before)
     is_first = True
     for update in dsbd.stream(pair, prompt, settings, record=True, stop=stop):
         begun = replace(update.trace, iterations=[]) if is_first and update.trace is not None else None

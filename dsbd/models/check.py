@@ -123,11 +123,15 @@ def _compared(
 
 
 def _two_iterations(row: Row, model: LanguageModel) -> torch.Tensor:
-    """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first."""
+    """Return logits [nodes, vocabulary] in float64 of two small forests, the second below a node of the first.
+
+    If the model has a memory, an embedding stands in front of them.
+    """
     device = model.device
     tokens = _tokens(model, _PROMPT_SIZE + len(_PARENTS))
     root = Node(None, -1, 0)
-    row.prefill(tokens[:_PROMPT_SIZE], root)
+    prefix = None if model.memory is None else model.embed(tokens[-1:])[0, 0]
+    row.prefill(tokens[:_PROMPT_SIZE], root, prefix)
     nodes = [root]
     for parent, token in zip(_PARENTS, tokens[_PROMPT_SIZE:], strict=True):
         nodes.append(nodes[parent].child(token))

@@ -1,6 +1,7 @@
 """An unmodified Hugging Face causal language model, behind the one call that the decoder makes."""
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -8,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 from transformers import Cache, DynamicCache
 
+from dsbd.memory.reading import Memory
 from dsbd.models.cache import ForestCache, LayerShape
 from dsbd.models.threads import SMALL
 from dsbd.results import brief
@@ -38,6 +40,8 @@ class LanguageModel:
     engine: str = "eager"
     """How forwards run: ``eager``; ``traced``: without the model's Python; ``fused``: traced, with fewer operations;
     ``graph``: captured and replayed; ``onnx``: by ONNX Runtime. ``auto`` until a pair is made."""
+    memory: Memory | None = None
+    """What reads prompts beyond the context; None if nothing does."""
     runners: dict[type, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
     """What the engines keep with this model, by class; a changed copy of the model begins without."""
 
@@ -110,6 +114,26 @@ class LanguageModel:
     def _accepts(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.model.forward).parameters)
 
+    @property
+    def takes_embeddings(self) -> bool:
+        """Return True if the model can be fed input embeddings instead of ids."""
+        return "inputs_embeds" in self._accepts
+
+    def embed(self, tokens: Sequence[int]) -> torch.Tensor:
+        """Return the input embeddings [1, n, hidden] of ids."""
+        found: torch.Tensor = self.model.get_input_embeddings()(torch.tensor([list(tokens)], device=self.device))
+        return found
+
+    def behind(self, prefix: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Return input embeddings [rows, 1 + n, hidden]: a prefix [hidden], then those of ids [rows, n]."""
+        embedded = self.model.get_input_embeddings()(tokens)
+        return torch.cat([prefix.expand(len(tokens), 1, -1), embedded], dim=1)
+
+    def hidden_states(self, embeddings: torch.Tensor) -> torch.Tensor:
+        """Return the last hidden states of input embeddings, both [rows, n, hidden]; causal, positions from 0."""
+        states: torch.Tensor = self.model.base_model(inputs_embeds=embeddings, use_cache=False).last_hidden_state
+        return states
+
     @cached_property
     def layer_shapes(self) -> list[LayerShape]:
         """Return the shapes of the keys and values of each layer, found by a forward of one token."""
@@ -139,7 +163,7 @@ class LanguageModel:
         """Return the logits after each token.
 
         Args:
-            tokens: ids [rows, n], int64.
+            tokens: ids [rows, n], int64; or input embeddings [rows, n, hidden] in the model's dtype.
             positions: [rows, n], int64; None counts from 0.
             masks: for each layer type an additive mask [1, 1, n, slots] in the model's dtype (0 = seen, minimum = not
                 seen); None is causal.
@@ -156,7 +180,6 @@ class LanguageModel:
         if last_only and "logits_to_keep" in self._accepts:
             extra["logits_to_keep"] = 1
         extra["cache_params" if "cache_params" in self._accepts else "past_key_values"] = cache
-        logits: torch.Tensor = self.model(
-            input_ids=tokens, attention_mask=mask, use_cache=cache is not None, **extra
-        ).logits
+        extra["inputs_embeds" if tokens.is_floating_point() else "input_ids"] = tokens
+        logits: torch.Tensor = self.model(attention_mask=mask, use_cache=cache is not None, **extra).logits
         return logits if self.vocabulary_limit is None else logits[..., : self.vocabulary_limit]

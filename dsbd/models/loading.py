@@ -3,6 +3,7 @@
 import pickle
 import re
 from collections.abc import Generator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from transformers import AutoModelForCausalLM
 from dsbd.assets import BUNDLED_PAIRS, asset_path
 from dsbd.errors import PairError
 from dsbd.machine import multiplies_tiles
+from dsbd.memory.files import folder_of, load_memory
 from dsbd.models.attention import pack_groups
 from dsbd.models.engines.onnx import why_no_graph
 from dsbd.models.files import require_no_gguf
@@ -47,6 +49,7 @@ def load_pair(
     engine: str = "auto",
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
+    memory: str | Path | None = None,
 ) -> Pair:
     """Load a pair and check that each model can see a forest in one cache row.
 
@@ -76,12 +79,16 @@ def load_pair(
         load_kwargs: further arguments of ``from_pretrained`` for both models, such as ``quantization_config`` or
             ``offload_folder``. With ``{"tp_plan": "auto"}`` the processes that ``torchrun`` started share the models.
             If the models need different arguments, load them and call :func:`dsbd.make_pair`.
+        memory: folder of a memory that was trained for the target, or ``bundled`` for that of the bundled story pair.
+            It adds small matrices to the target's weights, so the target's law is that of the model with memory; a
+            prompt beyond the context is then read into the memory instead of being refused (docs/memory.md).
 
     Raises:
         PairError: a model cannot be found or loaded, is not a causal language model, or does not fit the free memory;
-            the vocabularies differ; device, device map, dtype or engine is unknown; or the engine does not work here.
+            the vocabularies differ; device, device map, dtype or engine is unknown; the engine does not work here; or
+            the memory is missing, damaged, or made for another model.
     """
-    return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs))
+    return value_of(loading(target, draft, device, dtype, engine, device_map, load_kwargs, memory))
 
 
 def loading(
@@ -92,6 +99,7 @@ def loading(
     engine: str = "auto",
     device_map: DeviceMap | None = None,
     load_kwargs: Mapping[str, Any] | None = None,
+    memory: str | Path | None = None,
 ) -> Generator[str, None, Pair]:
     """Load a pair as :func:`load_pair` does; yield what comes next, in words. Close the generator to cancel."""
     target, draft = sources_of(target, draft)
@@ -103,10 +111,14 @@ def loading(
     if isinstance(device_map, str):
         require_device_map(device_map)
     more = checked_arguments(load_kwargs)
+    if memory is not None:
+        folder_of(memory)
     limit_threads()
     yield f"loading {display_name(target)}"
     with without_progress:
         target_model, tokenizer = _load(target, place, dtype, engine, device_map, more)
+    if memory is not None:
+        target_model = remembering(target_model, memory)
     draft_model, draft_tokenizer = None, None
     if draft is not None:
         yield f"loading {display_name(draft)}"
@@ -114,6 +126,15 @@ def loading(
             draft_model, draft_tokenizer = _load(draft, place, dtype, engine, device_map, more)
     yield "checking"
     return make_pair(target_model, draft_model, tokenizer, engine, draft_tokenizer)
+
+
+def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
+    """Return the model with a memory, whose matrices are added to its weights. Raises: PairError."""
+    if not model.takes_embeddings:
+        raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")
+    if model.is_hooked or model.processes > 1:
+        raise PairError(f"{model.id} is spread, and a memory needs it whole in one process; leave device_map out")
+    return replace(model, memory=load_memory(memory, model.model, model.id))
 
 
 def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str | Path, str | Path | None]:

@@ -1,18 +1,20 @@
 """A target and a draft model that share a vocabulary, with the outcomes of their checks at load."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from dsbd.errors import PairError, PromptError, first_line, told_as
+from dsbd.memory.reading import Memory, PromptMemory, ReadProgress
 from dsbd.models.check import ForestCheck
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pieces import TokenBytes
 from dsbd.models.ranks import Ranks
+from dsbd.stopping import Check, never_stop
 
 KEPT = {
     "states": "each with a separate cache",
@@ -22,6 +24,14 @@ KEPT = {
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
 INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
 """What a model does instead, by the engine that failed."""
+
+
+class WindowedPrompt(NamedTuple):
+    """What the models are fed for a prompt."""
+
+    ids: list[int]
+    memory: PromptMemory | None = None
+    """What stands in front of the ids in the target; None if they are the whole prompt."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +123,34 @@ class Pair:
     def room_after(self, prompt_size: int) -> int:
         """Return how many tokens fit after a prompt in both models' contexts; very many if neither has a limit."""
         return min((limit for _, limit in self._limits), default=sys.maxsize) - prompt_size
+
+    @property
+    def memory(self) -> Memory | None:
+        """Return what reads prompts beyond the context; None if nothing does."""
+        return self.target.memory
+
+    def fitting(
+        self, ids: Sequence[int], max_new_tokens: int, check: Check = never_stop
+    ) -> Generator[ReadProgress, None, WindowedPrompt]:
+        """Return what the models are fed for a prompt: all of it, or its last segment behind a memory of the rest.
+
+        Only a prompt that does not fit the models' contexts is read; it yields after each segment.
+
+        Args:
+            ids: the prompt.
+            max_new_tokens: how many tokens must fit behind it.
+            check: called before each segment; it may raise.
+
+        Raises:
+            PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.
+        """
+        memory = self.memory
+        if memory is None or len(ids) <= memory.settings.segment_tokens or self.room_after(len(ids)) >= max_new_tokens:
+            self.require_room(len(ids), max_new_tokens)
+            return WindowedPrompt(list(ids))
+        self.require_room(memory.window_of(len(ids)), max_new_tokens)
+        read = yield from memory.reading(self.target, ids, check)
+        return WindowedPrompt(read.ids, read)
 
     def require_whole(self, doing: str) -> None:
         """Check that both models are whole in this process. Raises: PairError."""

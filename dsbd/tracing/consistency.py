@@ -29,10 +29,32 @@ def check_sizes(prompt: Prompt, iterations: Sequence[Iteration], result: Result 
     _at_most(where, len(result.beams) if result else 0, limits.hypotheses, "hypotheses")
     _texts_fit("the prompt", (piece.text for piece in prompt.pieces), limits.short_text)
     _texts_fit("the prompt", [prompt.text], limits.text)
+    if prompt.memory is not None:
+        _memory_fits(prompt, limits)
     if result is not None:
         _texts_fit("the result", (result.text, *(beam.text for beam in result.beams), *result.stats), limits.text)
     for iteration in iterations:
         _iteration_fits(iteration, limits)
+
+
+def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
+    """Raises: TraceError where a memory is larger than ``limits``, or its numbers contradict each other."""
+    memory = prompt.memory
+    assert memory is not None
+    where, count = "the memory", len(memory.segments)
+    _at_most(where, sum(len(segment.weights) for segment in memory.segments), limits.values, "weights")
+    _at_most(where, sum(max(0, segment.tokens) for segment in memory.segments), limits.prompt_tokens, "tokens")
+    _texts_fit(where, (segment.text for segment in memory.segments), limits.text)
+    _texts_fit(where, (memory.name, memory.digest), limits.short_text)
+    for number, segment in enumerate(memory.segments):
+        if segment.tokens < 1 or not 0 <= segment.first_memory <= segment.first_memory + len(segment.weights) <= number:
+            raise TraceError(f"damaged trace: segment {number + 1} of the prompt is empty, or recalls what comes later")
+    last = memory.segments[-1].tokens if count else 0
+    if count < 2 or memory.sensory < 0 or memory.sensory + last != len(prompt.pieces):
+        raise TraceError(
+            f"damaged trace: {memory.sensory} sensory tokens and a last segment of {last} tokens are not the "
+            f"{len(prompt.pieces)} tokens of the prompt; record it again"
+        )
 
 
 def _iteration_fits(iteration: Iteration, limits: ReadLimits) -> None:

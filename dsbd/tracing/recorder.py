@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 from dsbd.law.beams import Node as BeamNode
 from dsbd.observer import IterationEnd, Observer, RunStart
 from dsbd.tracing.iteration_writer import IterationWriter
-from dsbd.tracing.records import ROOT, BeamRecord, Iteration, ModelRecord, Models, Piece, Prompt, Result
+from dsbd.tracing.records import (
+    ROOT,
+    BeamRecord,
+    Iteration,
+    MemoryRecord,
+    ModelRecord,
+    Models,
+    Piece,
+    Prompt,
+    Result,
+    SegmentRecord,
+)
 from dsbd.tracing.trace import FORMAT, Trace, canonical_digest
 
 if TYPE_CHECKING:
@@ -65,7 +76,17 @@ class Recorder(Observer):
         special = set(self._start.pair.tokenizer.all_special_ids)
         piece = self._start.pair.token_bytes.piece
         pieces = [Piece(token, *piece(token), token in special) for token in self._start.prompt_ids]
-        return Prompt(self._start.prompt, pieces)
+        return Prompt(self._start.prompt, pieces, self._memory())
+
+    def _memory(self) -> MemoryRecord | None:
+        memory, pair = self._start.memory, self._start.pair
+        if memory is None or pair.memory is None:
+            return None
+        segments = [
+            SegmentRecord(len(one.ids), pair.decode(one.ids), one.first_memory, list(one.weights))
+            for one in memory.segments
+        ]
+        return MemoryRecord(pair.memory.name, segments, memory.sensory, memory.digest)
 
     def _iterations(self) -> list[Iteration]:
         for raw in self._raw[len(self._written) :]:

@@ -70,6 +70,35 @@ class Piece:
 
 
 @dataclass(frozen=True, config=STRICT)
+class SegmentRecord:
+    """A segment of a prompt that was read into a memory."""
+
+    __repr__ = brief
+
+    tokens: int
+    text: str
+    first_memory: int
+    """The segment, from 0, whose memory is the first that could be recalled."""
+    weights: Listed[Probability]
+    """How much of each memory was recalled, from ``first_memory`` on."""
+
+
+@dataclass(frozen=True, config=STRICT)
+class MemoryRecord:
+    """What stands in front of the prompt: one embedding for all segments but the last. *Source:* docs/memory.md."""
+
+    __repr__ = brief
+
+    name: str
+    segments: Listed[SegmentRecord]
+    """All segments; the last one is in ``pieces``, and its weights are what the embedding is made of."""
+    sensory: int
+    """How many first pieces are repeated from the segment before the last."""
+    digest: str
+    """SHA-256 of the embedding's numbers, as float32 in little-endian order."""
+
+
+@dataclass(frozen=True, config=STRICT)
 class Prompt:
     """The prompt: as typed, and as the models saw it."""
 
@@ -77,6 +106,9 @@ class Prompt:
 
     text: str
     pieces: Listed[Piece]
+    """All tokens; behind a memory the sensory tokens and the last segment."""
+    memory: MemoryRecord | None = Field(default=None, exclude_if=lambda memory: memory is None)
+    """The memory in slot 0 of the target; left out if the whole prompt is in ``pieces``."""
 
 
 @dataclass(frozen=True, config=STRICT)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from dsbd.errors import DsbdError, PairError, SettingsError, StoppedError
+from dsbd.memory.reading import ReadProgress
 from dsbd.settings import DecodingSettings
 
 from ..asked.form import check_prompt, settings_of
@@ -49,8 +50,10 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
             job = recorded_decode(limits, check_prompt(prompt, limits), settings, pair)
             with closing(engine.run(job, stop)) as steps:
                 for step in steps:
-                    if step.trying is not None:
-                        yield Frame(note=f"Trying out forests for auto: {step.trying.done} of {step.trying.total} …")
+                    if step.before is not None:
+                        is_reading = isinstance(step.before, ReadProgress)
+                        doing = "Reading the long prompt" if is_reading else "Trying out forests for auto"
+                        yield Frame(note=f"{doing}: {step.before.done} of {step.before.total} …")
                         continue
                     recording = _taken_in(recording, step)
                     if recording.result is not None:

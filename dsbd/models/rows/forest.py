@@ -46,16 +46,20 @@ class ForestRow(Row):
         return self.cache.peak_bytes
 
     @torch.inference_mode()
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         *stored, self._last_prompt_token = prompt
-        self.cache.reserve(len(stored))
+        shift = 0 if prefix is None else 1
+        self.cache.reserve(shift + len(stored))
+        if prefix is not None:
+            self._check()
+            self.model.forward(prefix[None, None], cache=self.cache, last_only=True)
         for start in range(0, len(stored), PREFILL_TOKENS):
             self._check()
             tokens = torch.tensor(stored[start : start + PREFILL_TOKENS], device=self.model.device)
-            self._store(tokens, torch.arange(start, start + tokens.numel(), device=tokens.device))
-        self.forwards += bool(stored)
-        self._first_position = len(prompt) - 1  # of the root
-        self._settled = len(prompt) - 1  # slots
+            first = shift + start
+            self._store(tokens, torch.arange(first, first + tokens.numel(), device=tokens.device))
+        self.forwards += bool(self.cache.length)
+        self._first_position = self._settled = self.cache.length  # of the root; slots
         self._settled_nodes = 0  # nodes among them: those with a length below this
         self._slot_of: dict[Node, int] = {}  # of the live nodes, counted behind the settled slots
 

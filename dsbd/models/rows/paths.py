@@ -21,8 +21,8 @@ class PathRows(Row):
         self.model = model
         self._check = check
 
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        self._prompt = list(prompt)
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        self._prompt, self._prefix = list(prompt), prefix
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._paths = [self._prompt + beam.token_ids() for beam in beams]
@@ -42,7 +42,9 @@ class PathRows(Row):
         longest = max(len(path) for path in paths)
         rows = torch.tensor([path + [0] * (longest - len(path)) for path in paths], device=self.model.device)
         last = torch.tensor([len(path) - 1 for path in paths], device=self.model.device)
+        if self._prefix is not None:
+            rows, last = self.model.behind(self._prefix, rows), last + 1
         self._check()
         self.forwards += 1
-        positions = torch.arange(longest, device=rows.device).expand(rows.shape)
+        positions = torch.arange(rows.shape[1], device=rows.device).expand(rows.shape[:2])
         return self.model.forward(rows, positions=positions)[torch.arange(len(paths), device=last.device), last]

@@ -26,9 +26,9 @@ class ProcessedRow(WrappedRow):
         self._processors = tuple(processors)
         self._eos = frozenset(eos)
 
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         self._prompt = list(prompt)
-        super().prefill(prompt, root)
+        super().prefill(prompt, root, prefix)
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._paths: list[list[int] | None] = [self._prompt + beam.token_ids() for beam in beams]

@@ -36,8 +36,14 @@ class Row(ABC):
         return 0
 
     @abstractmethod
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        """Feed the prompt; ``root`` is the node of its last token."""
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        """Feed the prompt.
+
+        Args:
+            prompt: ids.
+            root: the node of the prompt's last token.
+            prefix: [hidden], an embedding that stands in front of the prompt, in slot 0; None for none.
+        """
 
     @abstractmethod
     def open(self, beams: Sequence[Node], room: int) -> None:
@@ -88,8 +94,8 @@ class WrappedRow(Row):
     def peak_bytes(self) -> int:
         return self._row.peak_bytes
 
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
-        self._row.prefill(prompt, root)
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
+        self._row.prefill(prompt, root, prefix)
 
     def open(self, beams: Sequence[Node], room: int) -> None:
         self._row.open(beams, room)

@@ -47,16 +47,18 @@ class StateRows(Row):
         self._stepwise = model.attention == "steps"
 
     @torch.inference_mode()
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         *stored, self._last_prompt_token = prompt
         cache = self.model.new_states()
-        if stored:
+        length = len(stored) + (prefix is not None)
+        if length:
             self._check()
-            tokens = torch.tensor([stored], device=self.model.device)
-            positions = torch.arange(len(stored), device=tokens.device)[None]
-            self.model.forward(tokens, positions=positions, cache=cache, last_only=True)
+            tokens = torch.tensor([stored], dtype=torch.int64, device=self.model.device)
+            fed = tokens if prefix is None else self.model.behind(prefix, tokens)
+            positions = torch.arange(length, device=fed.device)[None]
+            self.model.forward(fed, positions=positions, cache=cache, last_only=True)
             self.forwards += 1
-        self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, len(stored))}
+        self._kept: dict[Node | None, _Place] = {root.parent: _Place(cache, 0, length)}
         self._note_bytes([cache])
 
     def open(self, beams: Sequence[Node], room: int) -> None:

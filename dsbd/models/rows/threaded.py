@@ -26,9 +26,9 @@ class ThreadedRow(WrappedRow):
         super().__init__(row)
         self._threads = torch.get_num_threads()
 
-    def prefill(self, prompt: Sequence[int], root: Node) -> None:
+    def prefill(self, prompt: Sequence[int], root: Node, prefix: torch.Tensor | None = None) -> None:
         with torch_threads(self._threads):
-            super().prefill(prompt, root)
+            super().prefill(prompt, root, prefix)
 
     def feed(self, tokens: torch.Tensor, parents: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         with torch_threads(self._threads):

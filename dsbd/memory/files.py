@@ -1,0 +1,172 @@
+"""A memory's folder: ``config.json`` and ``memory.safetensors``. Reading it runs no code of the folder."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from dsbd.assets import asset_path
+from dsbd.errors import PairError
+from dsbd.files import write_file
+from dsbd.memory.adapters import LowRank, add_adapters
+from dsbd.memory.network import MemoryNetwork
+from dsbd.memory.reading import Memory
+from dsbd.memory.settings import FORMAT, MemorySettings
+
+BUNDLED = "bundled"
+CONFIG, WEIGHTS = "config.json", "memory.safetensors"
+UP, DOWN = ".up", ".down"
+ADAPTERS = "adapters."
+SAMPLED = (slice(0, 8), slice(0, 8))
+"""The numbers of the token embeddings by which a model is known again."""
+NEAR = 1e-2
+"""Roundings of other dtypes stay below this share of the largest sampled number."""
+
+
+def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, LowRank], model: Any, name: str) -> None:
+    """Write a memory.
+
+    Args:
+        folder: made if it does not exist.
+        network: the learned part.
+        adapters: what is added to the model's own weights.
+        model: the model of transformers that it was trained for, without the adapters.
+        name: what to call that model.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: weight.detach().bfloat16().contiguous() for name, weight in network.state_dict().items()}
+    for layer, added in adapters.items():
+        tensors[f"{ADAPTERS}{layer}{UP}"] = added.up.detach().bfloat16().contiguous()
+        tensors[f"{ADAPTERS}{layer}{DOWN}"] = added.down.detach().bfloat16().contiguous()
+    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": network.settings.to_dict()}
+    write_file(folder / CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
+
+
+def load_memory(source: str | Path, model: Any, name: str) -> Memory:
+    """Read a memory, and add its adapters to the model's weights, in place.
+
+    Args:
+        source: a folder, or ``bundled`` for that of the bundled story pair.
+        model: the loaded model of transformers.
+        name: what to call the model.
+
+    Raises:
+        PairError: the folder is missing or damaged, or the memory was made for another model.
+    """
+    folder = folder_of(source)
+    config = _config_of(folder)
+    settings = _settings_of(config, folder)
+    _require_same_model(config.get("model"), model, name, folder)
+    tensors = _tensors_of(folder)
+    network = MemoryNetwork(settings)
+    _fill(network, tensors, folder)
+    add_adapters(model, _adapters_of(tensors, folder))
+    device = model.get_input_embeddings().weight.device
+    return Memory(folder.name, network.to(device).eval().requires_grad_(False))
+
+
+def folder_of(source: str | Path) -> Path:
+    """Return the folder of a memory. Raises: PairError: it does not exist."""
+    if source == BUNDLED:
+        return asset_path("models/stories/memory")
+    if not isinstance(source, (str, Path)) or not str(source):
+        raise PairError(f"memory is {source!r:.100}; give the folder of a memory, or {BUNDLED!r}")
+    folder = Path(source)
+    if not (folder / CONFIG).is_file():
+        raise PairError(
+            f"memory {str(source)[:200]!r} is not a folder with a {CONFIG}; give the folder of a memory, or "
+            f"{BUNDLED!r} for that of the bundled story pair"
+        )
+    return folder
+
+
+def _config_of(folder: Path) -> dict[str, Any]:
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        raise _damaged(folder, f"{CONFIG} is not JSON") from None
+    found = config.get("format") if isinstance(config, dict) else type(config).__name__
+    if found != FORMAT:
+        raise PairError(
+            f"{CONFIG} in {str(folder)[:200]!r} has the format {found!r:.60}, expected {FORMAT!r}; a memory is made by "
+            f"python -m training.memory"
+        )
+    assert isinstance(config, dict)
+    return config
+
+
+def _settings_of(config: Mapping[str, Any], folder: Path) -> MemorySettings:
+    try:
+        return MemorySettings(**config["memory"])
+    except (KeyError, TypeError):
+        raise _damaged(folder, f"the sizes in {CONFIG} are missing or unknown") from None
+
+
+def _facts(model: Any) -> dict[str, Any]:
+    """Return what tells a model from others."""
+    config, table = model.config.get_text_config(decoder=True), model.get_input_embeddings().weight
+    return {
+        "model_type": config.model_type,
+        "hidden_size": config.hidden_size,
+        "layers": config.num_hidden_layers,
+        "vocabulary_size": config.vocab_size,
+        "sample": [round(number, 6) for number in table[SAMPLED].float().flatten().tolist()],
+    }
+
+
+def _require_same_model(made_for: Any, model: Any, name: str, folder: Path) -> None:
+    """Raise a PairError if the memory was made for another model."""
+    here = _facts(model)
+    if not isinstance(made_for, dict) or set(made_for) != {"name", *here}:
+        raise _damaged(folder, f"{CONFIG} does not say which model it was made for")
+    try:
+        theirs, ours = torch.tensor(made_for["sample"]), torch.tensor(here["sample"])
+        same = theirs.shape == ours.shape and bool((theirs - ours).abs().max() <= NEAR * theirs.abs().max())
+    except (TypeError, ValueError, RuntimeError):
+        raise _damaged(folder, f"the sample in {CONFIG} is not a list of numbers") from None
+    different = [fact for fact in here if fact != "sample" and here[fact] != made_for[fact]]
+    if different or not same:
+        fact = different[0] if different else "weights"
+        told = f"{made_for[fact]!r:.60}, not {here[fact]!r:.60}" if different else "others"
+        raise PairError(
+            f"the memory in {str(folder)[:200]!r} was made for {made_for['name']!r:.100}, and {name} is another model "
+            f"({fact}: {told}); load it with the model that it was made for"
+        )
+
+
+def _tensors_of(folder: Path) -> dict[str, torch.Tensor]:
+    try:
+        return load_file(folder / WEIGHTS)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise _damaged(folder, f"{WEIGHTS} cannot be read ({type(error).__name__})") from None
+
+
+def _fill(network: MemoryNetwork, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    for name, parameter in network.named_parameters():
+        found = tensors.get(name)
+        if found is None or found.shape != parameter.shape or not bool(found.float().isfinite().all()):
+            raise _damaged(folder, f"{name} in {WEIGHTS} is missing, of another shape, or not finite")
+        parameter.data.copy_(found)
+
+
+def _adapters_of(tensors: Mapping[str, torch.Tensor], folder: Path) -> dict[str, LowRank]:
+    found = dict[str, LowRank]()
+    for name, up in tensors.items():
+        if name.startswith(ADAPTERS) and name.endswith(UP):
+            layer = name.removeprefix(ADAPTERS).removesuffix(UP)
+            down = tensors.get(f"{ADAPTERS}{layer}{DOWN}")
+            if down is None or up.ndim != 2 or down.ndim != 2 or up.shape[1] != down.shape[0]:
+                raise _damaged(folder, f"{name} in {WEIGHTS} does not fit its other half")
+            if not bool(up.float().isfinite().all() & down.float().isfinite().all()):
+                raise _damaged(folder, f"{name} in {WEIGHTS} is not finite")
+            found[layer] = LowRank(up, down)
+    return found
+
+
+def _damaged(folder: Path, what: str) -> PairError:
+    return PairError(f"the memory in {str(folder)[:200]!r} is damaged: {what}; save or download it again")
