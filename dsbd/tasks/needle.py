@@ -23,7 +23,7 @@ NEEDLE_WORDS = (
 STORIES = "tasks/needle/stories.txt"
 """Among the bundled files."""
 SEGMENT_CHARACTERS = 890
-"""A task has no tokenizer: so many characters are about the 224 tokens of a segment of the bundled memory, 3.98 each."""
+"""A task has no tokenizer: so many characters are about 224 tokens, a segment of the bundled memory."""
 DISTANCES = range(1, 25)
 """Segments between the two sentences: up to 24 x 224 = 5,376 tokens."""
 PER_DISTANCE = 10
