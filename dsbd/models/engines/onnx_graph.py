@@ -16,14 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from torch.nn.functional import pad
 
 from dsbd.models.engines.fused import joined
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 RUNTIME = "com.microsoft"
 OPSET, IR_VERSION = 21, 10
-SLOTS_PER_POSITION = 8
-"""A cache that has all beams and forests of a full context in it has fewer slots than that, times the context."""
+SPARE_SLOTS = 16_384
+"""How many more slots than positions the beams and forests at the end of a context may take."""
 
 
 class Graph(NamedTuple):
@@ -153,20 +154,16 @@ class Builder:
         """Return the tables of cosines and sines [slots, size / 2].
 
         The operator asks for a row per slot, and branches of a forest share positions: rows beyond the last position
-        are never read, and zeros that nobody touches take no memory.
+        are there and never read.
         """
-        base, half = self._model.model, self._size // 2
-        count = self._model.config.max_position_embeddings
-        found = []
-        for name, table in zip(
-            ("cosines", "sines"),
-            base.rotary_emb(base.embed_tokens.weight[:1], torch.arange(count)[None]),
-            strict=True,
-        ):
-            rows = torch.from_numpy(np.zeros((SLOTS_PER_POSITION * count, half), dtype=np.float32))
-            rows[:count] = table[0, :, :half]
-            found.append(self._weight(name, rows))
-        return found
+        base = self._model.model
+        positions = torch.arange(self._model.config.max_position_embeddings)[None]
+        tables = base.rotary_emb(base.embed_tokens.weight[:1], positions)
+        half = self._size // 2
+        return [
+            self._weight(name, pad(table[0, :, :half], (0, 0, 0, SPARE_SLOTS)))
+            for name, table in zip(("cosines", "sines"), tables, strict=True)
+        ]
 
     def _add(
         self, kind: str, inputs: list[str], outputs: int | list[str] = 1, domain: str = "", **attributes: Any
