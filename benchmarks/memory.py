@@ -88,7 +88,7 @@ def needle_share(contender: Contender, rows: MemoryRows, distance: int, length: 
     """
     right, kept, last = 0, 16, WIDE if how == "wide" else 1
     for _ in range(count // ROWS):
-        drawn = rows.needle(ROWS, length * (distance + 1))
+        drawn = rows.needle(ROWS, length * (distance + 1), length * distance)
         segments = torch.from_numpy(drawn.ids).view(ROWS, distance + 1, length)
         front = 0 if how == "full" else length * (distance + 1 - last) - kept
         shown = contender.embed(torch.from_numpy(drawn.ids)[:, front:-1])

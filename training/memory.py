@@ -27,7 +27,7 @@ from dsbd.memory.settings import MemorySettings
 from training.adapted import Adapters
 from training.corpus import STORY_PARTS, load_encoded
 from training.llama import PositionTables, layer_states, position_tables, states_of
-from training.needle import MemoryRows, Rows
+from training.needle import MemoryRows
 from training.trainer import SMOOTHING, load_checkpoint, save_checkpoint
 
 BACK_SEGMENTS = 3
@@ -163,7 +163,8 @@ class MemoryTrainer:
         length = self._length(kind)
         count = int(self._random.integers(2, self._most_segments + 1))
         rows = max(2, STEP_TOKENS // (length * min(count, BACK_SEGMENTS)))
-        drawn: Rows = getattr(self._rows, kind)(rows, length * count)
+        whole = length * count
+        drawn = self._rows.books(rows, whole) if kind == "books" else self._rows.needle(rows, whole, length)
         segments = torch.from_numpy(drawn.ids).view(rows, count, length)
         losses, logits = self.model.last_segment(segments, self.model.read(segments))
         if drawn.answers is None:

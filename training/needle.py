@@ -1,7 +1,8 @@
 """Rows that a memory learns from: a word to remember, sections of books, and plain text.
 
-A needle row begins with "The secret animal is a <word>." and ends with the same sentence, so its last token cannot be
-known without the first segment. `NEEDLE_WORDS` are the words; the task `needle` asks for the same ones.
+Somewhere before its last segment a needle row says "The secret animal is a <word>.", and it ends with the same
+sentence. So its last token cannot be known without an earlier segment, and recall has to find which one. `NEEDLE_WORDS`
+are the words; the task `needle` asks for the same ones.
 """
 
 from dataclasses import dataclass
@@ -45,15 +46,17 @@ class MemoryRows:
     def _ids(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
         return list(tokenizer.encode(text, add_special_tokens=False))
 
-    def needle(self, rows: int, tokens: int) -> Rows:
-        """Return rows with a word at the beginning that is asked for at the end."""
+    def needle(self, rows: int, tokens: int, last: int) -> Rows:
+        """Return rows with a word that is told before the ``last`` tokens, and asked for at the end."""
         answers = self._random.integers(len(self.words), size=rows)
-        return Rows(np.stack([self._needle_row(self.words[answer], tokens) for answer in answers]), answers)
+        return Rows(np.stack([self._needle_row(self.words[answer], tokens, last) for answer in answers]), answers)
 
-    def _needle_row(self, word: int, tokens: int) -> np.ndarray:
-        begin, ask = [BOS, *self._needle, word, *self._end], [self._newline, *self._needle, word]
-        story = self._stories.take(tokens - len(begin) - len(ask))
-        return np.concatenate([begin, np.where(story == BOS, self._newline, story), ask])
+    def _needle_row(self, word: int, tokens: int, last: int) -> np.ndarray:
+        tell, ask = [self._newline, *self._needle, word, *self._end], [self._newline, *self._needle, word]
+        story = self._stories.take(tokens - len(tell) - len(ask) - 1)
+        story = np.where(story == BOS, self._newline, story)
+        place = int(self._random.integers(tokens - last - len(tell)))
+        return np.concatenate([[BOS], story[:place], tell, story[place:], ask])
 
     def books(self, rows: int, tokens: int) -> Rows:
         """Return rows from anywhere in sections of books that are long enough."""

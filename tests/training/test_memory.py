@@ -83,13 +83,14 @@ def parts():
 
 
 def test_a_needle_row_asks_for_its_word(parts) -> None:
-    """Catches a word that has several tokens, and a question whose answer is not in the first segment."""
+    """Catches a word that has several tokens, and a question whose answer stands in the last segment."""
     rows = MemoryRows(*parts, seed=1)
-    drawn = rows.needle(4, 96)
+    drawn = rows.needle(4, 96, 30)
     assert len(set(rows.words)) == len(NEEDLE_WORDS) == 64
     for ids, answer in zip(drawn.ids, drawn.answers, strict=True):
         text = parts[1].decode(ids, skip_special_tokens=True)
-        assert text.startswith(f"{NEEDLE} {NEEDLE_WORDS[answer]}.\n\n")
+        told = parts[1].decode(ids[:-30], skip_special_tokens=True)
+        assert f"\n{NEEDLE} {NEEDLE_WORDS[answer]}.\n\n" in told
         assert text.endswith(f"\n{NEEDLE} {NEEDLE_WORDS[answer]}")
         assert len(ids) == 96
     assert rows.books(2, 500).ids.shape == (2, 500)
@@ -102,8 +103,8 @@ class FewRows(MemoryRows):
         super().__init__(*given)
         self.words = np.arange(64) % 60
 
-    def needle(self, rows: int, tokens: int):
-        return type(drawn := super().needle(rows, tokens))(drawn.ids % 60, drawn.answers)
+    def needle(self, rows: int, tokens: int, last: int):
+        return type(drawn := super().needle(rows, tokens, last))(drawn.ids % 60, drawn.answers)
 
     def books(self, rows: int, tokens: int):
         return type(drawn := super().books(rows, tokens))(drawn.ids % 60, None)
