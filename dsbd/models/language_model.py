@@ -121,7 +121,8 @@ class LanguageModel:
 
     def embed(self, tokens: Sequence[int]) -> torch.Tensor:
         """Return the input embeddings [1, n, hidden] of ids."""
-        found: torch.Tensor = self.model.get_input_embeddings()(torch.tensor([list(tokens)], device=self.device))
+        ids = torch.tensor([list(tokens)], dtype=torch.int64, device=self.device)
+        found: torch.Tensor = self.model.get_input_embeddings()(ids)
         return found
 
     def behind(self, prefix: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

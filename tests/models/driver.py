@@ -18,7 +18,10 @@ compute in float32 inside; one token too many or too few in a mask changes logit
 
 
 class Driver:
-    """Feeds the same random forests to the model's own row and to paths, and counts the slots that should be in use."""
+    """Feeds the same random forests to the model's own row and to paths, and counts the slots that should be in use.
+
+    With an odd seed an embedding that is no token's stands in front of the prompt.
+    """
 
     def __init__(self, model: LanguageModel, seed: int, prompt_size: int) -> None:
         self.source = random.Random(seed)
@@ -28,8 +31,11 @@ class Driver:
         self.beams = [root]
         self.fed: set[Node] = set()  # nodes in the row, without those of the prompt
         self.worst = 0.0
+        with torch.inference_mode():
+            prefix = model.embed([3, 5]).mean(dim=1)[0] if seed % 2 else None
+        self.prefixes = seed % 2
         for row in self.rows:
-            row.prefill(self.prompt, root)
+            row.prefill(self.prompt, root, prefix)
 
     @torch.inference_mode()
     def iterate(self, depth: int, width: int, keep: int, layerwise: bool, gap: int, deepest: bool = False) -> None:
@@ -54,7 +60,7 @@ class Driver:
 
     def _count_slots(self, extra: int) -> None:
         """Check the slots in use, ``extra`` of them no node; rows with a cache for each path count none."""
-        expected = len(self.prompt) - 1 + len(self.fed) + extra
+        expected = self.prefixes + len(self.prompt) - 1 + len(self.fed) + extra
         assert self.rows[0].slots == (expected if isinstance(self.rows[0], ForestRow) else 0)
 
     def _forest(self, depth: int, width: int):
