@@ -105,10 +105,9 @@ export class MemoryRow {
   sentence(segment, [most, next]) {
     const {say} = this.viewer;
     if (!most) return say("memory.none", {segment});
-    const first = most.at + 1;
-    if (!next || next.weight < TOLD_SHARE) return say("memory.one", {segment, first});
-    const values = {segment, first, share: percent(most.weight), second: next.at + 1, other: percent(next.weight)};
-    return say("memory.two", values);
+    const values = {segment, first: most.at + 1, share: percent(most.weight)};
+    if (!next || next.weight < TOLD_SHARE) return say("memory.one", values);
+    return say("memory.two", {...values, second: next.at + 1, other: percent(next.weight)});
   }
 
   unfold(unfolded) {
