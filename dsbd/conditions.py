@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from dsbd.machine import machine, versions
+from dsbd.memory.reading import Memory
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.pair import Pair
 
@@ -28,7 +29,7 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
     for name, weight in model.model.named_parameters():
         digest.update(f"{name} {tuple(weight.shape)}".encode())
         digest.update(_sample(weight))
-    return {
+    found = {
         "id": model.id,
         "revision": model.revision,
         "dtype": str(model.dtype).removeprefix("torch."),
@@ -37,6 +38,16 @@ def model_identity(model: LanguageModel) -> dict[str, Any]:
         "parameters": sum(weight.numel() for weight in model.model.parameters()),
         "digest": digest.hexdigest()[:16],
     }
+    return found if model.memory is None else {**found, "memory": _memory_identity(model.memory)}
+
+
+def _memory_identity(memory: Memory) -> dict[str, Any]:
+    """Return the name, and a digest of the sizes and of a part of every weight."""
+    digest = hashlib.sha256(repr(memory.settings).encode())
+    for name, weight in memory.network.named_parameters():
+        digest.update(name.encode())
+        digest.update(_sample(weight))
+    return {"name": memory.name, "digest": digest.hexdigest()[:16]}
 
 
 def _sample(weight: torch.Tensor) -> bytes:

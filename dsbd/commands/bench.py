@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.assets import asset_path
 from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
-from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import SettingsError
@@ -44,6 +44,7 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.measure.bench.bench import Bench
 
     bench = Bench(pair_of(parsed), contest, parsed.output)
+    say_read(bench.read)
     finished = bench.run()
     summary = bench.summary(baselines)
     if parsed.json:

@@ -5,7 +5,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
 from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import add_settings_flags, settings_of_flags
@@ -33,7 +33,7 @@ def run(parsed: argparse.Namespace) -> int:
     from dsbd.api import stream
 
     pair = pair_of(parsed, {"tp_plan": "auto"} if parsed.tensor_parallel else None)
-    try_out_forests(pair, parsed.prompt, settings, parsed.chat)
+    prepare(pair, parsed.prompt, settings, parsed.chat)
     shown, result = "", None
     for update in stream(pair, parsed.prompt, settings, record=bool(parsed.trace), chat=parsed.chat):
         if pair.reports and not parsed.json:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from dsbd.commands.pair_flags import add_pair_flags, pair_of, try_out_forests
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
 from dsbd.commands.parser import OK, new_command, print_json
 from dsbd.progress import Progress
 
@@ -21,7 +21,7 @@ def run(parsed: argparse.Namespace) -> int:
 
     pair = pair_of(parsed)
     if pair.draft is not None:
-        try_out_forests(pair, PLAN_PROMPT, PLAN_SETTINGS)
+        prepare(pair, PLAN_PROMPT, PLAN_SETTINGS)
     with Progress("measuring forwards"):
         report = examine(pair)
     if parsed.json:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
-from dsbd.commands.pair_flags import add_pair_flags, pair_of
+from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
 from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
 from dsbd.commands.paths import input_path, output_folder
 from dsbd.errors import SettingsError
@@ -52,6 +52,7 @@ def run(parsed: argparse.Namespace) -> int:
     evaluation = Evaluation(pair_of(parsed), exam, parsed.output)
     if evaluation.shortened:
         print(f"dsbd: {evaluation.shortened} prompts are shortened to fit the models' context", file=sys.stderr)
+    say_read(evaluation.read)
     finished = evaluation.run()
     _show(parsed, make_report(evaluation.answers))
     return OK if finished else STOPPED

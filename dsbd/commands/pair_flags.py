@@ -1,4 +1,4 @@
-"""The flags that name a pair; loading it, and trying out its forests."""
+"""The flags that name a pair; loading it, and what comes before a decode."""
 
 import argparse
 import sys
@@ -30,6 +30,8 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device-map", metavar="MAP", help="auto, balanced, sequential: spread models over devices")
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
+    what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
+    parser.add_argument("--memory", type=model_name, metavar="PATH", help=what)
 
 
 def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -47,7 +49,8 @@ def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = 
     from dsbd.models.loading import loading
 
     target, draft = sources_of_flags(parsed)
-    steps = loading(target, draft, parsed.device, parsed.dtype, parsed.engine, parsed.device_map, load_kwargs)
+    how = (parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
+    steps = loading(target, draft, *how, load_kwargs, parsed.memory)
     with Progress("loading") as progress:
         pair = value_of(steps, progress.show)
     for line in pair.fallbacks if pair.reports else []:
@@ -55,10 +58,31 @@ def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = 
     return pair
 
 
-def try_out_forests(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
-    """Resolve the fields that are ``auto``, and say how far it is; a decode with these settings then finds the plan."""
-    from dsbd.api import planning
+def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool = False) -> None:
+    """Read a prompt beyond the context, resolve the fields that are ``auto``, and say how far it is.
 
-    with Progress("trying out forests", "trial") as progress:
+    A decode with these settings then finds both done.
+    """
+    from dsbd.api import READING, TRYING, planning
+    from dsbd.memory.reading import ReadProgress
+
+    with Progress(TRYING, "step") as progress:
+        read = 0
         for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
-            progress.show(done=done, total=step.total)
+            if isinstance(step, ReadProgress):
+                read = step.total
+                progress.show(READING, done, step.total)
+            else:
+                progress.show(TRYING, done - read, step.total)
+    if read and pair.reports:
+        size = len(pair.encode(prompt, chat))
+        print(
+            f"dsbd: the prompt of {size:,} tokens is read in {read} segments; the law is p(. | memory)", file=sys.stderr
+        )
+
+
+def say_read(prompts: int) -> None:
+    """Say how many prompts of a contest are read into the memory, if any."""
+    if prompts:
+        told = "1 prompt goes" if prompts == 1 else f"{prompts:,} prompts go"
+        print(f"dsbd: {told} beyond the context and into the memory; the law is p(. | memory)", file=sys.stderr)

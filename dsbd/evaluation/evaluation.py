@@ -10,7 +10,7 @@ from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.evaluation.report import Report, make_report
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
-from dsbd.measure.bench.driver import conditions_of, require_runnable, run_contest, shown
+from dsbd.measure.bench.driver import conditions_of, prompts_read, require_runnable, run_contest, shown
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tasks.records import Task
@@ -97,13 +97,25 @@ class Evaluation:
         """How many prompts had to be shortened."""
         return sum(prompt.shortened for prompt in self._contest.prompts)
 
+    @property
+    def read(self) -> int:
+        """How many prompts are read into the pair's memory."""
+        return prompts_read(self._pair, self._contest)
+
     def run(self) -> bool:
         """Decode what is missing; returns False where Ctrl-C stopped it."""
         return shown(run_contest(self._pair, self._contest, self.answers, metered=True))
 
 
 def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:
-    """Return the prompt of each question, shortened by the rule of its task where the models have no room for it."""
+    """Return the prompts of the questions, shortened by the rule of their task where the models have no room for them.
+
+    Those that are read into a memory are left out: they stay whole.
+    """
+
+    def tokens_of(text: str) -> int:
+        return len(pair.encode(text, chat=exam.chat))
+
     found = {}
     for run in exam.runs:
         room = pair.room_after(run.max_new_tokens)
@@ -113,6 +125,6 @@ def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:
                 "room for a prompt; lower max_new_tokens"
             )
         for question in run.questions:
-            prompt = run.task.fit(question, lambda text: len(pair.encode(text, chat=exam.chat)), room)
-            found[run.name, question.id] = prompt
+            if not pair.reads(tokens_of(question.prompt), run.max_new_tokens):
+                found[run.name, question.id] = run.task.fit(question, tokens_of, room)
     return found

@@ -9,10 +9,16 @@ from dsbd.models.language_model import LanguageModel
 
 
 @torch.inference_mode()
-def log_likelihood(model: LanguageModel, prompt_ids: Sequence[int], token_ids: Sequence[int]) -> float:
-    """Return the sum of raw log-probabilities of ``token_ids`` after the prompt, nats, from one separate forward."""
+def log_likelihood(
+    model: LanguageModel, prompt_ids: Sequence[int], token_ids: Sequence[int], prefix: torch.Tensor | None = None
+) -> float:
+    """Return the sum of raw log-probabilities of ``token_ids`` after the prompt, nats, from one separate forward.
+
+    ``prefix`` is the embedding [hidden] of a memory that stands in front of the prompt.
+    """
     tokens = torch.tensor([[*prompt_ids, *token_ids]], device=model.device)
-    logits = model.forward(tokens)[0, len(prompt_ids) - 1 : -1]
+    fed = tokens if prefix is None else model.behind(prefix, tokens)
+    logits = model.forward(fed)[0, -1 - len(token_ids) : -1]
     log_probs = torch.log_softmax(logits if logits.dtype == torch.float64 else logits.float(), dim=-1)
     own = log_probs.gather(1, tokens[0, len(prompt_ids) :, None])
     return float(own.double().sum())

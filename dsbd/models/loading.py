@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import sys
 from collections.abc import Generator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,7 @@ def loading(
         target_model, tokenizer = _load(target, place, dtype, engine, device_map, more)
     if memory is not None:
         target_model = remembering(target_model, memory)
+        tokenizer.model_max_length = sys.maxsize  # it would warn of long prompts, and these are read
     draft_model, draft_tokenizer = None, None
     if draft is not None:
         yield f"loading {display_name(draft)}"

@@ -144,13 +144,22 @@ class Pair:
         Raises:
             PromptError: prompt and new tokens exceed a model's context, and there is no memory, or no room behind it.
         """
-        memory = self.memory
-        if memory is None or len(ids) <= memory.settings.segment_tokens or self.room_after(len(ids)) >= max_new_tokens:
-            self.require_room(len(ids), max_new_tokens)
+        self.require_fitting(len(ids), max_new_tokens)
+        if self.memory is None or not self.reads(len(ids), max_new_tokens):
             return WindowedPrompt(list(ids))
-        self.require_room(memory.window_of(len(ids)), max_new_tokens)
-        read = yield from memory.reading(self.target, ids, check)
+        read = yield from self.memory.reading(self.target, ids, check)
         return WindowedPrompt(read.ids, read)
+
+    def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
+        """Return True if a prompt of so many tokens is read into the memory: it does not fit, and has two segments."""
+        has_two = self.memory is not None and prompt_size > self.memory.settings.segment_tokens
+        return has_two and self.room_after(prompt_size) < max_new_tokens
+
+    def require_fitting(self, prompt_size: int, max_new_tokens: int) -> None:
+        """Check the length of a prompt, or of its window if it is read. Raises: PromptError."""
+        if self.memory is not None and self.reads(prompt_size, max_new_tokens):
+            prompt_size = self.memory.window_of(prompt_size)
+        self.require_room(prompt_size, max_new_tokens)
 
     def require_whole(self, doing: str) -> None:
         """Check that both models are whole in this process. Raises: PairError."""

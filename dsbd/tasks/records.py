@@ -66,6 +66,8 @@ class Task:
     """A note that belongs to every figure of this task, such as "on reconstructed databases"."""
     cut_at: str = " "
     """A passage is shortened to a whole number of parts that end here: words, or lines."""
+    keeps_end: bool = False
+    """True: a passage loses its beginning, as a user would cut a long text. False: it loses its end."""
 
     def __init__(self, questions: Iterable[Question]) -> None:
         """Take the questions, in the order in which they are asked.
@@ -113,15 +115,18 @@ class Task:
             return prompt
         start, end = question.passage
         before, passage, after = prompt[:start], prompt[start:end], prompt[end:]
-        ends = [0, *(found.start() for found in re.finditer(re.escape(self.cut_at), passage))]
-        fitting = bisect_right(ends, limit, key=lambda end: count_tokens(before + passage[:end] + after))
+        cuts = list(re.finditer(re.escape(self.cut_at), passage))
+        kept = [slice(0), *(slice(found.start()) for found in cuts)]
+        if self.keeps_end:
+            kept = [slice(len(passage), None), *(slice(found.end(), None) for found in reversed(cuts))]
+        fitting = bisect_right(kept, limit, key=lambda part: count_tokens(before + passage[part] + after))
         if not fitting:
             short = count_tokens(before + after)
             raise PromptError(
                 f"question {question.id!r} of task {self.name} has {short} tokens without its passage, and {limit} "
                 "fit; use models with a longer context, or fewer new tokens"
             )
-        return before + passage[: ends[fitting - 1]] + after
+        return before + passage[kept[fitting - 1]] + after
 
 
 def in_order(questions: Iterable[Question]) -> list[Question]:

@@ -4,7 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from dsbd.errors import TaskError
+from dsbd.tasks.books import Books
 from dsbd.tasks.mt_bench import MtBench
+from dsbd.tasks.needle import Needle
 from dsbd.tasks.own import OwnQuestions
 from dsbd.tasks.records import Task
 from dsbd.tasks.sql.library import Library
@@ -13,8 +15,10 @@ from dsbd.tasks.squad import Squad
 from dsbd.tasks.stories import Stories
 
 TASKS: dict[str, Callable[[str | Path | None], Task]] = {
+    "books": lambda data: Books(),
     "jsonl": OwnQuestions,
     "mt_bench": MtBench,
+    "needle": lambda data: Needle(),
     "spider": Spider,
     "sql": lambda data: Library("test", data),
     "sql_validation": lambda data: Library("validation", data),

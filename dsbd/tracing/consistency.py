@@ -12,6 +12,8 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.reading import ReadLimits, too_large
 from dsbd.tracing.records import ROOT, Draw, Iteration, Layer, Models, Prompt, Result, Trial
 
+WEIGHTS_ROUNDING = 1e-3
+
 
 def check_names(software: dict[str, str], models: Models, limits: ReadLimits) -> None:
     """Raises: TraceError where a name or a version is longer than ``limits``."""
@@ -49,6 +51,8 @@ def _memory_fits(prompt: Prompt, limits: ReadLimits) -> None:
     for number, segment in enumerate(memory.segments):
         if segment.tokens < 1 or not 0 <= segment.first_memory <= segment.first_memory + len(segment.weights) <= number:
             raise TraceError(f"damaged trace: segment {number + 1} of the prompt is empty, or recalls what comes later")
+        if segment.weights and abs(sum(segment.weights) - 1) > WEIGHTS_ROUNDING:
+            raise TraceError(f"damaged trace: the weights of segment {number + 1} of the prompt do not add up to 1")
     last = memory.segments[-1].tokens if count else 0
     if count < 2 or memory.sensory < 0 or memory.sensory + last != len(prompt.pieces):
         raise TraceError(

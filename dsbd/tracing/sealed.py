@@ -105,7 +105,8 @@ class _Found:
         facts = f"id, revision, dtype, device, attention and vocabulary_size of {' and '.join(models)}"
         yield f"software: {software or 'none named'}", [("software",)]
         yield f"models: {facts}", [("models",)]
-        yield "prompt: its text and tokens", [("prompt",)]
+        memory = "" if trace.prompt.memory is None else ", and what its memory recalled"
+        yield f"prompt: its text and tokens{memory}", [("prompt",)]
         clocks: list[Place] = [("iterations", number, "phases") for number in numbers]
         yield "clock times of iterations, all together, but not their sums", clocks
         yield "cache slots named by iterations", [("iterations", number, "kept") for number in numbers]

@@ -147,6 +147,10 @@ def test_a_trace_holds_the_segments_and_passes_the_audit(pair) -> None:
         (lambda memory: memory["segments"][1].update(first_memory=1), "segment 2 of the prompt is empty, or recalls"),
         (lambda memory: memory["segments"][0].update(tokens=0), "segment 1 of the prompt is empty"),
         (lambda memory: memory["segments"][1]["weights"].append(0.5), "segment 2 of the prompt is empty, or recalls"),
+        (
+            lambda memory: memory["segments"][2].update(weights=[0.5, 0.6]),
+            "the weights of segment 3 of the prompt do not add up to 1",
+        ),
         (lambda memory: memory.update(more=1), r"prompt\.memory\.more"),
     ],
 )

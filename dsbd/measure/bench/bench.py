@@ -13,6 +13,7 @@ from dsbd.measure.bench.contest import Contest
 from dsbd.measure.bench.driver import (
     ContestProgress,
     conditions_of,
+    prompts_read,
     require_runnable,
     resolve_auto,
     run_contest,
@@ -48,6 +49,11 @@ class Bench:
         self._pair, self._contest = pair, contest
         self._answers = AnswersFile(output)
         self._answers.begin(contest.asked(), conditions_of(pair, contest.contenders))
+
+    @property
+    def read(self) -> int:
+        """How many prompts are read into the pair's memory."""
+        return prompts_read(self._pair, self._contest)
 
     def run(self) -> bool:
         """Measure what is missing; returns False where Ctrl-C stopped it."""

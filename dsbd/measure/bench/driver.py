@@ -16,7 +16,7 @@ from dsbd.block_search import require_few_blocks
 from dsbd.conditions import conditions
 from dsbd.errors import PairError, SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import FOREIGN, Contender
+from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Contest, limited
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import ResolvedAuto
@@ -50,7 +50,8 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
     Raises:
         SettingsError: there is no prompt, or ``mjgd`` would have too many blocks to search.
         PromptError: a prompt does not fit the models.
-        PairError: a contender drafts and the pair has no draft model, or an opponent cannot run the target here.
+        PairError: a contender drafts and the pair has no draft model, an opponent cannot run the target here, or a
+            prompt is to be read into a memory and there is an opponent, which cannot.
     """
     if not contest.prompts:
         raise SettingsError("there is no prompt; give a file with one prompt per line")
@@ -62,8 +63,26 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
         if contender.method in FOREIGN:
             engine_of(pair, contender.method)
     for prompt in contest.prompts:
-        longest = max(contest.turn(prompt, one).contender.settings.max_new_tokens for one in contest.contenders)
-        pair.require_room(len(pair.encode(prompt.text, contest.chat)), longest)
+        size = len(pair.encode(prompt.text, contest.chat))
+        for one in contest.contenders:
+            new_tokens = contest.turn(prompt, one).contender.settings.max_new_tokens
+            pair.require_fitting(size, new_tokens)
+            if one.method in OPPONENTS and pair.reads(size, new_tokens):
+                raise PairError(
+                    f"{one.name} cannot read a prompt into a memory, and prompt {prompt.id} of {size:,} tokens goes "
+                    f"beyond the context; leave {one.method} out of the methods, or load the pair without a memory"
+                )
+
+
+def prompts_read(pair: Pair, contest: Contest) -> int:
+    """Return how many prompts are read into the pair's memory, by one contender or more."""
+    if pair.memory is None:
+        return 0
+    sizes = [(prompt, len(pair.encode(prompt.text, contest.chat))) for prompt in contest.prompts]
+    return sum(
+        any(pair.reads(size, contest.turn(prompt, one).contender.settings.max_new_tokens) for one in contest.contenders)
+        for prompt, size in sizes
+    )
 
 
 def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class Run:
     seed: int
     prompt: str
     prompt_tokens: int
+    """Of a prompt that was read into a memory: those of its window, and the memory's one slot."""
     shortened: bool
     """Whether the prompt was shortened to fit the models."""
     text: str
@@ -58,6 +59,8 @@ class Run:
     best_log_weight_per_token: float
     """The best log-weight per token of any hypothesis, nats: ending early does not improve it."""
     target_calls: int
+    segments: int | None = None
+    """In how many segments the prompt was read into a memory; None if it was not."""
     draft_calls: int | None = None
     iterations: int | None = None
     layers_per_iteration: float | None = None

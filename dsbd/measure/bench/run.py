@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from dsbd.api import DecodingResult, decode
+from dsbd.api import READING, DecodingResult, decode
 from dsbd.clock import PHASES, synchronise
 from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
@@ -17,10 +17,13 @@ from dsbd.measure.bench.records import Hypotheses, Run
 from dsbd.measure.bench.transformers_generate import as_shipped, generate, generate_prefill_seconds
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
+from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
 from dsbd.settings import DecodingSettings
+from dsbd.steps import value_of
+from dsbd.stopping import check_of
 
 REST_SECONDS = 0.1
 """Before and after the turn of another process: by then the threads of an OpenMP runtime sleep."""
@@ -59,15 +62,20 @@ def measure_turn(
 ) -> Run:
     """Decode once; the clock and the meters measure nothing but the call itself.
 
-    The quality of the hypotheses comes from a separate forward of the target for each. Opponents cannot be stopped.
+    The quality of the hypotheses comes from a separate forward of the target for each. Opponents cannot be stopped. A
+    prompt beyond the context is read into the pair's memory before the clock starts: the methods of a prompt share it.
 
     Raises:
         StoppedError: ``stop`` returned True.
     """
     prompt, widths = turn.prompt, WidthCount()
+    limit = turn.contender.settings.max_new_tokens
+    with memory_errors(READING):
+        window = value_of(pair.fitting(pair.encode(prompt.text, chat), limit, check_of(stop)))
     measured = timed(pair, turn.contender, prompt.text, turn.seed, meters, stop, chat, prompt.until, [widths])
-    found, prompt_ids = measured.hypotheses, pair.encode(prompt.text, chat)
-    weights = [(log_likelihood(pair.target, prompt_ids, ids), len(ids)) for ids in found.token_ids]
+    found, read = measured.hypotheses, window.memory
+    prefix = None if read is None else read.embedding
+    weights = [(log_likelihood(pair.target, window.ids, ids, prefix), len(ids)) for ids in found.token_ids]
     return Run(
         contender=turn.contender.name,
         task=prompt.task,
@@ -76,10 +84,11 @@ def measure_turn(
         round=turn.round,
         seed=turn.seed,
         prompt=prompt.text,
-        prompt_tokens=len(prompt_ids),
+        prompt_tokens=len(window.ids) + (read is not None),
+        segments=None if read is None else len(read.segments),
         shortened=prompt.shortened,
         text=pair.decode(found.token_ids[0]),
-        ended=_ended(pair, found, turn.contender.settings.max_new_tokens),
+        ended=_ended(pair, found, limit),
         seconds=measured.seconds,
         prefill_seconds=min(measured.prefill_seconds, measured.seconds),
         layers=found.layers,

@@ -16,12 +16,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from onnx import ModelProto, TensorProto, helper, numpy_helper
+from torch.nn.functional import pad
 
 from dsbd.models.engines.fused import joined
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 RUNTIME = "com.microsoft"
 OPSET, IR_VERSION = 21, 10
+SPARE_SLOTS = 16_384
+"""How many more slots than positions the beams and forests at the end of a context may take."""
 
 
 class Graph(NamedTuple):
@@ -148,13 +151,17 @@ class Builder:
         return outputs[3], outputs[0]
 
     def _rotations(self) -> list[str]:
-        """Return the tables of cosines and sines [positions, size / 2]."""
+        """Return the tables of cosines and sines [slots, size / 2].
+
+        The operator asks for a row per slot, and branches of a forest share positions: rows beyond the last position
+        are there and never read.
+        """
         base = self._model.model
         positions = torch.arange(self._model.config.max_position_embeddings)[None]
         tables = base.rotary_emb(base.embed_tokens.weight[:1], positions)
         half = self._size // 2
         return [
-            self._weight(name, table[0, :, :half].contiguous())
+            self._weight(name, pad(table[0, :, :half], (0, 0, 0, SPARE_SLOTS)))
             for name, table in zip(("cosines", "sines"), tables, strict=True)
         ]
 

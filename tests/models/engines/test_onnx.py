@@ -6,6 +6,7 @@ import onnxruntime
 import pytest
 import torch
 
+from dsbd import DecodingSettings, decode
 from dsbd.models.check import check_engine
 from dsbd.models.engines import onnx, onnx_graph
 from dsbd.models.engines.onnx import OnnxForward
@@ -65,6 +66,15 @@ def test_it_decodes_the_eager_ids(forest):
     assert not ours.fallbacks
     for one, other in zip(toy_beams(ours, forest), toy_beams(theirs, forest), strict=True):
         assert one.token_ids == other.token_ids
+
+
+def test_a_prompt_and_its_answer_may_fill_the_context():
+    """Catches a forest that has more slots than the context has positions, which the operator refuses."""
+    ours, theirs = (loaded(engine, 2) for engine in ("onnx", "eager"))
+    settings = DecodingSettings(max_new_tokens=4, draft_depth=3, draft_width=6)
+    prompt = "a b " * 31
+    assert ours.room_after(len(ours.encode(prompt))) == settings.max_new_tokens
+    assert decode(ours, prompt, settings).token_ids == decode(theirs, prompt, settings).token_ids
 
 
 def test_the_check_sees_a_wrong_forward(monkeypatch):

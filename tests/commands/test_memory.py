@@ -1,0 +1,73 @@
+"""``--memory``: a prompt beyond the context is read, and a folder that is no memory of the target is one sentence."""
+
+import json
+import shutil
+
+import pytest
+
+from dsbd.memory.files import save_memory
+from tests.command_line import refused, run
+from tests.memory.toys import random_network
+from tests.toy_pair import toy_model
+
+LONG = "In a big wood there lived a small bear who did not like honey at all. " * 3
+DECODE = ["decode", "--max-new-tokens", "5", "--prompt", LONG]
+
+
+@pytest.fixture
+def memory(tmp_path):
+    """Return the folder of a memory of the toy target."""
+    save_memory(tmp_path / "memory", random_network(32, segment_tokens=24), {}, toy_model(1, 2), "toy/target")
+    return tmp_path / "memory"
+
+
+def test_a_long_prompt_is_read_and_the_command_says_so(capsys, pair_flags, memory):
+    """Catches a flag that does not arrive, and a law that is changed in silence."""
+    code, out, err = run(capsys, *DECODE, "--json", *pair_flags, "--memory", str(memory))
+    assert (code, len(json.loads(out)["token_ids"])) == (0, 5)
+    assert err == "dsbd: the prompt of 210 tokens is read in 9 segments; the law is p(. | memory)\n"
+    code, _, err = run(capsys, "decode", "--prompt", "Once", "--json", *pair_flags, "--memory", str(memory))
+    assert (code, err) == (0, "")
+    assert "prompt of 210 tokens plus max_new_tokens 5 exceeds the context" in refused(capsys, *DECODE, *pair_flags)
+
+
+@pytest.mark.slow
+def test_a_bench_says_how_many_prompts_are_read(capsys, pair_flags, memory, tmp_path):
+    (tmp_path / "prompts.txt").write_text(f"{LONG}\nOnce\n")
+    flags = ["--prompts", str(tmp_path / "prompts.txt"), "--seeds", "1", "--max-new-tokens", "3", "--json"]
+    flags = ["bench", *flags, *pair_flags, "--memory", str(memory)]
+    code, out, err = run(capsys, *flags, "--methods", "sampling")
+    assert code == 0
+    assert json.loads(out)["contenders"][0]["new_tokens"] == 3
+    assert "dsbd: 1 prompt goes beyond the context and into the memory; the law is p(. | memory)\n" in err
+    assert "hf_sampling cannot read a prompt" in refused(capsys, *flags, "--methods", "sampling,hf_sampling")
+
+
+def _cut(folder) -> None:
+    whole = (folder / "memory.safetensors").read_bytes()
+    (folder / "memory.safetensors").write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (shutil.rmtree, "is not a folder with a config.json; give the folder of a memory, or 'bundled'"),
+        (lambda folder: (folder / "config.json").write_text("{"), "is damaged: config.json is not JSON"),
+        (_cut, "is damaged: memory.safetensors cannot be read"),
+    ],
+    ids=["missing", "config", "weights"],
+)
+def test_what_is_no_memory_is_one_sentence(capsys, pair_flags, memory, spoil, said):
+    spoil(memory)
+    assert said in refused(capsys, *DECODE, *pair_flags, "--memory", str(memory))
+
+
+def test_a_memory_of_another_model_is_one_sentence(capsys, pair_flags, memory):
+    save_memory(memory, random_network(32, segment_tokens=24), {}, toy_model(2, 2), "another")
+    said = refused(capsys, *DECODE, *pair_flags, "--memory", str(memory))
+    assert "was made for 'another', and target is another model (weights: others); load it with the model" in said
+
+
+@pytest.mark.parametrize("name", ["", "x\x00y", "a" * 5000])
+def test_what_cannot_be_a_path_is_one_sentence(capsys, name):
+    assert len(refused(capsys, *DECODE, "--memory", name)) < 500
