@@ -127,3 +127,11 @@ def test_another_language_keeps_the_chosen_segment(browser, written):
         page.evaluate("() => { document.querySelector('.dsbd-more').open = true; }")
         page.select_option(".dsbd-language", "de")
         assert page.inner_text(SAID).startswith("Abschnitt 4 erinnert sich am meisten an Abschnitt 1 (")
+
+
+def test_a_slide_shows_the_row_and_its_sentence_only(browser, written):
+    with viewer(browser, written, "?bare") as seen:
+        page = seen.page
+        expect(page.locator(SAID)).to_be_visible()
+        expect(page.locator(".dsbd-memory-text")).to_be_hidden()
+        expect(page.locator(".dsbd-memory-legend")).to_be_hidden()

@@ -29,7 +29,7 @@ export class MemoryRow {
       this.title,
       this.row,
       make("div", {}, this.legend, this.said, make("p", {class: "dsbd-hint", text: say("memory.law")})),
-      make("div", {}, this.name, this.text, this.fold),
+      make("div", {class: "dsbd-memory-read"}, this.name, this.text, this.fold),
     );
   }
 
