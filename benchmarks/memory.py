@@ -31,9 +31,13 @@ DISTANCES = (1, 2, 3, 4, 6, 8, 12)
 """Segments of stories between the word and the question."""
 BEYOND = 1024
 """Only tokens of a section behind so many count."""
+WIDE = 3
+"""Segments of a wide window: what a reader with more room would keep."""
 FULL_CONTEXT = 1024
 """Tokens that the target was trained on at once."""
 RESAMPLES = 10_000
+PLAIN = ("window", "sensory", "wide plain", "full")
+"""Ways without a memory."""
 ROWS = 20
 TIMED = 5
 
@@ -77,16 +81,19 @@ class Contender:
 
 
 def needle_share(contender: Contender, rows: MemoryRows, distance: int, length: int, how: str, count: int) -> float:
-    """Return the share of right answers. ``how``: read, window (nothing in front of it), or full (the whole prompt)."""
-    right, kept = 0, 16
+    """Return the share of right answers.
+
+    ``how``: read (the last segment behind the memory), wide (the last `WIDE` segments behind it), window (the last
+    segment alone), or full (the whole prompt).
+    """
+    right, kept, last = 0, 16, WIDE if how == "wide" else 1
     for _ in range(count // ROWS):
         drawn = rows.needle(ROWS, length * (distance + 1))
         segments = torch.from_numpy(drawn.ids).view(ROWS, distance + 1, length)
-        shown = contender.embed(torch.cat([segments[:, -2, -kept:], segments[:, -1]], dim=1)[:, :-1])
-        if how == "full":
-            shown = contender.embed(torch.from_numpy(drawn.ids)[:, :-1])
-        if how == "read":
-            *_, remembered = contender.reading(segments)
+        front = 0 if how == "full" else length * (distance + 1 - last) - kept
+        shown = contender.embed(torch.from_numpy(drawn.ids)[:, front:-1])
+        if how in ("read", "wide"):
+            remembered = list(contender.reading(segments))[-last]
             shown = torch.cat([remembered[:, None], shown], dim=1)
         assert drawn.answers is not None
         found = contender.log_probs(shown, 1)[:, 0, rows.words].argmax(-1)
@@ -97,22 +104,23 @@ def needle_share(contender: Contender, rows: MemoryRows, distance: int, length: 
 def section_losses(contender: Contender, ids: np.ndarray, length: int, how: str) -> float:
     """Return nats per token of one section beyond `BEYOND`.
 
-    ``how``: read (behind the memory), first (behind m_0, which knows nothing), sensory (the k tokens before the segment
-    in front of it), window (the segment alone), or full (the `FULL_CONTEXT` tokens before the segment's end).
+    ``how``: read (the segment behind the memory), first (behind m_0, which knows nothing), sensory (behind the k
+    tokens before it), window (alone), full (the `FULL_CONTEXT` tokens before the segment's end); wide and wide plain
+    (it ends a window of `WIDE` segments, with and without the memory of what comes before).
     """
-    kept, count = 16, len(ids) // length
+    kept, count, back = 16, len(ids) // length, (WIDE - 1) * length if "wide" in how else 0
     segments = torch.from_numpy(ids[: count * length].astype(np.int64)).view(1, count, length)
-    memories = list(contender.reading(segments)) if how == "read" else []
+    memories = list(contender.reading(segments)) if how in ("read", "wide") else []
     losses = []
     for number in range(-(-BEYOND // length), count):
         start, end = number * length, (number + 1) * length
-        front = {"full": end - FULL_CONTEXT, "window": start - 1}.get(how, start - kept)
+        front = {"full": end - FULL_CONTEXT, "window": start - 1}.get(how, start - back - kept)
         tokens = torch.from_numpy(ids[front:end].astype(np.int64))[None]
         shown = contender.embed(tokens[:, :-1])
-        if how in ("read", "first"):
+        if how in ("read", "first", "wide"):
             assert contender.network is not None
-            first = contender.network.first.to(shown.dtype)[None]
-            shown = torch.cat([(memories[number] if memories else first)[:, None], shown], dim=1)
+            remembered = memories[number - back // length] if memories else contender.network.first[None]
+            shown = torch.cat([remembered.to(shown.dtype)[:, None], shown], dim=1)
         found = contender.log_probs(shown, length)
         losses.append(-found.gather(2, tokens[:, -length:, None]).mean().item())
     return float(np.mean(losses))
@@ -175,24 +183,28 @@ def measure(target: Path, memories: Mapping[str, Path], data: Path, work: Path, 
         return made
 
     short = tuple(one for one in DISTANCES if (one + 1) * length <= FULL_CONTEXT)
+    long = tuple(one for one in DISTANCES if one >= WIDE)
     found: dict = {"needle": {name: needles(one, "read", DISTANCES) for name, one in read.items()}}
+    found["needle"] |= {f"{name}, wide": needles(one, "wide", long) for name, one in read.items()}
     found["needle"] |= {"no memory": needles(plain, "window", DISTANCES), "full context": needles(plain, "full", short)}
     books = held_out["books"]
     sections = [books.document(index) for index in range(len(books))]
     sections = [ids for ids in sections if len(ids) // length * length >= BEYOND + length]
-    losses = {
-        how: [section_losses(plain, ids, length, how) for ids in sections] for how in ("window", "sensory", "full")
-    }
+    losses = {how: [section_losses(plain, ids, length, how) for ids in sections] for how in PLAIN}
     for name, contender in read.items():
-        for how in ("read", "first", "sensory", "full"):
+        for how in ("read", "first", "wide", *PLAIN):
             losses[f"{name}, {how}"] = [section_losses(contender, ids, length, how) for ids in sections]
             print(f"books {name} {how}: {np.mean(losses[f'{name}, {how}']):.4f}", file=sys.stderr)
     found["books"] = {name: float(np.mean(values)) for name, values in losses.items()}
     found["sections"] = len(sections)
     found["differences"] = {
-        f"{name}, read - {other}": paired(losses[f"{name}, read"], losses[other])
+        f"{name}, {how} - {other}": paired(losses[f"{name}, {how}"], losses[other])
         for name in read
-        for other in (f"{name}, first", f"{name}, sensory", "sensory", "window", "full")
+        for how, others in (
+            ("read", (f"{name}, first", f"{name}, sensory", "sensory", "window", "full")),
+            ("wide", (f"{name}, wide plain", "wide plain", "full")),
+        )
+        for other in others
     }
     stories = {name: story_losses(one, held_out["stories"]) for name, one in {"plain": plain, **read}.items()}
     found["stories"] = {name: float(np.mean(values)) for name, values in stories.items()}

@@ -45,6 +45,7 @@ ALSO = {
     "dsbd/models/rows/threaded.py": ["tests/models/test_threads.py"],
     "dsbd/models/choosing.py": ["tests/models/engines/test_engines.py"],
     "dsbd/decoder.py": ["tests/models/test_threads.py"],
+    "dsbd/measure/bench/run.py": ["tests/measure/bench/test_memory.py"],
     "dsbd/measure/bench/records.py": ["tests/measure/bench/test_tables.py"],
     "dsbd/observer.py": ["tests/models/test_ranks.py"],
 }

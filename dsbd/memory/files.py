@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from dsbd.assets import asset_path
 from dsbd.errors import PairError
@@ -42,9 +42,9 @@ def save_memory(folder: Path, network: MemoryNetwork, adapters: Mapping[str, Low
     for layer, added in adapters.items():
         tensors[f"{ADAPTERS}{layer}{UP}"] = added.up.detach().bfloat16().contiguous()
         tensors[f"{ADAPTERS}{layer}{DOWN}"] = added.down.detach().bfloat16().contiguous()
-    save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
+    write_file(folder / WEIGHTS, save(tensors, metadata={"format": "pt"}))
     config = {"format": FORMAT, "model": {"name": name, **_facts(model)}, "memory": network.settings.to_dict()}
-    write_file(folder / CONFIG, f"{json.dumps(config, indent=2)}\n".encode())
+    write_file(folder / CONFIG, f"{json.dumps(config)}\n")
 
 
 def load_memory(source: str | Path, model: Any, name: str) -> Memory:
