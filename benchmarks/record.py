@@ -50,6 +50,8 @@ LESSONS: Recordings = {
     ),
     "4-dynamic-width": (STORY, PAPER | {"draft_depth": 3, "draft_width": 5, "max_new_tokens": 24, "seed": 9}),
 }
+CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
+MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
 RACERS = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
 QUESTIONS, TOKENS, ROUNDS = 6, 48, 5
 
@@ -59,13 +61,14 @@ def main() -> None:
     parser.add_argument("what", choices=("traces", "lessons", "races"))
     parser.add_argument("names", nargs="*", help="only these")
     asked = parser.parse_args()
-    if unknown := set(asked.names) - {*STORIES, *QUERIES, *LESSONS}:
+    if unknown := set(asked.names) - {*STORIES, *QUERIES, *LESSONS, *MEMORY_LESSONS}:
         parser.error(f"nothing is called {', '.join(sorted(unknown))}")
     if asked.what == "races":
         for name in ("stories", "sql"):
             record_race(name)
     elif asked.what == "lessons":
         record("stories", LESSONS, ASSETS / "lessons" / "traces", asked.names)
+        record("memory", MEMORY_LESSONS, ASSETS / "lessons" / "traces", asked.names)
     else:
         record("stories", STORIES, ASSETS / "traces", asked.names)
         record("sql", QUERIES, ASSETS / "traces", asked.names)

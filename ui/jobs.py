@@ -81,7 +81,15 @@ def _check(limits: Limits, prompts: Sequence[str], each: Sequence[DecodingSettin
     for prompt in prompts:
         prompt_tokens = len(pair.encode(prompt))
         for settings in each:
-            check_decode(limits, settings, pair.target.vocabulary_size, prompt_tokens)
+            slots = _slots(pair, prompt_tokens, settings.max_new_tokens)
+            check_decode(limits, settings, pair.target.vocabulary_size, slots)
+
+
+def _slots(pair: Pair, prompt_tokens: int, new_tokens: int) -> int:
+    """Cache slots of a prompt: behind a memory only its last segment takes any."""
+    if pair.memory is None or pair.room_after(prompt_tokens) >= new_tokens:
+        return prompt_tokens
+    return min(prompt_tokens, pair.memory.window_of(prompt_tokens))
 
 
 def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[DecodeStep]:

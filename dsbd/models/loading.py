@@ -36,6 +36,8 @@ from dsbd.models.weights import has_only_pickles, is_packed, stored_bytes
 from dsbd.steps import value_of
 
 BUNDLED = "bundled"
+WITH_MEMORY = f"{BUNDLED}:memory"
+"""The bundled story pair with its memory."""
 ON_ONNX_BELOW = 50_000_000
 """On a CPU, models with fewer parameters are faster in float32 on ONNX Runtime than in bfloat16 (decision 0009)."""
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?")
@@ -56,7 +58,7 @@ def load_pair(
 
     Args:
         target: folder or hub id of a causal language model, or ``bundled:stories`` or ``bundled:sql`` without a
-            ``draft``. None is ``bundled:stories``.
+            ``draft``. None is ``bundled:stories``, and ``bundled:memory`` is the same pair with ``memory="bundled"``.
         draft: a smaller model with the same vocabulary; with None only methods without drafts work.
         device: ``auto`` (CUDA if there is one), ``cpu``, ``cuda``, ``cuda:1``, ...
         dtype: a name of :data:`dsbd.models.load_options.DTYPES`, or ``auto``: bfloat16 if the processor computes it
@@ -103,6 +105,10 @@ def loading(
     memory: str | Path | None = None,
 ) -> Generator[str, None, Pair]:
     """Load a pair as :func:`load_pair` does; yield what comes next, in words. Close the generator to cancel."""
+    if target == WITH_MEMORY:
+        if memory is not None:
+            raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
+        target, memory = f"{BUNDLED}:{BUNDLED_PAIRS[0]}", BUNDLED
     target, draft = sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
@@ -131,12 +137,16 @@ def loading(
 
 
 def remembering(model: LanguageModel, memory: str | Path) -> LanguageModel:
-    """Return the model with a memory, whose matrices are added to its weights. Raises: PairError."""
+    """Return the model with a memory, whose matrices are added to its weights. Raises: PairError.
+
+    With the bundled memory it has a name of its own: a trace by that model does not repeat on the pair without it.
+    """
     if not model.takes_embeddings:
         raise PairError(f"{model.id} takes no input embeddings, so a memory cannot stand in front of its prompt")
     if model.is_hooked or model.processes > 1:
         raise PairError(f"{model.id} is spread, and a memory needs it whole in one process; leave device_map out")
-    return replace(model, memory=load_memory(memory, model.model, model.id))
+    name = f"{WITH_MEMORY}/target" if memory == BUNDLED else model.id
+    return replace(model, id=name, memory=load_memory(memory, model.model, model.id))
 
 
 def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str | Path, str | Path | None]:

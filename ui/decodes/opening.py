@@ -15,6 +15,7 @@ RECORDED = "A recorded decode; nothing has run yet."
 TINY = {
     "bundled/target": "A recorded decode by two tiny models that know only stories.",
     "bundled:sql/target": "A recorded decode by two tiny models that know only SQL.",
+    "bundled:memory/target": "A recorded decode by two tiny models that know only stories, behind a memory.",
 }
 """Of the bundled pairs, which can write nothing else."""
 

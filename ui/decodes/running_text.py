@@ -27,7 +27,7 @@ class RunningText:
     """The prompt and what follows it."""
 
     prompt: str
-    """As typed; characters that would not print are made visible."""
+    """As typed, or what is in the window of a long prompt; characters that would not print are made visible."""
     tokens: tuple[Token, ...]
     ended: bool
     """True where the hypothesis ended by itself."""
@@ -46,7 +46,8 @@ def running_text(recording: Recording) -> RunningText:
         is_last = place == len(path) - 1
         text = "" if is_last and ended else token.text + (token.pending if is_last else "")
         shown.append(Token(text, token.origin, place < recording.settled))
-    return RunningText(flowing(recording.prompt), tuple(shown), ended and bool(path))
+    prompt = flowing(recording.prompt) if scene.memory is None else f"… {scene.memory.segments[-1].text.lstrip()}"
+    return RunningText(prompt, tuple(shown), ended and bool(path))
 
 
 def _likeliest(scene: Scene) -> tuple[int, bool]:

@@ -26,7 +26,7 @@ FRAMES_OF_A_SPACE = "'self' https://huggingface.co https://*.huggingface.co"
 class Limits(EnvironmentSettings):
     """Every limit, its default and its range."""
 
-    max_prompt_characters: int = Field(4000, ge=1, le=1_000_000, description="characters of a prompt")
+    max_prompt_characters: int = Field(20_000, ge=1, le=1_000_000, description="characters of a prompt")
     max_new_tokens: int = Field(256, ge=1, le=32768, description="new tokens of a run")
     max_beams: int = Field(64, ge=1, le=64, description="beams of a run")
     max_draft_depth: int = Field(32, ge=0, le=32, description="layers that one iteration drafts")

@@ -27,7 +27,7 @@ from ..runs.decode import Frame, failed, shown
 from .site import Place, places
 
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
-WHAT = "Six lessons on dynamic-width speculative beam decoding (DSBD), with questions. They need no model."
+WHAT = "Seven lessons on dynamic-width speculative beam decoding (DSBD), with questions. They need no model."
 TO_TOP = "() => scrollTo(0, 0)"
 ELSEWHERE = "https://example.org/"
 """The address of this page in a snippet, if the browser does not say it."""

@@ -17,7 +17,8 @@ from dsbd.assets import BUNDLED_PAIRS
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
-from dsbd.models.loading import BUNDLED, loading
+from dsbd.memory.files import is_bundled
+from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
 from dsbd.models.pair import Pair
 from dsbd.steps import value_of
 
@@ -51,9 +52,17 @@ class PairName(NamedTuple):
 
 
 BUNDLED_KEYS = tuple(f"{BUNDLED}:{name}" for name in BUNDLED_PAIRS)
-_TARGETS = dict(zip(BUNDLED_KEYS, ("bundled/target", "bundled:sql/target"), strict=True))
+_TARGETS = dict(
+    zip((*BUNDLED_KEYS, WITH_MEMORY), ("bundled/target", "bundled:sql/target", "bundled:memory/target"), strict=True)
+)
 """The names of the bundled targets in traces."""
-_WORDS = ("Stories for children (bundled)", "Questions to SQL (bundled)")
+_WORDS = dict(
+    zip(
+        _TARGETS,
+        ("Stories for children (bundled)", "Questions to SQL (bundled)", "Stories, long prompts (memory)"),
+        strict=True,
+    )
+)
 
 
 class PairShelf:
@@ -71,7 +80,7 @@ class PairShelf:
         with self._lock:
             if self._most < 2:
                 return [PAGE]
-            return list(dict.fromkeys([PAGE, *(key for key in BUNDLED_KEYS if not self._is_page(key)), *self._others]))
+            return list(dict.fromkeys([PAGE, *(key for key in _offered() if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
         with self._lock:
@@ -97,7 +106,7 @@ class PairShelf:
         """A pair as a visitor reads it."""
         own = self.bundled(key)
         if own is not None:
-            return _WORDS[BUNDLED_KEYS.index(own)]
+            return _WORDS[own]
         if key != PAGE:
             return _named(PairName.of(key))
         draft = self.page_pair.draft
@@ -106,7 +115,7 @@ class PairShelf:
     def bundled(self, key: str) -> str | None:
         """The key of the bundled pair that this key names, if it does; the page's own pair may be bundled."""
         own = bundled_key(self.page_pair) if key == PAGE else key
-        return own if own in BUNDLED_KEYS else None
+        return own if own in _TARGETS else None
 
     def open(self, key: str) -> Pair:
         """The pair of this key; it is loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
@@ -140,7 +149,12 @@ class PairShelf:
                 _give_memory_back()
 
     def _is_page(self, key: str) -> bool:
-        return key == PAGE or (key in BUNDLED_KEYS and key == bundled_key(self.page_pair))
+        return key == PAGE or (key in _TARGETS and key == bundled_key(self.page_pair))
+
+
+def _offered() -> list[str]:
+    """The bundled pairs whose files are here: that with memory has one more folder."""
+    return [key for key in _TARGETS if key != WITH_MEMORY or is_bundled()]
 
 
 def bundled_key(pair: Pair) -> str | None:

@@ -12,7 +12,7 @@ from visualize.pages.live_parts import METHODS, asked
 
 from ..asked.form import check_prompt, method_choices, method_label, settings_of
 from ..engine import Engine
-from ..pairs.shelf import public_key
+from ..pairs.shelf import BUNDLED_KEYS, public_key
 from ..parts.components import live_run
 from ..parts.files import LEARN
 from ..parts.wiring import PRIVATE
@@ -25,7 +25,7 @@ TELL = "(told) => document.dispatchEvent(new CustomEvent('dsbd-live-asked', {det
 
 def build_live_run(engine: Engine, form: Form) -> None:
     """The button. A bundled pair decodes in the browser, with the methods that it has there."""
-    own = {key: engine.pairs.bundled(key) for key in engine.pairs.available()}
+    own = {key: _in_browser(engine, key) for key in engine.pairs.available()}
     live_run(
         {
             "base": f"{LEARN}{FOLDER}/",
@@ -46,5 +46,11 @@ def tell(engine: Engine, pair: str, prompt: Any, method: Any, *values: Any) -> s
             raise SettingsError(f"{method_label(settings.method)} does not run in a browser; choose another method")
     except DsbdError as error:
         return json.dumps({"error": sentence(error)})
-    name = engine.pairs.bundled(pair) or ""
+    name = _in_browser(engine, pair)
     return json.dumps({"prompt": text, "settings": asked(vars(settings)), "pair": name.partition(":")[2]})
+
+
+def _in_browser(engine: Engine, key: str) -> str:
+    """Return the key of the bundled pair that this key names, if browsers have it; a memory they have not."""
+    name = engine.pairs.bundled(key)
+    return name if name in BUNDLED_KEYS else ""

@@ -11,6 +11,7 @@ from dsbd.settings import ResolvedSettings
 from dsbd.tracing.records import ROOT, InputBeam, Iteration, Node, Prompt, Result
 from dsbd.tracing.trace import Trace
 from visualize.scenes.layout import tidy
+from visualize.scenes.memory import memory_scene
 from visualize.scenes.records import (
     BeamScene,
     IterationScene,
@@ -72,6 +73,7 @@ class SceneBuilder:
         self._origins: dict[int, str] = {}
         self._whole: tuple[int, bool, WholeScene] | None = None
         self.prompt = self._read_prompt(prompt)
+        self.memory = memory_scene(prompt)
 
     def add(self, iteration: Iteration) -> IterationScene:
         """Return the scene of the next iteration; add earlier iterations first.
@@ -127,7 +129,7 @@ class SceneBuilder:
         settings = {} if self.settings is None else dict(vars(self.settings))
         return Scene(
             self.title, self.models, settings, self.prompt, tuple(self._tokens.values()), tuple(iterations),
-            self.statistics, beams, self.words.table, self._joined(beams),
+            self.statistics, beams, self.words.table, self._joined(beams), self.memory,
         )  # fmt: skip
 
     def _joined(self, result: tuple[ResultBeam, ...]) -> WholeScene:

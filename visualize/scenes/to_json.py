@@ -73,6 +73,7 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
         "models": list(scene.models),
         "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in scene.settings.items()},
         "prompt": list(scene.prompt),
+        **({} if scene.memory is None else {"memory": _rounded(asdict(scene.memory))}),
         "tokens": _drawn(TOKEN, scene.tokens),
         "whole": _whole(scene.whole),
         "iterations": [_iteration(iteration) for iteration in scene.iterations],

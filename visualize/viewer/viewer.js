@@ -8,6 +8,7 @@ import {Forest} from "./forest/forest.js";
 import {Iteration} from "./forest/iteration.js";
 import {STYLES} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
+import {MemoryRow} from "./views/memory.js";
 import {Place, placeIn} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
@@ -100,6 +101,7 @@ export class Viewer {
     parts.empty.hidden = last >= 0;
     parts.body.hidden = last < 0;
     parts.title.textContent = [scene.title, scene.models.join(" + ")].filter(Boolean).join(" · ");
+    this.memory.update();
     this.badge.start();
     if (last < 0) {
       this.drawn = null;
@@ -207,6 +209,7 @@ export class Viewer {
     this.badge = new Badge(this);
     this.forest = new Forest(this);
     this.strip = new Strip(this);
+    this.memory = new MemoryRow(this, this.memory?.chosen);
     this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
 

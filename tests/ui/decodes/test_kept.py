@@ -183,7 +183,7 @@ def test_other_addresses_say_nothing(pairs):
         ({"method": "<b>"}, "method is '<b>'"),
         ({"seed": "3", "sed": "4"}, "names 'sed', which is no field"),
         ({"method": "greedy", "draft_depth": "3"}, "greedy does not read"),
-        ({"prompt": "x" * 4001}, "this page takes 4,000"),
+        ({"prompt": "x" * 20_001}, "this page takes 20,000"),
         ({"landing": "perhaps"}, "landing is"),
         ({"pair": "<b>", "seed": "3"}, "the pair '<b>', which this page does not have; it has toy/target"),
         ({"pair": "page"}, "which this page does not have"),

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("places")
 
 def test_every_lesson_and_recording_can_be_chosen_and_stands_in_a_frame_with_its_links(places):
     lessons, recordings = learn.choices(lessons=True), learn.choices(lessons=False)
-    assert len(lessons) == 6
+    assert len(lessons) == 7
     assert recordings == [("Toy story", "forests/toy-story.html")]
     assert lessons[0] == ("1 Guess and check", "lessons/1-speculative-decoding.html")
     shown = learn.stage("lessons/1-speculative-decoding.html")

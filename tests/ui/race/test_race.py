@@ -237,7 +237,7 @@ def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
     ("text", "name", "said"),
     [
         ('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "mine.jsonl", "unknown field &#x27;&lt;img"),
-        ('{"prompt": "' + "x" * 5000 + '"}', "mine.jsonl", "has more than 4,000 characters"),
+        ('{"prompt": "' + "x" * 21_000 + '"}', "mine.jsonl", "has more than 20,000 characters"),
         ('{"prompt": "x"}\n' * 2001, "mine.jsonl", "this page takes 2,000"),
         ("x", "mine.exe", "give a .jsonl or .csv file"),
     ],

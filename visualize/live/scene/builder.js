@@ -10,6 +10,7 @@
 
 import {STRINGS} from "../../viewer/base/languages.js";
 import {markOf} from "../../viewer/base/marks.js";
+import {memoryOf} from "./memory.js";
 import {alternativesOf, beamTable, decisions, layersOf, listed, nodeTable, rowsOf} from "./packed.js";
 import {significant} from "./rounding.js";
 import {RunningText} from "./running.js";
@@ -25,6 +26,7 @@ export class SceneBuilder {
     Object.assign(this, {settings, title, models});
     this.language = STRINGS[language] ? language : "en";
     this.running = new RunningText(prompt);
+    this.memory = memoryOf(prompt);
     this.tokens = new Map(); // of all beams, by id
     this.states = new Map(); // of all nodes, by id
     this.joined = new Map(); // the nodes of the whole tree, by id
@@ -98,6 +100,7 @@ export class SceneBuilder {
       models,
       settings: settings ?? {},
       prompt: running.prompt,
+      ...this.memory,
       tokens: listed("id parent text pending origin", [...this.tokens.values()]),
       whole: {
         ...sizes,

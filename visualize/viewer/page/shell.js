@@ -1,5 +1,5 @@
-/* The layout of a viewer: the strip, the sentence and the controls, forest and card, the legend, and a fold with
- * everything else. A bare viewer has sentence, forest and card only. */
+/* The layout of a viewer: the memory of a long prompt, the strip, the sentence and the controls, forest and card, the
+ * legend, and a fold with everything else. A bare viewer has sentence, forest and card only. */
 
 import {ChartsPanel} from "../views/charts.js";
 import {CutPanel} from "../views/cut_fill.js";
@@ -32,7 +32,7 @@ const PANELS = [
 
 /* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {
-  const {say, controls, forest, badge, strip} = viewer;
+  const {say, controls, forest, badge, strip, memory} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
     empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
@@ -58,6 +58,7 @@ export function buildShell(viewer, state) {
   parts.body = make(
     "div",
     {class: "dsbd-body"},
+    memory.element,
     parts.whole,
     make("div", {class: "dsbd-told"}, parts.sentence, parts.formula),
     controls.element,

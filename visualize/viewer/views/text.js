@@ -31,10 +31,11 @@ export class TextPanel {
   /* Leaves out what a beam shares with the best one. */
   beam(beam, path, best, added) {
     const {say, scene} = this.viewer;
+    const begun = `${scene.memory ? "… " : ""}${scene.prompt.join("")}`; // before it are the segments of the memory
     const line = make("p", {class: best ? "dsbd-line" : "dsbd-line dsbd-best", dir: "auto"});
     let shared = 0;
     if (best) while (shared < path.length - 1 && shared < best.length && path[shared] === best[shared]) shared++;
-    line.append(make("span", {class: "dsbd-origin-prompt", text: shared ? "…" : scene.prompt.join("")}));
+    line.append(make("span", {class: "dsbd-origin-prompt", text: shared ? "…" : begun}));
     let run = null;
     path.slice(shared).forEach((token, index) => {
       const last = shared + index === path.length - 1;

@@ -1,0 +1,137 @@
+"""The row of a long prompt's segments, and what the chosen one recalls."""
+
+import pytest
+from playwright.sync_api import expect
+
+import visualize
+from tests.axe import named, violations
+from tests.visualize.homes import hostile_marks, viewer
+from tests.visualize.remembered import SENSORY, remembered
+from visualize.words.words import Words, known_languages
+
+PHONE = {"viewport": {"width": 390, "height": 844}}
+SAID = ".dsbd-memory-said"
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """Write the page of a trace whose prompt was read into a memory."""
+    path = tmp_path_factory.mktemp("memory") / "memory.html"
+    visualize.export_html(remembered(), path)
+    return path
+
+
+def cell(page, number: int):
+    return page.locator(".dsbd-memory-cell").nth(number - 1)
+
+
+def bars(page) -> list[float]:
+    """Return the height of each bar that is shown, as a share of its room."""
+    return page.locator(".dsbd-memory-bar:not([hidden])").evaluate_all(
+        "found => found.map((bar) => parseFloat(bar.style.height) / 100)"
+    )
+
+
+def test_the_last_segment_is_chosen_and_says_what_it_recalls(browser, written):
+    with viewer(browser, written) as seen:
+        page = seen.page
+        assert page.inner_text(".dsbd-memory > b") == "A long prompt, read in 10 segments"
+        assert cell(page, 10).get_attribute("aria-checked") == "true"
+        assert page.inner_text(SAID) == "Segment 10 recalls segment 1 (41\u202f%) and segment 2 (22\u202f%) most."
+        recorded = remembered().prompt.memory.segments[-1].weights
+        assert bars(page) == pytest.approx(recorded, abs=1e-5)
+        expect(page.locator(".dsbd-memory-large .dsbd-memory-share")).to_have_text(["41%", "22%"])
+        expect(page.locator(".dsbd-memory-box .dsbd-memory-sensory")).to_have_count(2)
+        legend = page.inner_text(".dsbd-memory-legend")
+        assert "in the window" in legend
+        assert f"{SENSORY} tokens of segment 9 again" in legend
+        assert "p(next token | memory), not p(next token | whole prompt)" in page.inner_text(".dsbd-memory")
+        seen.quiet()
+
+
+def test_a_click_and_the_arrows_choose_a_segment_and_the_forest_stays(browser, written):
+    """Catches an arrow that also turns the step, and a number that belongs to the segment chosen before."""
+    with viewer(browser, written, "#iteration=2&step=3") as seen:
+        page = seen.page
+        before = seen.sentence
+        cell(page, 3).click()
+        assert page.inner_text(SAID).startswith("Segment 3 recalls segment 1 (65\u202f%) and segment 2 (35\u202f%)")
+        assert len(bars(page)) == 2
+        page.keyboard.press("ArrowLeft")
+        assert page.inner_text(SAID) == "Segment 2 recalls segment 1 (100\u202f%)."
+        page.keyboard.press("Home")
+        assert page.inner_text(SAID) == "Segment 1 is the first one: there is nothing to recall yet."
+        assert bars(page) == []
+        page.keyboard.press("ArrowLeft")
+        assert cell(page, 1).evaluate("one => one === document.activeElement")
+        assert cell(page, 1).get_attribute("aria-label") == "Segment 1: 5 tokens"
+        page.keyboard.press("End")
+        label = cell(page, 9).get_attribute("aria-label")
+        assert label == "Segment 9: 224 tokens, 0\u202f% of what segment 10 recalls"
+        assert cell(page, 7).get_attribute("aria-label").endswith("<\u20601\u202f% of what segment 10 recalls")
+        assert page.locator(".dsbd-memory-cell[tabindex='0']").count() == 1
+        assert seen.sentence == before
+
+
+def test_the_text_of_a_segment_unfolds_as_text(browser, written):
+    with viewer(browser, written) as seen:
+        page = seen.page
+        cell(page, 2).click()
+        fold = page.locator(".dsbd-memory-fold")
+        text = page.locator(".dsbd-memory-text")
+        assert text.inner_text().startswith("2. </script><img src=x onerror=alert(1)>")
+        assert len(text.inner_text()) == 301
+        fold.click()
+        assert (fold.inner_text(), fold.get_attribute("aria-expanded")) == ("Show less", "true")
+        assert len(text.inner_text()) > 600
+        cell(page, 3).click()
+        assert (fold.inner_text(), fold.get_attribute("aria-expanded")) == ("Show all", "false")
+        assert hostile_marks(page) == 0
+        seen.quiet()
+
+
+def test_a_prompt_that_is_read_whole_shows_no_row(page):
+    expect(page.locator(".dsbd-memory")).to_be_hidden()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", known_languages())
+def test_on_a_phone_many_segments_stay_inside_in_every_language(browser, tmp_path, language):
+    visualize.export_html(remembered(60), tmp_path / "page.html", language=language)
+    with viewer(browser, tmp_path / "page.html", **PHONE) as seen:
+        page, words = seen.page, Words(language)
+        assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        expected = words("memory.two", segment=60, first=51, share="41\u202f%", second=52, other="22\u202f%")
+        assert page.inner_text(SAID) == expected
+        assert all(box["width"] >= 24 for box in (cell(page, at).bounding_box() for at in (1, 30, 60)))
+        seen.quiet()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(browser, written, scheme):
+    with viewer(browser, written, color_scheme=scheme) as seen:
+        page = seen.page
+        page.wait_for_selector(f".dsbd[data-theme={scheme}]")
+        for number in (10, 4):
+            cell(page, number).click()
+            found = violations(page, ".dsbd-memory", colours_only=scheme == "dark")
+            assert named([one for one in found if one["impact"] in ("serious", "critical")]) == []
+
+
+@pytest.mark.slow
+def test_another_language_keeps_the_chosen_segment(browser, written):
+    with viewer(browser, written) as seen:
+        page = seen.page
+        cell(page, 4).click()
+        page.evaluate("() => { document.querySelector('.dsbd-more').open = true; }")
+        page.select_option(".dsbd-language", "de")
+        assert page.inner_text(SAID).startswith("Abschnitt 4 erinnert sich am meisten an Abschnitt 1 (")
+
+
+def test_a_slide_shows_the_row_and_its_sentence_only(browser, written):
+    with viewer(browser, written, "?bare") as seen:
+        page = seen.page
+        expect(page.locator(SAID)).to_be_visible()
+        expect(page.locator(".dsbd-memory-text")).to_be_hidden()
+        expect(page.locator(".dsbd-memory-legend")).to_be_hidden()
