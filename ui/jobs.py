@@ -87,9 +87,9 @@ def _check(limits: Limits, prompts: Sequence[str], each: Sequence[DecodingSettin
 
 def _slots(pair: Pair, prompt_tokens: int, new_tokens: int) -> int:
     """Cache slots of a prompt: behind a memory only its last segment takes any."""
-    if pair.memory is None or pair.room_after(prompt_tokens) >= new_tokens:
+    if pair.memory is None or not pair.reads(prompt_tokens, new_tokens):
         return prompt_tokens
-    return min(prompt_tokens, pair.memory.window_of(prompt_tokens))
+    return pair.memory.window_of(prompt_tokens)
 
 
 def _decoded(pair: Pair, prompt: str, settings: DecodingSettings, stop: StopSignal) -> Iterator[DecodeStep]:

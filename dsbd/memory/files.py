@@ -85,11 +85,6 @@ def folder_of(source: str | Path) -> Path:
     return folder
 
 
-def is_bundled() -> bool:
-    """Return True if the memory of the bundled story pair is here."""
-    return (folder_of(BUNDLED) / CONFIG).is_file()
-
-
 def _config_of(folder: Path) -> dict[str, Any]:
     try:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))

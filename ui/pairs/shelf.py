@@ -17,7 +17,6 @@ from dsbd.assets import BUNDLED_PAIRS
 from dsbd.auto.measuring import known_plans
 from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
-from dsbd.memory.files import is_bundled
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
 from dsbd.models.pair import Pair
 from dsbd.steps import value_of
@@ -80,7 +79,7 @@ class PairShelf:
         with self._lock:
             if self._most < 2:
                 return [PAGE]
-            return list(dict.fromkeys([PAGE, *(key for key in _offered() if not self._is_page(key)), *self._others]))
+            return list(dict.fromkeys([PAGE, *(key for key in _TARGETS if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
         with self._lock:
@@ -150,11 +149,6 @@ class PairShelf:
 
     def _is_page(self, key: str) -> bool:
         return key == PAGE or (key in _TARGETS and key == bundled_key(self.page_pair))
-
-
-def _offered() -> list[str]:
-    """The bundled pairs whose files are here: that with memory has one more folder."""
-    return [key for key in _TARGETS if key != WITH_MEMORY or is_bundled()]
 
 
 def bundled_key(pair: Pair) -> str | None:

@@ -21,7 +21,6 @@ from ui.decodes.running_text import running_text
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
-from ui.pairs import shelf
 from ui.pairs.shelf import PAGE, PairShelf
 from ui.play.live_run import tell
 from ui.runs import decode
@@ -39,9 +38,8 @@ def remembering_pair():
 
 
 @pytest.fixture
-def engine(monkeypatch):
+def engine():
     """A page whose bundled pair with memory is a toy."""
-    monkeypatch.setattr(shelf, "is_bundled", lambda: True)
 
     def load(target, draft):
         yield "loading"
@@ -51,18 +49,15 @@ def engine(monkeypatch):
     return Engine(toy_pair(), Limits(), load)
 
 
-def test_it_is_offered_where_its_files_are(monkeypatch):
-    for here in (True, False):
-        monkeypatch.setattr(shelf, "is_bundled", lambda here=here: here)
-        pairs = PairShelf(toy_pair())
-        assert (WITH_MEMORY in pairs.available()) == here
+def test_the_page_offers_it():
+    pairs = PairShelf(toy_pair())
+    assert WITH_MEMORY in pairs.available()
     assert pairs.words(WITH_MEMORY) == "Stories, long prompts (memory)"
     with pytest.raises(PairError, match="not in memory"):
         pairs.get(WITH_MEMORY)
 
 
-def test_a_page_started_with_it_offers_the_pair_without_memory_beside_it(monkeypatch):
-    monkeypatch.setattr(shelf, "is_bundled", lambda: True)
+def test_a_page_started_with_it_offers_the_pair_without_memory_beside_it():
     pairs = PairShelf(remembering_pair())
     assert pairs.available() == [PAGE, "bundled:stories", "bundled:sql"]
     assert pairs.bundled(PAGE) == WITH_MEMORY
