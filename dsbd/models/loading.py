@@ -108,7 +108,7 @@ def loading(
     if target == WITH_MEMORY:
         if memory is not None:
             raise PairError(f"{WITH_MEMORY!r} brings its own memory; leave memory {str(memory)[:100]!r} out")
-        target, memory = f"{BUNDLED}:{BUNDLED_PAIRS[0]}", BUNDLED
+        memory = BUNDLED
     target, draft = sources_of(target, draft)
     place = resolve_device(device)
     resolve_dtype(dtype, place)
@@ -170,9 +170,9 @@ def sources_of(target: str | Path | None, draft: str | Path | None) -> tuple[str
 
 
 def _bundled_pair(name: str, draft: str | Path | None) -> tuple[Path, Path]:
-    pair = name.partition(":")[2] or BUNDLED_PAIRS[0]
+    pair = BUNDLED_PAIRS[0] if name == WITH_MEMORY else name.partition(":")[2] or BUNDLED_PAIRS[0]
     if pair not in BUNDLED_PAIRS:
-        known = ", ".join(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS)
+        known = ", ".join([*(f"{BUNDLED}:{each}" for each in BUNDLED_PAIRS), WITH_MEMORY])
         raise PairError(f"there is no bundled pair {name[:100]!r}; choose one of {known}")
     if draft is not None:
         raise PairError(f"{name!r} brings its own draft model; leave draft {str(draft)!r} out")

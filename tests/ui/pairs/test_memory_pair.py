@@ -53,8 +53,6 @@ def test_the_page_offers_it():
     pairs = PairShelf(toy_pair())
     assert WITH_MEMORY in pairs.available()
     assert pairs.words(WITH_MEMORY) == "Stories, long prompts (memory)"
-    with pytest.raises(PairError, match="not in memory"):
-        pairs.get(WITH_MEMORY)
 
 
 def test_a_page_started_with_it_offers_the_pair_without_memory_beside_it():
