@@ -8,6 +8,7 @@ import pytest
 import dsbd
 from dsbd.auto.measuring import known_plans
 from dsbd.errors import PairError
+from dsbd.models.loading import WITH_MEMORY
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
 from tests.ui.served import form_values
@@ -57,7 +58,7 @@ def test_the_least_recently_used_pair_goes_and_its_memory_is_given_back(loader):
 def test_a_bundled_pair_is_read_again_when_it_is_asked_for(loader):
     """Catches a bundled pair that is gone once another pair took its place."""
     shelf = PairShelf(toy_pair(), 2, loader)
-    assert shelf.available() == [PAGE, STORIES, SQL]
+    assert shelf.available() == [PAGE, STORIES, SQL, WITH_MEMORY]
     for key in (STORIES, SQL, STORIES):
         shelf.get(key)
     assert loader.asked == [(STORIES, None), (SQL, None), (STORIES, None)]
