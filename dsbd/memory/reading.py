@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import torch
 
+from dsbd.errors import PromptError
 from dsbd.memory.network import MemoryNetwork
 from dsbd.memory.settings import MemorySettings
 from dsbd.results import brief
@@ -93,14 +94,22 @@ class Memory:
     def reading(
         self, model: Backbone, ids: Sequence[int], check: Check = never_stop
     ) -> Generator[ReadProgress, None, PromptMemory]:
-        """Read a prompt of at least two segments; yield after each segment. Closing the generator cancels.
+        """Read a prompt; yield after each segment. Closing the generator cancels.
 
         Args:
             model: the model that the memory was made for.
-            ids: the prompt.
+            ids: the prompt, longer than a segment.
             check: called before each segment; it may raise.
+
+        Raises:
+            PromptError: there is nothing to read before the last segment.
         """
         key = tuple(ids)
+        if len(key) <= self.settings.segment_tokens:
+            raise PromptError(
+                f"a prompt of {len(key)} tokens has nothing before its last segment of {self.settings.segment_tokens}; "
+                f"decode it as it is"
+            )
         if self._latest is None or self._latest[0] is not model or self._latest[1] != key:
             self._latest = model, key, (yield from self._read(model, key, check))
         return self._latest[2]

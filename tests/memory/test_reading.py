@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from dsbd.errors import PairError, StoppedError
+from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.reading import Memory, segments_of
 from dsbd.memory.settings import MemorySettings
 from dsbd.steps import value_of
@@ -53,6 +53,13 @@ def test_a_short_first_segment_gives_few_sensory_tokens() -> None:
     found = value_of(Memory("toy", random_network(32)).reading(toy_pair().target, list(range(10))))
     assert (found.ids, found.sensory) == (list(range(10)), 2)
     assert Memory("toy", random_network(32)).window_of(10) == 1 + 10
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 8])
+def test_a_prompt_with_nothing_to_read_is_refused(tokens: int) -> None:
+    """Catches an empty segment, and a traceback for one."""
+    with pytest.raises(PromptError, match=f"a prompt of {tokens} tokens has nothing before its last segment of 8"):
+        value_of(Memory("toy", random_network(32)).reading(toy_pair().target, range(tokens)))
 
 
 def test_the_last_prompt_is_read_once() -> None:
