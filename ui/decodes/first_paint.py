@@ -69,7 +69,7 @@ class FirstPaint:
             await self.app(scope, receive, send)
             return
         held: Message | None = None
-        body = b""
+        body, root = b"", scope["app"].root_path  # an app that is mounted in Gradio's puts itself into the scope later
 
         async def sent(message: Message) -> None:
             nonlocal held, body
@@ -84,7 +84,7 @@ class FirstPaint:
                     return
                 runs = b"prompt" in dict(parse_qsl(scope["query_string"]))
                 painted = body.replace(MANIFEST, b"", 1).replace(BEFORE, (b"" if runs else self.markup) + BEFORE, 1)
-                whole = retold(painted, get_root_url(Request(scope), scope["path"], scope["app"].root_path))
+                whole = retold(painted, get_root_url(Request(scope), scope["path"], root))
                 MutableHeaders(scope=held)["content-length"] = str(len(whole))
                 await send(held)
                 message = {"type": "http.response.body", "body": whole}
