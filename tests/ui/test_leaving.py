@@ -62,8 +62,8 @@ def by_cancelling(site, name, event):
 
 
 def by_hanging_up(site, name, event):
-    with httpx.stream("GET", f"{site.address}/gradio_api/call/{name}/{event}", timeout=60) as news:
-        next(news.iter_lines())
+    with httpx.stream("GET", f"{site.address}/gradio_api/call/{name}/{event}", timeout=60):
+        pass
 
 
 def by_a_lost_line(site, name, event):
