@@ -77,7 +77,10 @@ class BlockSearch:
             token = block.tokens[number : number + 1] if reached else slot
             log_prob = block.log_probs[number : number + 1] if reached else slot.double() - torch.inf
             law = DeviceLaw(token, log_prob, log_prob.isfinite().double(), log_prob)
-            layers.append(DraftedLayer(law, slot, slot, token, torch.cat([slot, slot + reached])))
+            best = torch.cat([slot, slot + reached])
+            layers.append(
+                DraftedLayer(law, chosen=slot, draws=1, slots=slot, drafts=1, parents=slot, tokens=token, best=best)
+            )
         return layers
 
 

@@ -31,7 +31,7 @@ def file_for(conditions: Any) -> str:
     return f"{hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:32]}.json"
 
 
-def keep(folder: str, conditions: Any, record: str, what: str) -> None:
+def keep_record(folder: str, conditions: Any, record: str, what: str) -> None:
     """Keep a record in a folder of the cache. If it cannot be written, that is no error, but a warning."""
     try:
         place = cache_folder() / folder

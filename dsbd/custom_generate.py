@@ -19,10 +19,10 @@ from dsbd.generation_request import (
     processors_of,
     prompts_of,
     refuse_unknown,
+    requested_settings,
+    requested_stops,
     returned_of,
     room_for,
-    settings_of,
-    stops_of,
 )
 from dsbd.methods import resolve
 from dsbd.models.pair import Pair
@@ -97,12 +97,12 @@ def generate(
             f"streamer is given with {len(input_ids)} sequences; one can be streamed: give one prompt, num_beams=1 and "
             f"num_return_sequences=1, or leave streamer out"
         )
-    asked = settings_of(config, draft_model, draft_depth, draft_width)
+    asked = requested_settings(config, draft_model, draft_depth, draft_width)
     returned, samples = returned_of(config)
     pair = replace(kept_pair(model, draft_model), eos=eos_ids(config))
     _require_every_token(pair, vocabulary_size)
     pair.require_whole("dsbd.generate")
-    stops = stops_of(stopping_criteria, asked.num_beams)
+    stops = requested_stops(stopping_criteria, asked.num_beams)
     copies = max(asked.num_beams, returned)
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])

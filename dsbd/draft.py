@@ -1,11 +1,12 @@
 """Drafting: the draft model grows the forest.
 
-Everything stays on the model's device in tensors of fixed shape; nothing is copied to the host until
-the forest is scored. A layer has ``draft_width`` *slots*: the draws of a sampled forest, or the likeliest
-pairs of a likely one. In a forest drawn per parent every slot has ``branching`` slots below it.
-Slots with equal content are one node: the first carries the multiplicity, and the
-others are inert: nothing is drafted below them. Empty slots and tokens that end a beam are inert too.
-A layer has no slots if Q only chooses its width.
+Everything stays on the model's device; nothing is copied to the host until the forest is scored. A layer has
+``draft_width`` draws of a sampled forest, or the likeliest pairs of a likely one; in a forest drawn per parent every
+slot has ``branching`` draws below it. What is fed to the models are *slots*. On an accelerator each draw has a slot, so
+that all shapes are known without a copy: of equal slots the first carries the multiplicity, and the others are inert,
+which means that nothing is drafted below them. On a CPU the host reads the draws anyway, so equal draws share one slot,
+and the models compute no token twice. Empty slots and tokens that end a beam are inert too.
+A layer has no draws if Q only chooses its width.
 """
 
 import math
@@ -18,7 +19,7 @@ import torch
 from dsbd.law.beams import Beam
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.models.rows.row import Row
-from dsbd.next_tokens import token_log_probs
+from dsbd.next_tokens import is_at_hand, token_log_probs
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
 
@@ -40,7 +41,7 @@ class DeviceLaw(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftedLayer:
-    """One layer of the forest, on the device. W slots for drafts, C cover nodes.
+    """One layer of the forest, on the device: W draws and C cover nodes, and the slots that they have.
 
     Two layers below one input beam "a", with W = 3 and C = 0; the second "aa" is inert::
 
@@ -49,25 +50,32 @@ class DraftedLayer:
         parents   0     0     0            0      1      0     place of the input beam; slot of the layer above
         tokens    a     b     a            b      .      a
         node      aa    ab    -            aab    ab.    aaa
+
+    Where equal draws share a slot, the first layer has the slots 0 and 1 only.
     """
 
     law: DeviceLaw
-    chosen: torch.Tensor  # [W + C] index into the law's pairs: the slots, then the covers
-    parents: torch.Tensor  # [W + C] slot of the layer above, or place of the input beam
-    tokens: torch.Tensor  # [W + C]
+    chosen: torch.Tensor  # [W + C] index into the law's pairs: the draws, then the covers
+    draws: int  # W
+    slots: torch.Tensor  # [n] index into the law's pairs: ``chosen`` itself, or each of its pairs once
+    drafts: int  # the first slots, which hold draws; the others hold covers
+    parents: torch.Tensor  # [n] slot of the layer above, or place of the input beam
+    tokens: torch.Tensor  # [n]
     best: torch.Tensor | None = None  # [2] for a joint test: slot of the best beam, and 1 if it reaches this layer
+    is_shared: bool = False  # equal draws share a slot
 
-    def drafts(self, width: int) -> "DraftedLayer":
-        """Return the layer without its cover nodes: its first ``width`` slots."""
-        if self.chosen.numel() == width:
+    def without_covers(self) -> "DraftedLayer":
+        """Return the layer without its cover nodes."""
+        if self.chosen.numel() == self.draws:
             return self
-        parts = (part[:width] for part in (self.chosen, self.parents, self.tokens))
-        return DraftedLayer(self.law, *parts)
+        slots, parents, tokens = (part[: self.drafts] for part in (self.slots, self.parents, self.tokens))
+        chosen = self.chosen[: self.draws]
+        return replace(self, chosen=chosen, slots=slots, parents=parents, tokens=tokens)
 
 
 @dataclass(frozen=True)
 class _Frontier:
-    """What the next layer extends: B input beams, or the W slots of the layer above."""
+    """What the next layer extends: B input beams, or the slots for draws in the layer above."""
 
     logits: torch.Tensor  # [B, vocabulary]
     log_weights: torch.Tensor  # [B] float64; minus infinity if inert
@@ -91,6 +99,7 @@ class Drafter:
         self._settings = settings
         self._ends = ends
         self._generator = generator
+        self._shares_slots = is_at_hand(ends) and settings.lossless  # a joint test compares all draws
         self._no_tokens = torch.empty(0, dtype=torch.int64, device=ends.device)
 
     @torch.inference_mode()
@@ -102,16 +111,21 @@ class Drafter:
         numbers = [[beam.log_weight, math.log(beam.multiplicity)] for beam in beams]
         weights = torch.tensor(numbers, dtype=torch.float64).to(self._no_tokens.device, non_blocking=True)
         frontier = _Frontier(logits, weights[:, 0], weights[:, 1])
-        layers, above = list[DraftedLayer](), 0
-        for number, width in enumerate(widths, 1):
+        layers = list[DraftedLayer]()
+        above, fed = 0, len(beams)  # rows before the layer above, and with it
+        for number in range(1, len(widths) + 1):
             branching = self._settings.branching
             layer = self._draw_layer(frontier) if branching is None else self._branch(frontier, branching[number - 1])
             layers.append(layer)
-            if number < depth:
-                drafts = layer.drafts(width)
-                logits = self.row.feed(drafts.tokens, drafts.parents + above, (width,))
-                frontier = self._frontier(drafts, frontier, logits)
-                above = len(beams) + sum(widths[: number - 1])
+            if number == depth:
+                break
+            drafts = layer.without_covers()
+            log_weights, log_multiplicities = self._weights(drafts, frontier)
+            if self._shares_slots and not log_weights.isfinite().any():
+                break  # all beams ended
+            logits = self.row.feed(drafts.tokens, drafts.parents + above, (drafts.drafts,))
+            frontier = _Frontier(logits, log_weights, log_multiplicities)
+            above, fed = fed, fed + drafts.drafts
         return layers if self._settings.lossless else mark_best(layers, self._ends)
 
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
@@ -124,41 +138,54 @@ class Drafter:
             chosen = first_slots(best, settings.draft_width)
         else:
             chosen = exponential_race(law, settings.draft_width, settings, self._generator)
+        draws = chosen.numel()
         if settings.cover_width:
             left = law.scores.masked_fill(self._ends[law.pairs % vocabulary], -torch.inf)
             chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
-        pairs = law.pairs[chosen]
-        parents = pairs // vocabulary
-        return DraftedLayer(law, chosen, parents, pairs % vocabulary)
+        return self._layer(law, chosen, draws, vocabulary)
 
     def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
         """Draw the children of every parent from the law of this parent alone; inert parents get none."""
         laws = parent_draft_laws(frontier.logits, frontier.log_weights, self._settings)
         drawn = exponential_race(laws, children, self._settings, self._generator)  # [B, children]
-        parents = torch.arange(drawn.shape[0], device=drawn.device)[:, None].expand_as(drawn).flatten()
-        chosen = drawn.flatten() + parents * laws.pairs.shape[1]
+        parents, pairs = laws.pairs.shape
+        chosen = (drawn + torch.arange(0, parents * pairs, pairs, device=drawn.device)[:, None]).flatten()
         law = DeviceLaw(*(part.flatten() for part in laws))
-        return DraftedLayer(law, chosen, parents, law.pairs[chosen] - parents * frontier.logits.shape[1])
+        return self._layer(law, chosen, chosen.numel(), frontier.logits.shape[1])
 
-    def _frontier(self, drafts: DraftedLayer, above: _Frontier, logits: torch.Tensor) -> _Frontier:
-        """Return the slots of a layer as parents. Duplicates of an earlier slot are inert, and so is what ends a beam.
+    def _layer(self, law: DeviceLaw, chosen: torch.Tensor, draws: int, vocabulary: int) -> DraftedLayer:
+        """Return the layer of these draws and, behind them, cover nodes."""
+        slots, drafts, is_shared = chosen, draws, False
+        if self._shares_slots:
+            order = chosen.tolist()
+            distinct = dict.fromkeys(order)
+            if is_shared := len(distinct) < len(order):
+                slots, drafts = torch.tensor(list(distinct)), len(set(order[:draws]))
+        pairs = law.pairs[slots]
+        parents, tokens = pairs // vocabulary, pairs % vocabulary
+        return DraftedLayer(law, chosen, draws, slots, drafts, parents, tokens, is_shared=is_shared)
 
-        Of independent draws, the first slot of a pair carries the multiplicity of all its draws. Such a draw has
-        probability 0 only below an inert parent; its log-weight is then minus infinity.
+    def _weights(self, drafts: DraftedLayer, above: _Frontier) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return log-weights and log-multiplicities of slots as parents.
+
+        Duplicates of an earlier slot are inert, and so is what ends a beam. Of independent draws, the first slot of a
+        pair carries the multiplicity of all its draws. Such a draw has probability 0 only below an inert parent; its
+        log-weight is then minus infinity.
         """
-        law, chosen = drafts.law, drafts.chosen
-        log_weights = above.log_weights[drafts.parents] + law.log_probs[chosen]
+        law, slots = drafts.law, drafts.slots
+        log_weights = above.log_weights[drafts.parents] + law.log_probs[slots]
         inert = self._ends[drafts.tokens]
         independent = self._settings.forest == "sampled" and self._settings.replacement
-        if independent or law.pairs.numel() < chosen.numel():  # only then can two slots hold the same pair
-            equal = chosen[:, None] == chosen
-            inert |= equal.tril(-1).any(dim=1)
+        if independent or law.pairs.numel() < slots.numel():  # only then can two draws hold the same pair
+            equal = slots[:, None] == drafts.chosen
+            if not drafts.is_shared:
+                inert |= equal.tril(-1).any(dim=1)
         if independent:
             log_multiplicities = equal.sum(dim=1, dtype=torch.float64).log()
         else:
-            inert |= law.probs[chosen] == 0
+            inert |= law.probs[slots] == 0
             log_multiplicities = torch.zeros_like(log_weights)
-        return _Frontier(logits, log_weights.masked_fill(inert, -torch.inf), log_multiplicities)
+        return log_weights.masked_fill(inert, -torch.inf), log_multiplicities
 
 
 def mark_best(layers: Sequence[DraftedLayer], ends: torch.Tensor) -> list[DraftedLayer]:

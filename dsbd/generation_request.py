@@ -99,7 +99,7 @@ def refuse_unknown(config: GenerationConfig, inputs: dict[str, Any]) -> None:
             raise SettingsError(f"{name} is given; dsbd.generate reads only ids and their mask; leave it out")
 
 
-def settings_of(
+def requested_settings(
     config: GenerationConfig, draft_model: Any, draft_depth: int, draft_width: int | None
 ) -> DecodingSettings:
     """Return the method and the settings that have the law of what was asked."""
@@ -208,7 +208,7 @@ class Stops:
         return any(bool(torch.as_tensor(criterion(sequence[None], None)).all()) for criterion in self.criteria)
 
 
-def stops_of(given: Sequence[Any], num_beams: int) -> Stops:
+def requested_stops(given: Sequence[Any], num_beams: int) -> Stops:
     """Return when to stop. Raises: SettingsError: a criterion of one sequence is given with several beams."""
     deadlines = [one.initial_timestamp + one.max_time for one in given if isinstance(one, MaxTimeCriteria)]
     others = tuple(one for one in given if not isinstance(one, (MaxLengthCriteria, MaxTimeCriteria, EosTokenCriteria)))

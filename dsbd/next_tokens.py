@@ -102,6 +102,11 @@ NextTokens = NextTokensOnDemand | NextTokensCopied
 """The target's next-token rows of one iteration."""
 
 
+def is_at_hand(tensor: torch.Tensor) -> bool:
+    """Return True if the host can read a tensor without a copy."""
+    return tensor.device.type == "cpu"
+
+
 def require_numbers(log_probs: np.ndarray, role: str) -> None:
     """Refuse log-probabilities with a NaN; one NaN among a row's logits makes the whole row NaN.
 

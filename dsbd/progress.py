@@ -13,7 +13,7 @@ SECONDS = 10.0
 """Between two lines."""
 
 
-class Progress:
+class ProgressLine:
     """Shows how far something is, during a ``with`` statement.
 
     Args:
@@ -31,7 +31,7 @@ class Progress:
         self._bar = tqdm(desc=doing, unit=unit, leave=False, disable=not (shown and on_terminal), bar_format=style)
         self._lines = Thread(target=self._say, daemon=True) if shown and not on_terminal else None
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "ProgressLine":
         if self._lines is not None:
             self._lines.start()
         return self

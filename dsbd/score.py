@@ -5,7 +5,7 @@ uniforms of the iteration and, from a GPU, the target's next-token rows of every
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -18,7 +18,14 @@ from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam
 from dsbd.models.rows.row import Row
-from dsbd.next_tokens import NextTokens, NextTokensCopied, NextTokensOnDemand, next_token_rows, require_numbers
+from dsbd.next_tokens import (
+    NextTokens,
+    NextTokensCopied,
+    NextTokensOnDemand,
+    is_at_hand,
+    next_token_rows,
+    require_numbers,
+)
 from dsbd.settings import ResolvedSettings
 
 
@@ -51,9 +58,7 @@ def score(
 
     Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
     """
-    with_slots = layers if settings.draws_drafts else []
-    widths = settings.layer_slots[: len(with_slots)]
-    tokens, parents, sizes = _feed_of(with_slots, widths, len(beams), generator.device)
+    tokens, parents, sizes = _feed_of(layers if settings.draws_drafts else [], len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
     count = _uniforms_needed(len(layers), settings)
@@ -67,7 +72,7 @@ def score(
         host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
         shape = tuple(top_tokens.shape)
         next_tokens = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
-    return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(len(layers))
+    return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(layers)
 
 
 def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
@@ -79,13 +84,8 @@ def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
     return trials + (depth + 1) * settings.max_width + (settings.width_weights is not None)
 
 
-def is_at_hand(logits: torch.Tensor) -> bool:
-    """Return True if the host can read the logits without a copy."""
-    return logits.device.type == "cpu"
-
-
 def _feed_of(
-    layers: Sequence[DraftedLayer], widths: Sequence[int], beams: int, device: torch.device
+    layers: Sequence[DraftedLayer], beams: int, device: torch.device
 ) -> tuple[torch.Tensor, torch.Tensor, list[int]]:
     """Return tokens [N] and parents [N] of all slots, drafts before cover nodes, and the sizes of their groups.
 
@@ -104,18 +104,19 @@ def _feed_of(
     if layers[0].best is not None:
         best = [layer.tokens[layer.best[:1]] for layer in layers if layer.best is not None]
         return torch.cat(best), torch.arange(len(layers), device=device), [1] * len(layers)
-    starts = [0, *accumulate(widths[:-2], initial=beams)][: len(layers)]
+    drafts = [layer.drafts for layer in layers]
+    covers = [layer.tokens.numel() - layer.drafts for layer in layers]
+    starts = [0, *accumulate(drafts[:-2], initial=beams)][: len(layers)]
     parents = [layer.parents + start for layer, start in zip(layers, starts, strict=True)]
-    covers = [above.numel() - width for above, width in zip(parents, widths, strict=True)]
-    if not any(covers):
-        return torch.cat([layer.tokens for layer in layers]), torch.cat(parents), list(widths)
     tokens = [layer.tokens for layer in layers]
-    return _drafts_first(tokens, widths), _drafts_first(parents, widths), [*widths, *covers]
+    if not any(covers):
+        return torch.cat(tokens), torch.cat(parents), drafts
+    return _drafts_first(tokens, drafts), _drafts_first(parents, drafts), [*drafts, *covers]
 
 
-def _drafts_first(parts: Sequence[torch.Tensor], widths: Sequence[int]) -> torch.Tensor:
-    both = list(zip(parts, widths, strict=True))
-    return torch.cat([part[:width] for part, width in both] + [part[width:] for part, width in both])
+def _drafts_first(parts: Sequence[torch.Tensor], drafts: Sequence[int]) -> torch.Tensor:
+    both = list(zip(parts, drafts, strict=True))
+    return torch.cat([part[:count] for part, count in both] + [part[count:] for part, count in both])
 
 
 def _parts(layer: DraftedLayer) -> Iterator[torch.Tensor]:
@@ -173,7 +174,7 @@ class _HostLayer(NamedTuple):
 
 
 class _ForestBuilder:
-    """Turns slots into nodes: one node per content; duplicates and inert slots become None."""
+    """Turns draws into nodes: one node per content; slots with a duplicate, or without a node, become None."""
 
     def __init__(
         self,
@@ -191,26 +192,28 @@ class _ForestBuilder:
         self.uniforms = host.floats().tolist()
         self.log_probs: dict[Node, float] = {}
 
-    def build(self, depth: int) -> Scored:
+    def build(self, drafted_layers: Sequence[DraftedLayer]) -> Scored:
         layers, draft_slots = list[ForestLayer | BranchedLayer](), list[Node | None]()
         cover_slots, best_slots, fed_to_draft = list[Node | None](), list[Node | None](), 0
         above: Sequence[Node | None] = [beam.node for beam in self.beams]
-        for width in self.settings.layer_slots[:depth]:
+        for on_device in drafted_layers:
             drafted = _HostLayer.read(self.host, self.vocabulary)
-            slots = self._slots(above, drafted, width)
-            layers.append(self._forest_layer(above, drafted, slots, width))
+            nodes = self._nodes(above, drafted, on_device.draws)
+            layers.append(self._forest_layer(above, drafted, nodes, on_device.draws))
+            slots = list(nodes.values()) if on_device.is_shared else _slot_of_each(drafted.chosen, nodes)
             fed_to_draft = len(draft_slots)
-            draft_slots += slots[:width]
-            cover_slots += slots[width:]
-            above = slots[:width]
+            above = slots[: on_device.drafts]
+            draft_slots += above
+            cover_slots += slots[on_device.drafts :]
             if self.is_joint:
                 slot, reached = self.host.ints().tolist()
                 best_slots.append(slots[slot] if reached else None)
-        nodes = best_slots if self.is_joint else draft_slots + cover_slots
-        self.next_tokens.name([*(beam.node for beam in self.beams), *nodes])
+        nodes_fed = best_slots if self.is_joint else draft_slots + cover_slots
+        self.next_tokens.name([*(beam.node for beam in self.beams), *nodes_fed])
         forest, best = Forest(self.beams, layers), self._best_beam(best_slots)
-        fed = draft_slots[:fed_to_draft]
-        return Scored(forest, self.next_tokens, self.uniforms, self.log_probs, nodes, fed, best)
+        return Scored(
+            forest, self.next_tokens, self.uniforms, self.log_probs, nodes_fed, draft_slots[:fed_to_draft], best
+        )
 
     def _best_beam(self, slots: Sequence[Node | None]) -> BestBeam | None:
         nodes = [node for node in slots if node is not None]
@@ -219,52 +222,52 @@ class _ForestBuilder:
         target = [self.next_tokens.log_prob(node) for node in nodes]
         return BestBeam(nodes, target, [self.log_probs[node] for node in nodes])
 
-    def _slots(self, above: Sequence[Node | None], drafted: _HostLayer, width: int) -> list[Node | None]:
-        """Return the node of each slot; None if an earlier slot holds it already, or if there is no node.
+    def _nodes(self, above: Sequence[Node | None], drafted: _HostLayer, draws: int) -> dict[int, Node | None]:
+        """Return the node of each chosen pair, in the order in which the pairs were first chosen; None for no node.
 
         A draft is a node if Q > 0, a cover node if its raw probability is above 0.
         """
-        seen, slots = set[int](), list[Node | None]()
+        nodes = dict[int, Node | None]()
         chosen = drafted.chosen
         parents, tokens = drafted.parents[chosen].tolist(), drafted.tokens[chosen].tolist()
         probs, log_probs = drafted.probs[chosen].tolist(), drafted.log_probs[chosen].tolist()
         for place, index in enumerate(chosen):
+            if index in nodes:
+                continue
             node = above[parents[place]]
-            exists = probs[place] > 0 if place < width else log_probs[place] > -math.inf
-            if node is not None and exists and index not in seen:
-                made = node.child(tokens[place])
+            exists = probs[place] > 0 if place < draws else log_probs[place] > -math.inf
+            if node is not None and exists:
+                nodes[index] = made = node.child(tokens[place])
                 self.log_probs[made] = log_probs[place]
-                slots.append(made)
             else:
-                slots.append(None)
-            seen.add(index)
-        return slots
+                nodes[index] = None
+        return nodes
 
     def _forest_layer(
-        self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None], width: int
+        self, above: Sequence[Node | None], drafted: _HostLayer, nodes: Mapping[int, Node | None], draws: int
     ) -> ForestLayer | BranchedLayer:
         if self.settings.branching is None:
-            layer = self._layer(above, drafted, slots, width)
+            layer = self._layer(above, drafted, nodes, draws)
             return layer.as_likely() if self.is_likely else layer
-        children, families = width // len(above), dict[Node, ForestLayer]()
+        children, size = draws // len(above), drafted.probs.size // len(above)
+        families = dict[Node, ForestLayer]()
         for place, parent in enumerate(above):
-            own = slots[place * children : (place + 1) * children]
-            if parent is not None and any(node is not None for node in own):
+            start = place * size
+            own = {index - start: node for index, node in nodes.items() if start <= index < start + size}
+            if parent is not None and any(node is not None for node in own.values()):
                 families[parent] = self._layer([parent], drafted.family(place, len(above)), own, children)
         return BranchedLayer(families)
 
     def _layer(
-        self, above: Sequence[Node | None], drafted: _HostLayer, slots: Sequence[Node | None], width: int
+        self, above: Sequence[Node | None], drafted: _HostLayer, nodes: Mapping[int, Node | None], draws: int
     ) -> ForestLayer:
-        node_of = {index: node for index, node in zip(drafted.chosen, slots, strict=True) if node is not None}
-        drawn = drafted.chosen[:width]
+        drawn = drafted.chosen[:draws]
+        covers = [node for index, node in nodes.items() if node is not None and index not in drawn]
         if not self.may_repeat:
             drawn = list(dict.fromkeys(drawn))
-        drawn = [index for index in drawn if index in node_of]
-        covers = [node for node in slots[width:] if node is not None]
-        return ForestLayer(
-            [node_of[index] for index in drawn], drafted.probs[drawn].tolist(), covers, self._law(above, drafted)
-        )
+        trials = [(index, node) for index in drawn if (node := nodes[index]) is not None]
+        probs = drafted.probs[[index for index, _ in trials]].tolist()
+        return ForestLayer([node for _, node in trials], probs, covers, self._law(above, drafted))
 
     def _law(self, above: Sequence[Node | None], drafted: _HostLayer) -> DraftLaw:
         kept = drafted.probs > 0
@@ -274,3 +277,9 @@ class _ForestBuilder:
             probs[1:] = 0.0
         nodes = [node for node in above if node is not None]
         return DraftLaw(nodes, place_of[drafted.parents[kept]], drafted.tokens[kept], probs, self.is_ranked)
+
+
+def _slot_of_each(chosen: Sequence[int], nodes: Mapping[int, Node | None]) -> list[Node | None]:
+    """Return the node of each slot if every chosen pair has its own: None from the second time on."""
+    left = dict(nodes)
+    return [left.pop(index, None) for index in chosen]

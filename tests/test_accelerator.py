@@ -12,10 +12,9 @@ import pytest
 import torch
 
 import dsbd
-from dsbd import score as scoring
 from dsbd.models.engines import graph
 from dsbd.models.pair import Pair
-from tests.toy_pair import toy_pair
+from tests.toy_pair import read_by_host, toy_pair
 
 MODES = [
     ("eager", {}),
@@ -67,7 +66,7 @@ def test_an_iteration_copies_to_the_host_exactly_once(engine, mode, monkeypatch)
     settings = dsbd.DecodingSettings(max_new_tokens=5, draft_depth=2, seed=3, **mode)
     left = []
     with monkeypatch.context() as patched:
-        patched.setattr(scoring, "is_at_hand", lambda logits: False)
+        read_by_host(False, patched)
         patched.setattr(torch.Tensor, "cpu", lambda tensor: left.append(tensor) or tensor)
         on_cpu = dsbd.decode(toy_pair(), "One day", settings)
     assert len(left) == on_cpu.stats.iterations > 1

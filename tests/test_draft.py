@@ -13,6 +13,7 @@ from dsbd.law.laws import joint_law
 from dsbd.settings import ResolvedSettings
 from tests.law.layers import layers, near_cut, rows_of, settings_of
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
+from tests.toy_pair import read_by_host
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -141,6 +142,7 @@ class TableRow:
         return torch.tensor([self.tables.next_token["draft"](path) for path in asked], dtype=torch.float64).log() + 1.0
 
 
+@pytest.mark.parametrize("at_hand", [True, False], ids=["shared slots", "a slot for each draw"])
 @pytest.mark.parametrize(
     "changes",
     [
@@ -159,9 +161,11 @@ class TableRow:
     ],
     ids=str,
 )
-def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes) -> None:
+def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes, at_hand, monkeypatch) -> None:
     """Catches slots below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
-    that end or that are not the likeliest: legal, but slower."""
+    that end or that are not the likeliest: legal, but slower. On a CPU also a token that is fed twice, and layers below
+    a forest that has ended."""
+    read_by_host(at_hand, monkeypatch)
     chosen = ResolvedSettings(draft_depth=3, draft_width=5, **changes)
     tables = Tables(3, vocabulary=4, eos=3)
     inputs = [Weighted((0,), -0.5, 1 + chosen.replacement), Weighted((1,), -0.9, 1)]
@@ -171,7 +175,8 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
     for seed in range(4):
         drafter = Drafter(TableRow(tables), chosen, ends, torch.Generator().manual_seed(seed))
         above, alive = [one.path for one in inputs], tuple((one.path, one.multiplicity) for one in inputs)
-        for layer in drafter.draft(beams, depth=3):
+        layers = drafter.draft(beams, depth=3)
+        for number, layer in enumerate(layers, 1):
             paths = [(*above[pair // 4], pair % 4) for pair in layer.law.pairs.tolist()]
             probs = layer.law.probs.tolist()
             found = [(path, prob) for path, prob in zip(paths, probs, strict=True) if prob > 0]
@@ -184,4 +189,8 @@ def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(cha
             padding = [paths[slots[0]]] * (min(chosen.cover_width, len(probs)) - len(covers))
             assert [paths[slot] for slot in layer.chosen[5:].tolist()] == covers + padding
             repeats = chosen.replacement and chosen.forest == "sampled"
-            alive, above = process.living(multiset(drawn if repeats else set(drawn))), [paths[slot] for slot in slots]
+            alive = process.living(multiset(drawn if repeats else set(drawn)))
+            above = [paths[slot] for slot in layer.slots[: layer.drafts].tolist()]
+            assert [*dict.fromkeys(above)] == (above if at_hand else [*dict.fromkeys(paths[slot] for slot in slots)])
+            assert number == len(layers) or alive or not at_hand
+        assert len(layers) == 3 or (at_hand and not alive)

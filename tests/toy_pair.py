@@ -29,6 +29,12 @@ class Iterations(dsbd.Observer):
         self.seen.append(iteration)
 
 
+def read_by_host(at_hand: bool, monkeypatch) -> None:
+    """Let a decode take the path of a CPU, or that of an accelerator."""
+    for room in ("draft", "score"):
+        monkeypatch.setattr(f"dsbd.{room}.is_at_hand", lambda tensor: at_hand)
+
+
 def toy_tokenizer() -> PreTrainedTokenizerFast:
     """Make a tokenizer with one token per byte."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dsbd.auto.plan import PLANNED, MeasuredForest, Plan, could_be_chosen, shared
-from dsbd.cache_folder import cache_folder, file_for, keep
+from dsbd.cache_folder import cache_folder, file_for, keep_record
 from dsbd.errors import SettingsError
 from dsbd.models.choosing import ENGINES
 from dsbd.settings import DecodingSettings
@@ -60,7 +60,7 @@ def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan
     kept = KeptPlan(
         conditions=dict(conditions), settings=vars(shared(asked)), made=datetime.now(timezone.utc), **vars(plan)
     )
-    keep(PLANS, [kept.conditions, kept.settings], kept.model_dump_json(), "plans of auto")
+    keep_record(PLANS, [kept.conditions, kept.settings], kept.model_dump_json(), "plans of auto")
 
 
 def plans_folder() -> Path:

@@ -160,7 +160,7 @@ def make_plan(asked: DecodingSettings, try_out: TryOut, room: int) -> Generator[
             runs[place].append(try_out(replace(again, seed=seed)))
             done += 1
             yield PlanProgress(done, total)
-    return choose(asked, [_measured(settings[place], runs[place]) for place in places])
+    return choose_forest(asked, [_measured(settings[place], runs[place]) for place in places])
 
 
 def _depths(asked: DecodingSettings, forest: MeasuredForest) -> range:
@@ -230,7 +230,7 @@ def candidates(asked: DecodingSettings) -> Iterator[DecodingSettings]:
             yield _filled(asked, *shape, depth)
 
 
-def choose(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
+def choose_forest(asked: DecodingSettings, measured: Sequence[MeasuredForest]) -> Plan:
     """Choose the candidate and depth with the most expected layers per second, or no drafting if that is faster."""
     baseline, tried = measured[0], measured[1:]
     alone = 1.0 / _seconds(baseline, baseline, 0)

@@ -64,7 +64,7 @@ def contest_of(parsed: argparse.Namespace) -> Contest:
     """Return the contest that the flags ask for. Raises: SettingsError."""
     chosen = contenders_of(parsed)
     require_count("seeds", parsed.seeds, MAX_ROUNDS)
-    return Contest(chosen, plain_prompts(prompts_of(parsed.prompts, parsed.limit)), parsed.seeds)
+    return Contest(chosen, plain_prompts(prompts_of_file(parsed.prompts, parsed.limit)), parsed.seeds)
 
 
 def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
@@ -78,7 +78,7 @@ def baselines_of(parsed: argparse.Namespace, contest: Contest) -> list[str]:
     return names(parsed.baselines)
 
 
-def prompts_of(path: str | None, limit: int | None = None) -> tuple[str, ...]:
+def prompts_of_file(path: str | None, limit: int | None = None) -> tuple[str, ...]:
     """Return the prompts of a text file, one per line, each once; None: the bundled set. Raises: SettingsError."""
     file = asset_path(PROMPTS) if path is None else Path(path)
     try:

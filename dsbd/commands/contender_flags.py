@@ -17,7 +17,7 @@ from dsbd.measure.bench.contenders import (
     POINTS,
     Contender,
     contenders,
-    setting_names,
+    swept_settings,
     value_text,
 )
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
@@ -34,7 +34,7 @@ def add_contender_flags(
     add("--points", default=",".join(points), metavar="LIST", help=f"of a bare dsbd, from {', '.join(POINTS)}")
     add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
-    for name in setting_names():
+    for name in swept_settings():
         default = (defaults or {}).get(name, value_text(getattr(DecodingSettings, name)))
         group.add_argument("--" + name.replace("_", "-"), dest=name, metavar="V[,V]", help=f"{HELP[name]} ({default})")
 
@@ -55,7 +55,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
 
 def _swept_values(parsed: argparse.Namespace) -> dict[str, Sequence[Any]]:
     """Return the values that the flags ask for, by setting. Raises: SettingsError."""
-    given = {name: getattr(parsed, name) for name in setting_names() if getattr(parsed, name) is not None}
+    given = {name: getattr(parsed, name) for name in swept_settings() if getattr(parsed, name) is not None}
     values: dict[str, Sequence[Any]] = {
         name: [value_of_text(name, part) for part in names(text)] for name, text in given.items()
     }

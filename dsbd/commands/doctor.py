@@ -6,7 +6,7 @@ from typing import Any
 
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, prepare
 from dsbd.commands.parser import OK, new_command, print_json
-from dsbd.progress import Progress
+from dsbd.progress import ProgressLine
 
 
 def add(commands: Any) -> None:
@@ -22,7 +22,7 @@ def run(parsed: argparse.Namespace) -> int:
     pair = pair_of(parsed)
     if pair.draft is not None:
         prepare(pair, PLAN_PROMPT, PLAN_SETTINGS)
-    with Progress("measuring forwards"):
+    with ProgressLine("measuring forwards"):
         report = examine(pair)
     if parsed.json:
         print_json(report)

@@ -109,6 +109,6 @@ def write_pages(report: "Report", folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    write_text(folder / REPORT, report_markdown(report.tables, report.complete, FIGURES))
+    write_text(folder / REPORT, report_markdown(report, FIGURES))
     write_text(folder / SCORED, "".join(json.dumps(answer) + "\n" for answer in report.answers))
     visualize.export_evaluation(report.tables, folder / FIGURES)

@@ -8,8 +8,9 @@ from dsbd.commands.parser import OK, add_language_flag, add_plotly_flag, new_com
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import TraceError
 
-FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg")
-"""``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, the others one iteration."""
+FORMATS = ("html", "svg", "tikz", "text", "csv", "decode-svg", "gif")
+"""``html`` shows every iteration, ``decode-svg`` the whole decode as one tree, ``gif`` a film of it, the others one
+iteration."""
 
 
 def add(commands: Any) -> None:
@@ -18,7 +19,9 @@ def add(commands: Any) -> None:
     parser.add_argument("file", type=input_path, metavar="FILE")
     parser.add_argument("--format", choices=FORMATS, required=True)
     parser.add_argument("--output", type=output_file, required=True, metavar="OUT")
-    which = "which iteration, counted from 1 as in the viewer; html opens there, decode-svg shows all (1)"
+    which = (
+        "which iteration, counted from 1 as in the viewer; html opens there, gif begins there, decode-svg shows all (1)"
+    )
     parser.add_argument("--iteration", type=int, default=1, metavar="N", help=which)
     add_plotly_flag(parser, of="html: ")
     add_language_flag(parser, of="html: ")

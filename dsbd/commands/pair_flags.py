@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dsbd.assets import BUNDLED_PAIRS
-from dsbd.commands.paths import model_name
+from dsbd.commands.paths import path_or_id
 from dsbd.errors import PairError
-from dsbd.progress import Progress
+from dsbd.progress import ProgressLine
 from dsbd.steps import value_of
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def add_source_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name the models."""
     parser.add_argument("--pair", choices=BUNDLED_PAIRS, help=f"a bundled pair, instead of models ({BUNDLED_PAIRS[0]})")
-    parser.add_argument("--target", type=model_name, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
-    parser.add_argument("--draft", type=model_name, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
+    parser.add_argument("--target", type=path_or_id, metavar="PATH_OR_ID", help="target model, if not a bundled pair's")
+    parser.add_argument("--draft", type=path_or_id, metavar="PATH_OR_ID", help="draft model of the same vocabulary")
 
 
 def add_pair_flags(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_pair_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dtype", default="auto", help="auto, float32, bfloat16, float16, float64 (auto)")
     parser.add_argument("--engine", default="auto", help="auto, eager, traced, fused, graph (auto)")
     what = "folder of a memory of the target, or bundled: a prompt beyond the context is read into it"
-    parser.add_argument("--memory", type=model_name, metavar="PATH", help=what)
+    parser.add_argument("--memory", type=path_or_id, metavar="PATH", help=what)
 
 
 def sources_of_flags(parsed: argparse.Namespace) -> tuple[str | None, str | None]:
@@ -51,7 +51,7 @@ def pair_of(parsed: argparse.Namespace, load_kwargs: Mapping[str, Any] | None = 
     target, draft = sources_of_flags(parsed)
     how = (parsed.device, parsed.dtype, parsed.engine, parsed.device_map)
     steps = loading(target, draft, *how, load_kwargs, parsed.memory)
-    with Progress("loading") as progress:
+    with ProgressLine("loading") as progress:
         pair = value_of(steps, progress.show)
     for line in pair.fallbacks if pair.reports else []:
         print(f"dsbd: {line}", file=sys.stderr)
@@ -66,7 +66,7 @@ def prepare(pair: "Pair", prompt: str, settings: "DecodingSettings", chat: bool 
     from dsbd.api import READING, TRYING, planning
     from dsbd.memory.reading import ReadProgress
 
-    with Progress(TRYING, "step") as progress:
+    with ProgressLine(TRYING, "step") as progress:
         read = 0
         for done, step in enumerate(planning(pair, prompt, settings, chat=chat), 1):
             if isinstance(step, ReadProgress):

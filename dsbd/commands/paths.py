@@ -41,7 +41,7 @@ def output_folder(text: str) -> str:
     return text
 
 
-def model_name(text: str) -> str:
+def path_or_id(text: str) -> str:
     """Check the folder or hub id of a model. Raises: ArgumentTypeError: it can be neither."""
     _mode_of(text)
     return text

@@ -10,7 +10,7 @@ from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.evaluation.report import Report, make_report
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
-from dsbd.measure.bench.driver import conditions_of, prompts_read, require_runnable, run_contest, shown
+from dsbd.measure.bench.driver import conditions_of, prompts_read, require_runnable, run_contest, take_steps
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tasks.records import Task
@@ -104,7 +104,7 @@ class Evaluation:
 
     def run(self) -> bool:
         """Decode what is missing; returns False where Ctrl-C stopped it."""
-        return shown(run_contest(self._pair, self._contest, self.answers, metered=True))
+        return take_steps(run_contest(self._pair, self._contest, self.answers, metered=True))
 
 
 def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:

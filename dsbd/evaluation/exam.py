@@ -7,7 +7,7 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_count, require_names
-from dsbd.measure.bench.contest import Contest, Prompt, asked_of, digest_of
+from dsbd.measure.bench.contest import Contest, ContestPrompt, digest_of, plain_contenders
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
 from dsbd.tasks.records import Question, Task
@@ -58,7 +58,7 @@ class Exam:
         """Return as plain data what two exams must have in common to share a file."""
         return {
             "tasks": {run.name: run.asked() for run in self.runs},
-            "contenders": asked_of(self.contenders),
+            "contenders": plain_contenders(self.contenders),
             "seeds": self.seeds,
             "limit": self.limit,
             "chat": self.chat,
@@ -72,7 +72,7 @@ class Exam:
             for question in run.questions:
                 text = (texts or {}).get((run.name, question.id), question.prompt)
                 is_short = text != question.prompt
-                prompts.append(Prompt(text, question.id, run.name, question.cluster, until, most, is_short))
+                prompts.append(ContestPrompt(text, question.id, run.name, question.cluster, until, most, is_short))
         return Contest(self.contenders, tuple(prompts), self.seeds, self.chat)
 
 

@@ -1,16 +1,16 @@
-"""The report of an evaluation as Markdown: one table for a terminal, and chapters with fronts and differences."""
+"""The report of an evaluation as Markdown: one table, and the differences to the baseline."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from dsbd.evaluation.fronts import pareto_front
 from dsbd.evaluation.report import Report
 from dsbd.evaluation.statistics import NO_DIFFERENCE, Difference, Mean
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable
 from dsbd.measure.bench.tables import NONE, cell, median_cell, table
 
 NOT_MEASURED = "not measured"
-HEADS = ["task", "contender", "metric", "value [95 %]", "questions", "tokens/s", "ratio of tokens/s [95 %]", "J/token",
-         "layers/iteration", "acceptance", "mean width"]  # fmt: skip
+HEADS = ["task", "contender", "kept", "metric", "value [95 %]", "questions", "tokens/s [95 %]",
+         "ratio of tokens/s [95 %]", "J/token [95 %]", "perplexity [95 %]", "layers/iteration", "acceptance",
+         "mean width"]  # fmt: skip
 NOTES = """\
 Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
 answers, Woodruff's for a ratio of speeds, else Student's t; for perplexity on its logarithms, so its mean is the
@@ -43,101 +43,31 @@ def _summary(found: EvaluationTable, row: ContenderRow) -> list[str]:
     return [
         found.task,
         row.contender,
+        "one sequence" if row.one_sequence else "all beams",
         found.metric,
-        quality_cell(found, row),
+        NOT_MEASURED if row.quality is None else _of_metric(found, row.quality),
         str(found.questions),
-        cell(row.tokens_per_second.mean if row.tokens_per_second else None, 1),
+        interval_cell(row.tokens_per_second, 1),
         speed if row.speed is None else median_cell(row.speed.median, row.speed.low, row.speed.high),
-        cell(row.joules_per_token.mean, 3) if row.joules_per_token else NOT_MEASURED,
+        interval_cell(row.joules_per_token, 3),
+        interval_cell(row.perplexity, 3),
         cell(row.layers_per_iteration),
         cell(row.acceptance_rate),
         cell(row.mean_width),
     ]
 
 
-def report_markdown(tables: Mapping[str, EvaluationTable], complete: bool = True, figures: str | None = None) -> str:
-    """Return the whole report, a chapter for each task; ``figures`` is the address of a page to link to."""
-    parts = ["# Evaluation"]
-    if not complete:
-        parts.append("Not complete: some decodes are missing.")
-    if figures is not None:
-        parts.append(f"[Figures]({figures})")
-    return "\n\n".join([*parts, *(_chapter(found) for found in tables.values())]) + "\n"
-
-
-def _chapter(found: EvaluationTable) -> str:
-    """Return the chapter of one task."""
-    rows = [row for row in found.rows if row.quality is not None]
-    parts = [f"## {found.task}", _asked(found)]
-    if found.note:
-        parts.append(f"Note: {found.note}.")
-    for title, kept in (("One sequence kept", True), ("All beams kept", False)):
-        mine = [row for row in rows if row.one_sequence is kept]
-        if mine:
-            parts += [f"### {title}", _figures(found, mine)]
-    parts += ["### Pareto fronts", _fronts(found, rows)]
-    compared = [row for row in rows if row.difference is not None]
-    if compared:
-        parts += [f"### Differences to {found.baseline}", _differences(found, compared)]
-    paired = found.seeds == 1 and any(row.right is not None for row in rows)
-    mcnemar = ", with one seed the test of McNemar" if paired else ""
-    return "\n\n".join([*parts, NOTES.format(no_difference=NO_DIFFERENCE, mcnemar=mcnemar)])
-
-
-def quality_cell(found: EvaluationTable, row: ContenderRow) -> str:
-    """Return the quality with its interval."""
-    return NOT_MEASURED if row.quality is None else _of_metric(found, row.quality)
-
-
-def _asked(found: EvaluationTable) -> str:
-    """Return how much was asked, and which way is better."""
-    clusters = f" in {found.clusters} clusters" if found.clusters < found.questions else ""
-    seeds = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
-    better = "more" if found.higher_is_better else "less"
-    return f"{found.questions} questions{clusters}, {seeds} each. Quality is {found.metric}: {better} is better."
-
-
-def _figures(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
-    heads = ["contender", f"{found.metric} [95 %]", "tokens/s [95 %]", "J/token [95 %]", "layers/iteration",
-             "mean width", "perplexity [95 %]"]  # fmt: skip
-    return table(heads, [
-        [
-            row.contender,
-            quality_cell(found, row),
-            mean_cell(row.tokens_per_second, 1),
-            mean_cell(row.joules_per_token, 3),
-            cell(row.layers_per_iteration),
-            cell(row.mean_width),
-            mean_cell(row.perplexity, 3),
-        ]
-        for row in rows
-    ])  # fmt: skip
-
-
-def _fronts(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
-    parts = [_front(found, rows, "tokens/s", 1)]
-    if any(row.joules_per_token is not None for row in rows):
-        parts.append(_front(found, rows, "J/token", -1))
-    else:
-        parts.append("Energy was not measured: there is no front against J/token.")
-    return "\n\n".join(parts)
-
-
-def _front(found: EvaluationTable, rows: Sequence[ContenderRow], cost: str, sign: int) -> str:
-    """Return the contenders that no other beats in both quality and cost; ``sign`` 1: more of the cost is better."""
-    costs = [row.tokens_per_second if sign > 0 else row.joules_per_token for row in rows]
-    points = [
-        (row, price, row.quality)
-        for row, price in zip(rows, costs, strict=True)
-        if price is not None and row.quality is not None
-    ]
-    better = 1 if found.higher_is_better else -1
-    places = pareto_front([(sign * price.mean, better * quality.mean) for _, price, quality in points])
-    ahead = [points[place] for place in places]
-    return table(
-        [f"ahead in {found.metric} against {cost}", cost, found.metric],
-        [[row.contender, mean_cell(price, 3), quality_cell(found, row)] for row, price, _ in ahead],
-    )
+def report_markdown(report: Report, figures: str) -> str:
+    """Return the table, and below it the differences of each task; ``figures`` is the address of a page to link to."""
+    parts = ["# Evaluation", f"[Figures]({figures})", summary_table(report)]
+    for found in report.tables.values():
+        compared = [row for row in found.rows if row.difference is not None]
+        if compared:
+            paired = found.seeds == 1 and any(row.right is not None for row in found.rows)
+            mcnemar = ", with one seed the test of McNemar" if paired else ""
+            notes = NOTES.format(no_difference=NO_DIFFERENCE, mcnemar=mcnemar)
+            parts += [f"## Differences to {found.baseline}: {found.task}", _differences(found, compared), notes]
+    return "\n\n".join(parts) + "\n"
 
 
 def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
@@ -156,7 +86,7 @@ def _differences(found: EvaluationTable, rows: Sequence[ContenderRow]) -> str:
             str(ups),
             str(downs),
             NONE if one.p is None else f"{one.p:.2g}",
-            NOT_MEASURED if perplexity is None else mean_cell(perplexity.of, 3, signed=True),
+            NOT_MEASURED if perplexity is None else interval_cell(perplexity.of, 3, signed=True),
             NOT_MEASURED if speed is None else median_cell(speed.median, speed.low, speed.high),
         ])  # fmt: skip
     return table(heads, lines)
@@ -172,11 +102,11 @@ def verdict(found: EvaluationTable, one: Difference) -> str:
 def _of_metric(found: EvaluationTable, value: Mean, unit: str = "%", signed: bool = False) -> str:
     """Return a mean of the table's metric: a share in per cent, or a perplexity."""
     if found.metric == "perplexity":
-        return mean_cell(value, 3, signed=signed)
+        return interval_cell(value, 3, signed=signed)
     return _interval(100 * value.mean, [end and 100 * end for end in (value.low, value.high)], 1, f" {unit}", signed)
 
 
-def mean_cell(value: Mean | None, digits: int, signed: bool = False) -> str:
+def interval_cell(value: Mean | None, digits: int, signed: bool = False) -> str:
     """Return a mean with its interval, or "not measured"."""
     return NOT_MEASURED if value is None else _interval(value.mean, [value.low, value.high], digits, "", signed)
 

@@ -10,7 +10,7 @@ from dsbd.evaluation.exam import exam_of
 from dsbd.evaluation.make_tables import score_all, tables_of
 from dsbd.evaluation.tables import EvaluationTable
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.progress import Progress
+from dsbd.progress import ProgressLine
 from dsbd.results import brief
 from dsbd.tasks.records import Task
 
@@ -55,7 +55,7 @@ def make_report(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Report:
         raise SettingsError("there is no answer yet; run the evaluation again with --resume, it goes on")
     exam = exam_of(answers, tasks)
     exam = replace(exam, contenders=answers.with_auto(exam.contenders))
-    with Progress("scoring", "answer") as progress:
+    with ProgressLine("scoring", "answer") as progress:
         progress.show(total=len(answers.runs))
         scored = score_all(exam, progress.each(answers.runs))
     questions = {(run.name, one.id): one for run in exam.runs for one in run.questions}

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from dsbd.cache_folder import cache_folder, file_for, keep
+from dsbd.cache_folder import cache_folder, file_for, keep_record
 from dsbd.machine import machine, versions
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.timing import forward_milliseconds
@@ -52,7 +52,7 @@ def fastest(
         passing = [one for engine in engines if (one := checked(engine)) is not None]
         times = {one.engine: forward_milliseconds(one, SIZES, REPEATS, SECONDS) for one in passing}
         kept = EngineTimes(conditions=_conditions(model), milliseconds=times)
-        keep(ENGINES, kept.conditions, kept.model_dump_json(), "what the engines cost")
+        keep_record(ENGINES, kept.conditions, kept.model_dump_json(), "what the engines cost")
         return min(passing, key=lambda one: _cost(times[one.engine], role), default=None)
     ranked = sorted(engines, key=lambda engine: _cost(times[engine], role)) if len(engines) > 1 else engines
     return next((one for engine in ranked if (one := checked(engine)) is not None), None)

@@ -107,7 +107,8 @@ class _Audit:
             checks.log_weights[node.id] = checks.log_weights[node.parent] + log_prob
         alive, last = list(iteration.input_beams), len(iteration.layers)
         room = settings.max_new_tokens - self.length
-        checks.same("draft depth", iteration.draft_depth, min(self.depth.choose(), room - settings.has_bonus_layer))
+        depth = min(self.depth.choose(), room - settings.has_bonus_layer)
+        checks.same("draft depth", iteration.draft_depth, self._depth_drafted(iteration, depth))
         NumbersAudit(checks, iteration).run()
         ForestAudit(checks, iteration).run()
         if not settings.lossless:
@@ -137,6 +138,12 @@ class _Audit:
         best = _keep_best(alive, settings.input_beams)
         checks.same("output beams", iteration.output_beams, best)
         return best
+
+    def _depth_drafted(self, iteration: Iteration, depth: int) -> int:
+        """Return how many layers of ``depth`` are drafted: on a CPU none below a layer whose drafts all end."""
+        deepest, kind = iteration.draft_depth, "cover" if self.checks.is_likely else "drafted"
+        last = [node for node in iteration.nodes if node.layer == deepest and node.kind == kind]
+        return deepest if 0 < deepest < depth and all(node.ends for node in last) else depth
 
     def _models(self) -> None:
         """The method has the models that it calls, and they share a vocabulary, which holds every token."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from dsbd.tracing.checks import Checks
-from dsbd.tracing.law_audit import Pair, check_ratios, keeps_all, sharpness
+from dsbd.tracing.law_audit import ScoredPair, check_ratios, keeps_all, sharpness
 from dsbd.tracing.records import Iteration, Node
 from dsbd.tracing.width_audit import drafts_asked
 
@@ -115,7 +115,7 @@ class ForestAudit:
             return
         scale = sharpness(self.settings)
         pairs = [
-            Pair(f"node {node.id}", node.draft_prob or 0.0,
+            ScoredPair(f"node {node.id}", node.draft_prob or 0.0,
                  weights[node.id] * scale + math.log(slots.get(node.parent, 1)))
             for node in nodes
         ]  # fmt: skip

@@ -29,7 +29,7 @@ WARM = 0.5
 """From this temperature on no pair of a language model is so unlikely that its probability becomes 0."""
 
 
-class Pair(NamedTuple):
+class ScoredPair(NamedTuple):
     """One pair of a joint law."""
 
     name: str
@@ -55,7 +55,7 @@ def sharpness(settings: ResolvedSettings) -> float:
     return min(1.0 / settings.temperature, SHARPEST) if settings.temperature > 0 else 1.0
 
 
-def check_ratios(checks: Checks, law: str, pairs: Sequence[Pair], rounding: float) -> None:
+def check_ratios(checks: Checks, law: str, pairs: Sequence[ScoredPair], rounding: float) -> None:
     """Probabilities have the ratios of their scores, and those that were cut off are no likelier than the others."""
     known = [pair for pair in pairs if pair.probability > LEAST]
     if known:
@@ -74,7 +74,7 @@ def check_ratios(checks: Checks, law: str, pairs: Sequence[Pair], rounding: floa
         checks.at_most(f"score of a pair without {law}", max(lost) * unit, limit * unit, allowed)
 
 
-def _rounded(pairs: Iterable[Pair], rounding: float) -> tuple[float, float]:
+def _rounded(pairs: Iterable[ScoredPair], rounding: float) -> tuple[float, float]:
     """What rounding may do to scores, and the unit in which they are compared.
 
     Where it is so cold that even their whole part is rounded, the unit is so small that the rounding stays bounded.
@@ -110,7 +110,7 @@ class LawAudit:
         if self.settings.temperature == 0:
             return
         pairs = [
-            Pair(f"node {node.id}", node.target_prob or 0.0, self._score(node, parents[node.parent].multiplicity))
+            ScoredPair(f"node {node.id}", node.target_prob or 0.0, self._score(node, parents[node.parent].multiplicity))
             for node in nodes
             if self.log_weights[node.id] > -math.inf
         ]

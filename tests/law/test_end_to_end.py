@@ -23,7 +23,7 @@ from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd
 from tests.law.drafted import path_of
 from tests.law.oracle import Multiset, Process, Warp, Weighted, multiset, p_value
-from tests.toy_pair import Digits, Iterations
+from tests.toy_pair import Digits, Iterations, read_by_host
 
 FALSE_ALARM = 1e-6
 VOCABULARY = 8
@@ -156,7 +156,7 @@ def test_forest_holds_what_the_models_say(
 ) -> None:
     """Catches slots that are taken for other nodes: Q, log-probabilities or rows that belong to another path or
     parent; with logits that the host reads, and with rows that come over from a GPU."""
-    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
+    read_by_host(at_hand, monkeypatch)
     chosen = dsbd.DecodingSettings(**{"max_new_tokens": 10, "top_k": 7, "seed": 4, **changes})
     warp = Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement)
     watcher, tables = Iterations(), ModelTables(pair)

@@ -16,6 +16,9 @@ export class Client {
   }
 
   async begin() {
+    if (globalThis.origin === "null") {
+      throw new Error("this frame may load no scripts of its own site (sandbox); open the page in a tab of its own");
+    }
     this.worker = new Worker(`${this.base}worker.js`, {type: "module"});
     const told = await this.ask({kind: "load", base: this.base, pair: this.pair});
     if (told.kind === "stopped") this.end();

@@ -13,10 +13,15 @@ const IS_FRACTION = new Set([
 
 /* Empty where the browser makes no digests: on a page that came over the network without encryption. */
 export async function digestOf(trace) {
+  const hash = await sha256(new TextEncoder().encode(canonical(trace)));
+  return hash && `sha256:${hash}`;
+}
+
+/* In hex; empty where the browser makes none. */
+export async function sha256(bytes) {
   if (!globalThis.crypto?.subtle) return "";
-  const bytes = new TextEncoder().encode(canonical(trace));
-  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
-  return `sha256:${[...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /* The JSON text that Python makes of plain data. `name` is the field that holds the value. Statistics are of any kind:

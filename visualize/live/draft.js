@@ -1,8 +1,7 @@
 /* Drafting: the draft model grows the forest, layer by layer. dsbd/draft.py makes the same forest of the same numbers.
  *
- * A layer has draft_width *slots*: the draws of a sampled forest, or the likeliest pairs of a likely one. Slots with
- * equal content are one node: the first carries the multiplicity, and the others stay empty. Nothing is drafted below
- * an empty slot, nor below a token that ends a beam. */
+ * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
+ * *slot*, which carries their multiplicity. Nothing is drafted below an empty slot or a token that ends a beam. */
 
 import {bestOf, logProbsOf, warpedLaw} from "../viewer/law/joint.js";
 
@@ -35,28 +34,27 @@ export class Forest {
   }
 }
 
-/* Draws `depth` layers below the input beams, starting from the target's log-weights. A generator: it yields calls of
- * the row, and takes back what they return. */
+/* Draws `depth` layers below the input beams, fewer if all beams end, starting from the target's log-weights. A
+ * generator: it yields calls of the row, and takes back what they return. */
 export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
   const forest = new Forest(beams);
   let frontier = beams;
-  while (forest.layers.length < depth) {
+  while (forest.layers.length < depth && frontier.some(Boolean)) {
     const living = frontier.filter(Boolean);
-    const logits = living.length ? yield () => row.feed(living.map(({node}) => node)) : [];
+    const logits = yield () => row.feed(living.map(({node}) => node));
     const rows = frontier.map((slot) => (slot ? logProbsOf(logits[living.indexOf(slot)], "draft") : null));
     const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map((slot) => slot?.node)};
     law.probs = law.probs.map((prob) => (prob >= LEAST_DRAFT_PROB ? prob : 0));
     const chosen = slotsOf(law, frontier.length * size, settings, generator);
     const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
     const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
-    const exists = chosen.map((at) => law.isRanked || law.probs[at] > 0);
-    const drawn = chosen.filter((_, slot) => exists[slot]);
+    const exists = (at) => law.isRanked || law.probs[at] > 0;
+    const drawn = chosen.filter(exists);
     const drafts = drawn.map(grown);
     const covers = coversOf(law, chosen, settings, eos).map(grown);
     forest.layers.push(layerOf(law, drawn, drafts, covers, settings));
-    frontier = Array.from({length: settings.draft_width}, (_, slot) => {
-      const at = chosen[slot];
-      if (!exists[slot] || chosen.indexOf(at) < slot || eos.has(law.pairs[at] % size)) return null;
+    frontier = [...new Set(chosen)].map((at) => {
+      if (!exists(at) || eos.has(law.pairs[at] % size)) return null;
       const log_weight = frontier[Math.floor(law.pairs[at] / size)].log_weight + raw(at);
       return {node: grown(at), log_weight, multiplicity: chosen.filter((one) => one === at).length};
     });

@@ -1,5 +1,7 @@
 /* Reads the shared files of live pages, with progress, and checks them against the list that was written with them. */
 
+import {sha256} from "./digest.js";
+
 const LIST = "files.json";
 
 export const REMEDY = "copy the folder of shared files again, or empty the browser's cache and reload";
@@ -17,10 +19,10 @@ export async function openFiles(folder, check) {
   return {pairs, paths: Object.keys(files), read};
 }
 
-async function checked(folder, path, {bytes, sha256}, check, told) {
+async function checked(folder, path, {bytes, sha256: expected}, check, told) {
   const content = await fetched(folder, path, check, told);
-  const found = content.length === bytes && globalThis.crypto?.subtle ? await digest(content) : sha256;
-  if (content.length !== bytes || found !== sha256) throw new Error(`${path} has been altered; ${REMEDY}`);
+  const isSame = content.length === bytes && ((await sha256(content)) || expected) === expected;
+  if (!isSame) throw new Error(`${path} has been altered; ${REMEDY}`);
   return content;
 }
 
@@ -47,11 +49,6 @@ async function* streamed(folder, path) {
   } catch (error) {
     throw new Error(`${path} cannot be loaded (${error.message}); ${REMEDY}`, {cause: error});
   }
-}
-
-async function digest(content) {
-  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
-  return Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export async function unpacked(content) {

@@ -15,7 +15,7 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
   const target = pair.target.row();
   const draft = settings.draft_depth > 0 ? pair.draft.row() : null;
   const clock = clockOf(now);
-  for (const row of draft ? [target, draft] : [target]) yield () => row.prefill(ids, root);
+  for (const row of draft ? [target, draft] : [target]) yield () => row.prefill(ids);
   const prefill_seconds = clock();
   const state = {beams: [{node: root, log_weight: 0, multiplicity: 1}], finished: [], length: 0, settled: 0};
   for (let index = 0; state.beams.length && state.length < settings.max_new_tokens; index++) {
@@ -27,7 +27,7 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     phases.draft_seconds = clock();
     const rowOf = yield* scored(target, forest);
     const slots_scored = target.slots;
-    const numbers = generator.uniforms(uniformsNeeded(depth, settings)).values();
+    const numbers = generator.uniforms(uniformsNeeded(forest.layers.length, settings)).values();
     phases.score_seconds = clock();
     const uniform = () => numbers.next().value;
     const layers = verified({...shared, forest, rowOf, settings, uniform, rules});
@@ -35,7 +35,7 @@ export function* iterations(pair, ids, settings, {generator, now, rules = RULES}
     const kept = commit(state, layers, settings, pair.eos);
     for (const row of state.beams.length ? [target, draft] : []) row?.commit(state.beams.map(({node}) => node));
     phases.commit_seconds = clock();
-    const step = {index, input_beams: beams, depth, forest, rowOf, layers, kept, slots_scored, phases};
+    const step = {index, input_beams: beams, forest, rowOf, layers, kept, slots_scored, phases};
     yield {...step, ...shared, ...state, slots_kept: target.slots};
   }
   return {...state, prefill_seconds, rows: {target, draft}};

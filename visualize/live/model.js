@@ -43,7 +43,6 @@ export async function openModel(ort, record, files) {
     context: config.max_position_embeddings,
     attention: "forest",
     row: () => new Row(forward, caches.length, groups * size),
-    release: () => session.release(),
   };
 }
 

@@ -12,19 +12,19 @@ const SIMD_MODULE = Uint8Array.from([...SIMD_START, ...new Array(16).fill(0), 26
 
 let libraries = null; // loaded once
 
-/* base: URL of the folder. progress(loaded, total): bytes. check: throws to stop. */
-export async function loadPair(base, name, {progress, check = () => {}, numThreads} = {}) {
+/* base: URL of the folder, with a slash. progress(loaded, total): bytes. check: throws to stop. */
+export async function loadPair(base, name, {progress, check = () => {}} = {}) {
   if (!globalThis.WebAssembly?.validate(SIMD_MODULE)) {
     throw new Error("this browser has no WebAssembly with SIMD, which the models need; use a newer one");
   }
-  const folder = new URL(String(base).replace(/\/?$/, "/"), globalThis.location?.href);
+  const folder = new URL(base);
   const {pairs, paths, read} = await openFiles(folder, check);
   if (!Object.hasOwn(pairs, name)) {
     throw new Error(`no pair is named ${name}; there are ${Object.keys(pairs).join(", ")}`);
   }
   const wanted = paths.filter((path) => path.startsWith(`pairs/${name}/`) || (path === WASM && !libraries));
   const contents = await read(wanted, progress);
-  libraries ??= await openLibraries(folder, contents.get(WASM), numThreads);
+  libraries ??= await openLibraries(folder, contents.get(WASM));
   const settings = (file) => parsed(contents.get(`pairs/${name}/target/${file}`));
   const tokenizer = openTokenizer(libraries.Tokenizer, settings("tokenizer.json"), settings("tokenizer_config.json"));
   const eos = new Set([settings("generation_config.json").eos_token_id].flat());
@@ -45,7 +45,7 @@ function taken(contents, folder) {
   return new Map(found.map(([path, content]) => [path.slice(folder.length), content]));
 }
 
-async function openLibraries(folder, wasm, numThreads) {
+async function openLibraries(folder, wasm) {
   const [ort, {Tokenizer}, wasmBinary] = await Promise.all([
     import(new URL("runtime/ort.wasm.bundle.min.mjs", folder)),
     import(new URL("runtime/tokenizers.min.mjs", folder)),
@@ -53,8 +53,8 @@ async function openLibraries(folder, wasm, numThreads) {
   ]).catch((error) => {
     throw new Error(`the libraries in ${folder}runtime cannot be loaded (${error.message}); ${REMEDY}`, {cause: error});
   });
-  const most = Math.min(MOST_THREADS, globalThis.navigator?.hardwareConcurrency ?? 1);
-  ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? (numThreads ?? most) : 1;
+  const half = () => Math.ceil(navigator.hardwareConcurrency / 2); // all cores are slow where another program works
+  ort.env.wasm.numThreads = globalThis.crossOriginIsolated ? Math.min(MOST_THREADS, half()) : 1;
   ort.env.wasm.wasmBinary = wasmBinary;
   return {ort, Tokenizer};
 }

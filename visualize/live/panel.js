@@ -8,29 +8,15 @@
 import {button, download, make} from "../viewer/base/dom.js";
 import {Client} from "./client.js";
 import {OPPONENT, race} from "./race.js";
+import {FIELDS} from "./settings.js";
 
-const MAIN = [
-  ["max_new_tokens", {min: 1, max: 200}],
-  ["temperature", {min: 0, max: 5, step: 0.05}],
-  ["draft_depth", {min: 0, max: 12}],
-  ["draft_width", {min: 1, max: 32}],
-  ["num_beams", {min: 1, max: 32}],
-  ["seed", {min: 0}],
-];
+const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
 const MORE = [
-  ["forest", ["sampled", "likely"]],
-  ["width_threshold", {min: 0, max: 1, step: 0.05}],
-  ["min_width", {min: 1, max: 32}],
-  ["max_width", {min: 1, max: 64}],
-  ["input_beams", {min: 1, max: 64}],
-  ["cover_width", {min: 0, max: 64}],
-  ["replacement", null],
-  ["landing", null],
-  ["verification", ["token", "block"]],
-  ["top_k", {min: 0}],
-  ["top_p", {min: 0.05, max: 1, step: 0.05}],
-  ["length_penalty", {min: -2, max: 2, step: 0.1}],
+  ...["forest", "width_threshold", "min_width", "max_width", "input_beams", "cover_width", "replacement", "landing"],
+  ...["verification", "top_k", "top_p", "length_penalty"],
 ];
+const STEP = 0.05; // of numbers with a fraction
+
 export function mountLive(root, data) {
   const {words, settings, isSmall} = data;
   const say = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
@@ -54,15 +40,19 @@ export function mountLive(root, data) {
   const methods = make("select", {}, ...data.methods.map(([value, text]) => make("option", {value, text})));
   methods.value = settings.method;
   const labelled = (text, control) => make("label", {}, make("span", {text}), control);
-  const field = ([name, range]) => {
-    const value = settings[name] ?? "";
-    const control = Array.isArray(range)
-      ? make("select", {}, ...range.map((one) => make("option", {value: one, text: one})))
-      : make("input", range ? {type: "number", ...range} : {type: "checkbox"});
-    if (!range) control.checked = value !== false;
-    else if (value !== "" || !Array.isArray(range)) control.value = value;
-    const label = labelled(words[`field.${name}`] ?? name, control);
-    fields.set(name, {control, label, range});
+  const called = (name) => words[`field.${name}`] ?? name;
+  const field = (name) => {
+    const {standard, choices, low: min, high: max, kind} = FIELDS[name];
+    const isSwitch = standard === true;
+    const step = kind === "numbers" ? STEP : 1;
+    const control = isSwitch
+      ? make("input", {type: "checkbox", checked: settings[name] !== false})
+      : choices
+        ? make("select", {}, ...choices.map((one) => make("option", {value: one, text: one})))
+        : make("input", {type: "number", min, max, step});
+    if (!isSwitch) control.value = settings[name] ?? (choices ? standard : "");
+    const label = labelled(called(name), control);
+    fields.set(name, {control, label});
     return label;
   };
   const run = button({class: "dsbd-live-run"});
@@ -97,10 +87,12 @@ export function mountLive(root, data) {
   function asked() {
     if (isSmall) return settings;
     const read = [...fields].filter(([, {label}]) => !label.hidden);
-    const values = read.map(([name, {control, range, label}]) => {
-      if (control.validity.badInput) throw new Error(`${label.textContent}: ${control.validationMessage}`);
-      if (!range) return [name, control.checked];
-      return [name, Array.isArray(range) ? control.value : control.value === "" ? undefined : Number(control.value)];
+    const values = read.map(([name, {control}]) => {
+      const {badInput, rangeUnderflow, rangeOverflow} = control.validity;
+      if (badInput || rangeUnderflow || rangeOverflow) throw new Error(`${called(name)}: ${control.validationMessage}`);
+      if (control.type === "checkbox") return [name, control.checked];
+      if (control.type !== "number") return [name, control.value];
+      return [name, control.value === "" ? undefined : Number(control.value)];
     });
     return {method: methods.value, ...Object.fromEntries(values.filter(([, value]) => value !== undefined))};
   }
@@ -176,7 +168,8 @@ export function mountLive(root, data) {
       else await act();
       if (isFirst && addresses) keep(new URL("../service-worker.js", client.base), addresses);
     } catch (error) {
-      said.textContent = say("failed", {error: error.message.replace(/\.?$/, ".")});
+      const text = error.message.replace(/\b[a-z]+(_[a-z]+)+\b/g, called); // as the form calls the settings
+      said.textContent = say("failed", {error: text.replace(/\.?$/, ".")});
     }
     running = false;
     bar.hidden = true;

@@ -1,6 +1,6 @@
 /* A race in this browser: beam sampling and the method of the form take turns on a prompt; the first round warms up. */
 
-import {make} from "../viewer/base/dom.js";
+import {make, table} from "../viewer/base/dom.js";
 
 const ROUNDS = 3;
 export const OPPONENT = "beam_sampling";
@@ -27,9 +27,8 @@ export async function race(client, {prompt, settings}, {words, say, number, name
     const cells = [number(middle("iterations")), number(middle("seconds"), 2), number(middle("tokens_per_second"))];
     return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));
   });
-  const heads = ["", words.passes, words.seconds, words.speed].map((text) => make("th", {scope: "col", text}));
   const caption = make("caption", {text: say("race.note", {rounds: ROUNDS})});
-  return make("table", {}, caption, make("thead", {}, make("tr", {}, ...heads)), make("tbody", {}, ...rows));
+  return table(["", words.passes, words.seconds, words.speed], rows, caption);
 }
 
 const median = (values) => [...values].sort((one, other) => one - other)[values.length >> 1];

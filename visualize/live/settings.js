@@ -17,7 +17,7 @@ const METHODS = [
 const DRAFTING = ["dsbd", "speculative_beam_search", "speculative"];
 const WIDEST = 64;
 
-const FIELDS = {
+export const FIELDS = {
   method: oneOf(...METHODS),
   max_new_tokens: wholeNumber(64, 1, 32768),
   draft_depth: wholeNumber(4, 0, 32),

@@ -105,7 +105,7 @@ class IterationWriter {
   }
 
   write() {
-    const {index, input_beams, depth, forest, layers, kept, slots_scored, slots_kept, phases, beams} = this.step;
+    const {index, input_beams, forest, layers, kept, slots_scored, slots_kept, phases, beams} = this.step;
     const {pair, prompt} = this.recorder;
     const input = this.beams(input_beams);
     forest.layers.forEach((layer, at) => this.forestNodes(layer, at));
@@ -115,7 +115,7 @@ class IterationWriter {
     return {
       index,
       input_beams: input,
-      draft_depth: depth,
+      draft_depth: forest.layers.length,
       nodes: this.nodes,
       layers: layers.map((layer, at) => this.layer(layer, at + 1)),
       trials: each("trials", (trial, layer) => ({layer, ...this.named(trial), joint: null})),

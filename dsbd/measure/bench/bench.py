@@ -17,7 +17,7 @@ from dsbd.measure.bench.driver import (
     require_runnable,
     resolve_auto,
     run_contest,
-    shown,
+    take_steps,
 )
 from dsbd.measure.bench.records import BenchSummary, Control
 from dsbd.measure.bench.run import timed
@@ -57,7 +57,7 @@ class Bench:
 
     def run(self) -> bool:
         """Measure what is missing; returns False where Ctrl-C stopped it."""
-        return shown(self._steps())
+        return take_steps(self._steps())
 
     def summary(self, baselines: Sequence[str]) -> BenchSummary:
         """Summarise everything measured so far; see :func:`dsbd.measure.bench.summary.summarise`."""

@@ -176,6 +176,6 @@ def value_text(value: Any) -> str:
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def setting_names() -> tuple[str, ...]:
+def swept_settings() -> tuple[str, ...]:
     """Return the settings a bench has flags for: all except the method and the costs that ``auto`` measures."""
     return tuple(field.name for field in fields(DecodingSettings) if field.name not in ("method", "depth_costs"))

@@ -9,7 +9,7 @@ from dsbd.measure.bench.contenders import Contender
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ContestPrompt:
     """A text to continue: a plain prompt, or the question of a task."""
 
     text: str
@@ -30,7 +30,7 @@ class Prompt:
 class Turn:
     """One decode: a contender continues a prompt, with one seed."""
 
-    prompt: Prompt
+    prompt: ContestPrompt
     contender: Contender
     """With the new tokens that the prompt allows."""
     round: int
@@ -58,7 +58,7 @@ class Contest:
     """Which contenders continue which prompts, and how often."""
 
     contenders: tuple[Contender, ...]
-    prompts: tuple[Prompt, ...]
+    prompts: tuple[ContestPrompt, ...]
     rounds: int
     """How often each contender continues each prompt, every time with another seed."""
     chat: bool = False
@@ -79,7 +79,7 @@ class Contest:
                 for contender in sorted(self.contenders, key=lambda one: digest(prompt.id, round, one.name)):
                     yield self.turn(prompt, contender, round)
 
-    def turn(self, prompt: Prompt, contender: Contender, round: int = 0) -> Turn:
+    def turn(self, prompt: ContestPrompt, contender: Contender, round: int = 0) -> Turn:
         """Return one decode."""
         return Turn(prompt, limited(contender, prompt.max_new_tokens), round)
 
@@ -88,15 +88,15 @@ class Contest:
         return {
             "prompts": len(self.prompts),
             "digest": digest_of((prompt.id, prompt.text) for prompt in self.prompts),
-            "contenders": asked_of(self.contenders),
+            "contenders": plain_contenders(self.contenders),
             "rounds": self.rounds,
             "chat": self.chat,
         }
 
 
-def plain_prompts(texts: Iterable[str]) -> tuple[Prompt, ...]:
+def plain_prompts(texts: Iterable[str]) -> tuple[ContestPrompt, ...]:
     """Return prompts that belong to no task, named by their number from 1; each is a cluster."""
-    return tuple(Prompt(text, str(number), cluster=str(number)) for number, text in enumerate(texts, 1))
+    return tuple(ContestPrompt(text, str(number), cluster=str(number)) for number, text in enumerate(texts, 1))
 
 
 def limited(contender: Contender, max_new_tokens: int | None) -> Contender:
@@ -106,7 +106,7 @@ def limited(contender: Contender, max_new_tokens: int | None) -> Contender:
     return replace(contender, settings=replace(contender.settings, max_new_tokens=max_new_tokens))
 
 
-def asked_of(contenders: Iterable[Contender]) -> dict[str, Any]:
+def plain_contenders(contenders: Iterable[Contender]) -> dict[str, Any]:
     """Return method and settings of contenders as plain data, by name."""
     return {
         one.name: {"method": one.method, **{name: getattr(one.settings, name) for name in one.reads}}

@@ -24,7 +24,7 @@ from dsbd.measure.bench.run import measure_turn
 from dsbd.measure.energy import Meter
 from dsbd.methods import has_auto
 from dsbd.models.pair import Pair
-from dsbd.progress import Progress
+from dsbd.progress import ProgressLine
 
 WARM_UP_TOKENS = 8
 
@@ -172,10 +172,10 @@ def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Gen
         yield at
 
 
-def shown(steps: Iterable[ContestProgress]) -> bool:
+def take_steps(steps: Iterable[ContestProgress]) -> bool:
     """Take all steps and say on stderr how far they are; returns False where Ctrl-C stopped them."""
     try:
-        with Progress("starting", "decode") as bar:
+        with ProgressLine("starting", "decode") as bar:
             for step in steps:
                 bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
     except KeyboardInterrupt:

@@ -183,7 +183,7 @@ class OtherCaches:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory:
+class PeakMemory:
     """The largest memory of any run."""
 
     kv_peak_bytes: int | None = None
@@ -325,7 +325,7 @@ class ContenderSummary:
     milliseconds_per_iteration: dict[str, float] | None = None
     """By phase."""
     acceptance: Acceptance | None = None
-    memory: Memory = Memory()
+    memory: PeakMemory = PeakMemory()
     energy: dict[str, EnergyPerToken] | None = None
     """By device."""
     quality: QualityVerdict | None = None

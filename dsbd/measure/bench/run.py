@@ -14,7 +14,7 @@ from dsbd.measure.bench.contenders import FOREIGN, OPPONENTS, Contender
 from dsbd.measure.bench.contest import Turn
 from dsbd.measure.bench.foreign import engine_of
 from dsbd.measure.bench.records import Hypotheses, Run
-from dsbd.measure.bench.transformers_generate import as_shipped, generate, generate_prefill_seconds
+from dsbd.measure.bench.transformers_generate import as_shipped, generate_prefill_seconds, hf_hypotheses
 from dsbd.measure.energy import Energy, Meter
 from dsbd.measure.quality import log_likelihood, perplexity
 from dsbd.models.memory import memory_errors
@@ -125,7 +125,7 @@ def timed(
         return _searched(pair, prompt_ids, method, settings, meters)
     with as_shipped(pair):
         prefill = generate_prefill_seconds(pair, prompt_ids, contender)
-        return _measured(pair, meters, lambda: generate(pair, prompt_ids, method, settings, until), prefill)
+        return _measured(pair, meters, lambda: hf_hypotheses(pair, prompt_ids, method, settings, until), prefill)
 
 
 def _measured(

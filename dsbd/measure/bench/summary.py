@@ -18,8 +18,8 @@ from dsbd.measure.bench.records import (
     Control,
     EnergyPerToken,
     Forwards,
-    Memory,
     OtherCaches,
+    PeakMemory,
     Run,
     SpeedRatio,
 )
@@ -145,7 +145,7 @@ def quality_figures(runs: Sequence[Run]) -> dict[str, Any]:
     return found
 
 
-def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Forwards | None) -> Memory:
+def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Forwards | None) -> PeakMemory:
     """Return the largest memory of any run, and what other designs of the cache would need.
 
     ``beams`` may be alive at once. Without the costs of both models nothing is computed.
@@ -153,12 +153,12 @@ def memory_of(beams: int, drafts: bool, runs: Sequence[Run], forwards: Forwards 
     kv = max((run.kv_peak_bytes for run in runs if run.kv_peak_bytes is not None), default=None)
     allocated = max((run.peak_allocated_bytes for run in runs if run.peak_allocated_bytes is not None), default=None)
     if forwards is None:
-        return Memory(kv_peak_bytes=kv, peak_allocated_bytes=allocated)
+        return PeakMemory(kv_peak_bytes=kv, peak_allocated_bytes=allocated)
     slot = forwards.target.slot_bytes
     if drafts and forwards.draft is not None:
         slot += forwards.draft.slot_bytes
     one = slot * max(run.prompt_tokens + run.layers for run in runs)
-    return Memory(
+    return PeakMemory(
         kv_peak_bytes=kv,
         peak_allocated_bytes=allocated,
         computed=OtherCaches(one_sequence_bytes=one, cache_per_beam_bytes=beams * one),

@@ -45,7 +45,7 @@ class _Ending(StoppingCriteria):
 
 
 @torch.inference_mode()
-def generate(
+def hf_hypotheses(
     pair: Pair, prompt_ids: Sequence[int], method: str, settings: DecodingSettings, until: Sequence[str] = ()
 ) -> Hypotheses:
     """Run an opponent; the seed sets torch's global generator, and a method of one sequence stops at one of ``until``.

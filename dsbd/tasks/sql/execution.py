@@ -32,7 +32,7 @@ _PROCESS_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True)
-class Limits:
+class QueryLimits:
     """How much one query may use."""
 
     characters: int = 10_000
@@ -51,7 +51,7 @@ class Limits:
     """A last resort: far beyond what the steps take, so that results do not depend on the machine."""
 
 
-def run_query(database: Path, query: str, limits: Limits = Limits()) -> list[Row]:
+def run_query(database: Path, query: str, limits: QueryLimits = QueryLimits()) -> list[Row]:
     """Return the rows of a query, in the order in which SQLite gives them.
 
     The file is opened read-only, one statement is run, and an authorizer allows it to read and nothing else: no
@@ -87,7 +87,7 @@ def _process(asking: int) -> BoundedProcess:
     return BoundedProcess(_PROCESS_BYTES)
 
 
-def run_query_here(database: Path, query: str, limits: Limits) -> list[Row]:
+def run_query_here(database: Path, query: str, limits: QueryLimits) -> list[Row]:
     """Run a query in this process, which SQLite itself cannot always stop. Raises: QueryError, MemoryError."""
     try:
         query.encode()  # SQLite's own message differs between versions of Python
@@ -97,7 +97,7 @@ def run_query_here(database: Path, query: str, limits: Limits) -> list[Row]:
         raise QueryError(" ".join(f"{error}".split()) or type(error).__name__) from error
 
 
-def _rows(connection: sqlite3.Connection, query: str, limits: Limits) -> list[Row]:
+def _rows(connection: sqlite3.Connection, query: str, limits: QueryLimits) -> list[Row]:
     """Run a query on an open connection, and read its rows."""
     calls, stopped = 0, ""
 
@@ -125,7 +125,7 @@ def _rows(connection: sqlite3.Connection, query: str, limits: Limits) -> list[Ro
         raise
 
 
-def _harden(connection: sqlite3.Connection, limits: Limits) -> None:
+def _harden(connection: sqlite3.Connection, limits: QueryLimits) -> None:
     """Bound what a connection takes, also while it prepares a query, where it calls no progress handler."""
     for pragma in ("query_only = ON", "temp_store = MEMORY", f"hard_heap_limit = {_SQLITE_BYTES}"):
         connection.execute(f"PRAGMA {pragma}")
@@ -137,7 +137,7 @@ def _harden(connection: sqlite3.Connection, limits: Limits) -> None:
         connection.setlimit(sqlite3.SQLITE_LIMIT_COMPOUND_SELECT, limits.terms)
 
 
-def _read(cursor: sqlite3.Cursor, limits: Limits) -> list[Row]:
+def _read(cursor: sqlite3.Cursor, limits: QueryLimits) -> list[Row]:
     """Read the rows of a query that runs."""
     if cursor.description is None:
         raise QueryError("the query is no statement that reads")

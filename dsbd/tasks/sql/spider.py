@@ -13,7 +13,7 @@ from dsbd.errors import QueryError, TaskError
 from dsbd.tasks.files import read_json
 from dsbd.tasks.places import hub_folder, place_of
 from dsbd.tasks.records import Question, in_order
-from dsbd.tasks.sql.execution import Limits, Row, run_query
+from dsbd.tasks.sql.execution import QueryLimits, Row, run_query
 from dsbd.tasks.sql.rows import same_rows
 from dsbd.tasks.sql.scoring import SqlTask
 
@@ -22,7 +22,7 @@ REMEDY = (
     "(CC BY-SA 4.0)"
 )
 PATTERNS = ["dev.json*", "tables.json*", "database/**"]
-LIMITS = Limits(rows=10_000)
+LIMITS = QueryLimits(rows=10_000)
 """Two right queries give more than 1,000 rows."""
 HEAD = """Write one SQLite query that answers each question about its database.
 

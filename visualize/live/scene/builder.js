@@ -22,7 +22,7 @@ const TIMED = ["draft", "score", "verify", "commit"];
 const COUNTED = "iterations layers widths seconds accepted rejected orphaned unneeded recovered fresh bonus landed";
 
 export class SceneBuilder {
-  constructor({prompt = null, settings = null, title = "", models = [], language = "en"}) {
+  constructor({prompt, settings, title, models, language}) {
     Object.assign(this, {settings, title, models});
     this.language = STRINGS[language] ? language : "en";
     this.running = new RunningText(prompt);
@@ -83,8 +83,8 @@ export class SceneBuilder {
   }
 
   /* The scene so far. result: of the trace, once there is one. last: only this many of the newest iterations; the text
-   * stays whole. evidence: what an audit of the trace found, {passed, checks, failure}, or null. */
-  scene({result = null, last = Infinity, evidence = null} = {}) {
+   * stays whole. */
+  scene({result = null, last = Infinity}) {
     const {language, title, models, settings, running, joined, bands, iterations, counts} = this;
     const beams = (result?.beams ?? []).map((beam) => {
       const {node, log_weight, score, finished} = beam;
@@ -116,7 +116,7 @@ export class SceneBuilder {
         mean_width: ratio(counts.widths, counts.layers),
       },
       result: beams,
-      evidence,
+      evidence: null,
     };
   }
 

@@ -1,6 +1,7 @@
 /* The parts of an iteration as visualize/scenes/to_json.py packs them: a number that decides something keeps every
  * digit, a number that is only drawn keeps six, or four among the likeliest pairs. */
 
+import {tailsOf} from "../../viewer/law/chances.js";
 import {tidy} from "./layout.js";
 import {significant, toPlaces} from "./rounding.js";
 import {hexOf, shorten, visible, widthInColumns} from "./tokens.js";
@@ -93,12 +94,8 @@ export function layersOf({layers, draws}, places, steps, settings) {
 
 /* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
  * certain, so they tell which of them land. */
-function chancesOf({forest_mass, accepted_distribution, width, layer}, settings, draws) {
-  if (forest_mass === null) {
-    const tails = accepted_distribution.slice(1);
-    for (let at = tails.length - 2; at >= 0; at--) tails[at] += tails[at + 1];
-    return tails.map((tail) => Math.min(1, tail));
-  }
+function chancesOf({forest_mass, acceptance_chain, width, layer}, settings, draws) {
+  if (forest_mass === null) return tailsOf(acceptance_chain);
   const own = draws.filter((draw) => draw.layer === layer);
   const isCertain = settings?.temperature === 0 && !settings.replacement;
   const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
