@@ -23,6 +23,7 @@ import dsbd.decoder
 import dsbd.draft
 import dsbd.score
 from dsbd.files import write_file
+from dsbd.models.engines.onnx import OnnxOnBuffers
 from dsbd.models.engines.traced import TracedForward
 from dsbd.models.rows.forest import ForestRow
 from dsbd.next_tokens import NextTokensOnDemand
@@ -37,9 +38,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 PARTS: list[tuple[object, str, str]] = [
+    (OnnxOnBuffers, "run", "both models' forwards"),
     (TracedForward, "run", "both models' forwards"),
     (dsbd.draft, "joint_draft_law", "joint draft laws"),
-    (dsbd.draft, "race", "races, drawing, next frontier"),
+    (dsbd.draft, "exponential_race", "races, drawing, next frontier"),
     (dsbd.draft.Drafter, "draft", "races, drawing, next frontier"),
     (NextTokensOnDemand, "__call__", "target's top-k rows"),
     (ForestRow, "open", "masks, positions, feeding, cache moves"),

@@ -28,7 +28,7 @@ from dsbd.models.pair import Pair
 from dsbd.tracing.records import Iteration
 from ui.asked.examples import STORIES
 
-SEEDS = 1000
+SEEDS = 10_000
 ORDINARY = 40
 MOST_HOPELESS = 1
 MOST_UNNEEDED = 6
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("--prompts", nargs="+", choices=STORIES, default=list(STORIES), help="of the examples")
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many seeds to try, from 0")
     asked = parser.parse_args()
-    pair = dsbd.load_pair()
+    pair = dsbd.load_pair(dtype="float32")
     for name in asked.prompts:
         prompt = STORIES[name]
         passes = [_decode(pair, prompt, seed).stats.iterations for seed in range(ORDINARY)]

@@ -5,6 +5,8 @@
 - ``lessons`` writes ``assets/lessons/traces``. The lessons name nodes of these traces: record them again only together
   with the lessons. The trace and the figures of the fifth lesson come from ``lossless_lab.py``.
 - ``races`` writes ``assets/races``, which the page shows before a visitor's race; it needs a quiet machine.
+
+All are in float32, as nearly every processor and every browser computes the bundled pairs, so that a run repeats them.
 """
 
 import argparse
@@ -26,7 +28,7 @@ PAPER = {"method": "dsbd", "landing": False, "cover_width": 0}
 LONG = {"max_new_tokens": 64, "seed": 7}
 Recordings = dict[str, tuple[str, dict[str, Any]]]
 STORIES: Recordings = {
-    "1-dynamic-width": (STORY, LONG | {"seed": 979}),
+    "1-dynamic-width": (STORY, LONG | {"seed": 7544}),
     "2-same-law-width-four": (STORY, LONG | SAME_LAW),
     "3-without-replacement": (STORY, LONG | {"replacement": False}),
     "4-cover-nodes": (STORY, LONG | {"cover_width": 8, "min_width": 3}),
@@ -48,7 +50,7 @@ LESSONS: Recordings = {
         STORY,
         PAPER | {"draft_depth": 2, "draft_width": 3, "min_width": 2, "max_new_tokens": 9, "seed": 57},
     ),
-    "4-dynamic-width": (STORY, PAPER | {"draft_depth": 3, "draft_width": 5, "max_new_tokens": 24, "seed": 9}),
+    "4-dynamic-width": (STORY, PAPER | {"draft_depth": 3, "draft_width": 5, "max_new_tokens": 24, "seed": 445}),
 }
 CHAPTER = (ASSETS / "chapters" / "oz.txt").read_text(encoding="utf-8").rstrip("\n")
 MEMORY_LESSONS: Recordings = {"7-long-prompts": (CHAPTER, {"max_new_tokens": 32, "seed": 7})}
@@ -79,7 +81,7 @@ def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) ->
     recordings = {name: fields for name, fields in recordings.items() if not names or name in names}
     if not recordings:
         return
-    loaded = dsbd.load_pair(f"bundled:{pair}")
+    loaded = dsbd.load_pair(f"bundled:{pair}", dtype="float32")
     for name, (prompt, fields) in recordings.items():
         result = dsbd.decode(loaded, prompt, dsbd.DecodingSettings(**fields), record=True)
         assert result.trace is not None
@@ -90,7 +92,7 @@ def record(pair: str, recordings: Recordings, folder: Path, names: list[str]) ->
 
 def record_race(name: str) -> None:
     """Race on a story, or on questions to SQL, and save the race."""
-    pair = dsbd.load_pair(f"bundled:{name}")
+    pair = dsbd.load_pair(f"bundled:{name}", dtype="float32")
     task = load_task("sql") if name == "sql" else None
     questions = task.questions(QUESTIONS) if task else []
     prompts = [question.prompt for question in questions] or [STORY]
