@@ -36,7 +36,7 @@ def test_an_unknown_input_is_refused():
 
 
 def settings_of(draft=True, draft_depth=3, draft_width=None, **asked):
-    return request.settings_of(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
+    return request.requested_settings(GenerationConfig(**asked), "draft" if draft else None, draft_depth, draft_width)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_is_left_out_asks_for_nothing():
     config = GenerationConfig(do_sample=True)
     for name in ("temperature", "top_k", "top_p", "length_penalty", "num_beams"):
         setattr(config, name, None)
-    found = request.settings_of(config, "draft", 4, 7)
+    found = request.requested_settings(config, "draft", 4, 7)
     assert (found.temperature, found.top_k, found.top_p, found.length_penalty) == (1.0, 0, 1.0, 1.0)
     assert (found.num_beams, found.draft_depth, found.draft_width) == (1, 4, 7)
     assert settings_of(num_beams=2, length_penalty=0.0).length_penalty == 0.0
@@ -118,11 +118,11 @@ def test_a_criterion_sees_the_whole_sequence():
         return torch.zeros(len(ids), dtype=torch.bool)
 
     limits = [MaxTimeCriteria(9.0, initial_timestamp=100.0), MaxTimeCriteria(5.0, initial_timestamp=101.0)]
-    stops = request.stops_of([never, criterion, MaxLengthCriteria(3), *limits], 1)
+    stops = request.requested_stops([never, criterion, MaxLengthCriteria(3), *limits], 1)
     assert stops.deadline == 106.0
     assert [stops.end(torch.tensor(ids)) for ids in ([8, 7], [8, 8])] == [True, False]
     with pytest.raises(SettingsError, match=r"function is given with 2 beams.*set num_beams=1"):
-        request.stops_of([criterion], 2)
+        request.requested_stops([criterion], 2)
 
 
 def test_processors_see_the_padding_in_front():

@@ -117,7 +117,7 @@ def test_nothing_imports_in_a_circle():
     assert list(networkx.simple_cycles(graph)) == []
 
 
-RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "acceptance", "statistics", "fronts", "race_records")}
+RECORDS = {f"dsbd.evaluation.{name}" for name in ("tables", "statistics", "fronts", "race_records")}
 FEW = RECORDS - {"dsbd.evaluation.race_records"}
 DRAWN_FROM = {
     "dsbd.errors", "dsbd.files", "dsbd.methods", "dsbd.settings", "dsbd.results", "dsbd.tracing", "dsbd.assets",

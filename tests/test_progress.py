@@ -24,11 +24,11 @@ def test_a_log_file_gets_plain_lines(monkeypatch):
         while line not in sys.stderr.getvalue():
             time.sleep(0.001)
 
-    with progress.Progress("loading") as loading:
+    with progress.ProgressLine("loading") as loading:
         wait_for("dsbd: loading, ")
         loading.show("checking")
         wait_for("dsbd: checking, ")
-    with progress.Progress("scoring", "answer") as scoring:
+    with progress.ProgressLine("scoring", "answer") as scoring:
         scoring.show(total=2)
         for place, _ in enumerate(scoring.each("ab")):
             wait_for(f"dsbd: scoring: {place} of 2 answers, ")
@@ -38,7 +38,7 @@ def test_a_log_file_gets_plain_lines(monkeypatch):
 
 def test_a_terminal_gets_a_bar(monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress.Progress("measuring", "run") as measuring:
+    with progress.ProgressLine("measuring", "run") as measuring:
         measuring.show("greedy", done=3, total=4)
         measuring.show(done=4)
     assert "\r" in sys.stderr.getvalue()
@@ -49,6 +49,6 @@ def test_a_terminal_gets_a_bar(monkeypatch):
 def test_another_process_says_nothing(monkeypatch, stream):
     monkeypatch.setattr(progress, "SECONDS", 0.001)
     monkeypatch.setattr(sys, "stderr", stream())
-    with progress.Progress("measuring", "run", shown=False):
+    with progress.ProgressLine("measuring", "run", shown=False):
         time.sleep(0.05)
     assert sys.stderr.getvalue() == ""

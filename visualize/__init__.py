@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from visualize.drawings.csv import export_csv, nodes_csv
     from visualize.drawings.decode_svg import decode_svg, export_decode_svg
+    from visualize.drawings.film import export_gif
     from visualize.drawings.race import race_svg
     from visualize.drawings.svg import export_svg, forest_svg
     from visualize.drawings.text import export_text, forest_text
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from visualize.figures.bench import quality_figure, speed_figure
     from visualize.figures.decode import timeline_figure, tokens_figure, width_figure
     from visualize.figures.evaluation import (
-        dynamic_width_figure,
         pareto_figure,
         quality_width_figure,
         width_histogram_figure,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "drawings.csv": "export_csv nodes_csv",
     "drawings.decode_svg": "decode_svg export_decode_svg",
+    "drawings.film": "export_gif",
     "drawings.race": "race_svg",
     "drawings.svg": "export_svg forest_svg",
     "drawings.text": "export_text forest_text",
@@ -51,7 +52,7 @@ _NAMES = {
     "embed.widget": "widget",
     "figures.bench": "quality_figure speed_figure",
     "figures.decode": "timeline_figure tokens_figure width_figure",
-    "figures.evaluation": "dynamic_width_figure pareto_figure quality_width_figure width_histogram_figure",
+    "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
     "figures.forest": "forest_figure",
     "figures.mask": "mask_figure",
     "figures.race": "race_figure",

@@ -10,7 +10,7 @@ import dsbd
 from dsbd.api import planning
 from dsbd.auto.kept import forget_plans, kept_plans, load_plan, plans_folder, save_plan
 from dsbd.auto.measuring import known_plan, known_plans
-from dsbd.auto.plan import MeasuredForest, choose
+from dsbd.auto.plan import MeasuredForest, choose_forest
 from dsbd.cache_folder import cache_folder
 from dsbd.conditions import conditions
 from dsbd.settings import AUTO
@@ -28,7 +28,9 @@ GOOD = MeasuredForest("sampled", 6, 8, ((4, 0.018), (6, 0.02)), 0.8, 90, 4.0)
 
 def made(asked=ALL, best=GOOD):
     asked = replace(asked, max_width=asked.widest)
-    return choose(asked, [BASELINE, MeasuredForest("sampled", 6, 0, ((best.deepest, 0.03),), 0.3, 90, 4.0), best])
+    return choose_forest(
+        asked, [BASELINE, MeasuredForest("sampled", 6, 0, ((best.deepest, 0.03),), 0.3, 90, 4.0), best]
+    )
 
 
 def only_file():

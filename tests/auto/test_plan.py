@@ -14,7 +14,7 @@ from dsbd.auto.plan import (
     MeasuredForest,
     MeasuredRun,
     candidates,
-    choose,
+    choose_forest,
     largest_tried,
     make_plan,
 )
@@ -37,7 +37,7 @@ def measured(width: int, cover: int, seconds: float, continuation: float, forest
 def test_the_forest_with_most_layers_per_second_is_chosen():
     """Catches a choice by layers alone or by time alone."""
     slow, good, dear = measured(6, 0, 0.02, 0.3), measured(6, 8, 0.02, 0.8), measured(6, 24, 0.06, 0.9)
-    plan = choose(ALL, [BASELINE, slow, good, dear])
+    plan = choose_forest(ALL, [BASELINE, slow, good, dear])
     assert (plan.values["draft_width"], plan.values["cover_width"]) == (6, 8)
     assert len(plan.values["depth_costs"]) == plan.values["draft_depth"] + 1
     assert plan.values["depth_costs"][::4] == pytest.approx((1.0, 2.0))
@@ -50,7 +50,7 @@ def test_the_forest_with_most_layers_per_second_is_chosen():
 )
 def test_speed_does_not_come_from_fewer_beams_or_from_noise(other):
     """Catches a likely forest chosen because its layers are narrow, and one whose gain is within short measurements."""
-    plan = choose(ALL, [BASELINE, measured(6, 0, 0.02, 0.8), other])
+    plan = choose_forest(ALL, [BASELINE, measured(6, 0, 0.02, 0.8), other])
     assert (plan.values["forest"], plan.values["cover_width"]) == ("sampled", 0)
 
 
@@ -61,7 +61,7 @@ def test_given_fields_are_left_alone():
     assert {one.forest for one in candidates(asked)} == {"sampled"}
     fixed = replace(ALL, draft_depth=3)
     assert {one.draft_depth for one in candidates(fixed)} == {3}
-    plan = choose(fixed, [BASELINE, MeasuredForest("sampled", 6, 0, ((3, 0.02),), 0.9, 90, 4.0)])
+    plan = choose_forest(fixed, [BASELINE, MeasuredForest("sampled", 6, 0, ((3, 0.02),), 0.9, 90, 4.0)])
     assert plan.values["draft_depth"] == 3
     assert "depth_costs" not in plan.values
 
@@ -206,7 +206,7 @@ def test_methods_that_draft_nothing_ignore_auto():
 def test_a_plan_that_drafts_nothing_is_beam_sampling():
     """Catches a decode that drafts nothing and still reads the prompt with the draft model, or keeps a cache for it."""
     same_law = replace(ALL, min_width=4, max_width=4)
-    plan = choose(same_law, [BASELINE, measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")])
+    plan = choose_forest(same_law, [BASELINE, measured(6, 0, 0.03, 0.4), measured(12, 0, 0.05, 0.6, "likely")])
     assert (plan.values["draft_depth"], plan.values["depth_costs"]) == (0, (1.0,))
     assert "does not pay" in plan.sentence
     ours = dsbd.decode(toy_pair(), "Once upon", replace(same_law, **plan.values))

@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 
 import dsbd
-from dsbd.auto.plan import MeasuredForest, MeasuredRun, choose, largest_tried, make_plan
+from dsbd.auto.plan import MeasuredForest, MeasuredRun, choose_forest, largest_tried, make_plan
 from dsbd.depth import WORTHWHILE, DepthPolicy, expected_layers
 from dsbd.settings import AUTO
 from dsbd.steps import value_of
@@ -103,34 +103,13 @@ def test_plans_lose_little_against_the_best_forest():
     assert fmean(shares) > 0.94
 
 
-@pytest.mark.parametrize("crowded", [0.06, 0.12])
-def test_a_dear_draft_step_ends_in_a_shallow_forest_above_beam_sampling(crowded):
-    """Catches costs of shallow forests guessed from deep ones: here six layers lose, and two are the best."""
-    for number in range(4):
-        machine = Machine(draft=0.12, node=0.005, passing=0.6, crowded=crowded, number=number)
-        plan = machine.plan()
-        shape = replace(ALL, **plan.values)
-        assert 1 <= plan.values["draft_depth"] <= 4
-        assert plan.values["depth_costs"][1] == pytest.approx(machine.cost(shape, 1), rel=0.1)
-        assert machine.speed(plan) > 1.15
-
-
-@pytest.mark.parametrize("passing", [0.1, 0.3, 0.5])
-def test_a_text_worse_than_the_measured_one_loses_little(passing):
-    """Catches a decode that trusts its plan: where drafts fall short more often, it has to stop drafting."""
-    measured = Machine(draft=0.12, node=0.005, passing=0.85, crowded=0.01)
-    plan = measured.plan()
-    assert plan.values["draft_depth"] > 2
-    assert replace(measured, passing=passing).speed(plan) > 0.97
-
-
 def test_a_gain_within_the_noise_of_its_measurement_is_not_taken():
     """Catches a forest that was lucky in a few layers."""
     baseline = MeasuredForest("sampled", 1, 0, ((0, 0.010),), 0.5, 0, 4.0)
     for decided, expected in ((8, 0), (800, 2)):
         lucky = MeasuredForest("sampled", 6, 0, ((2, 0.017),), 0.6, decided, 4.0)
         assert expected_layers(0.6, 2) / 1.7 > WORTHWHILE
-        assert choose(replace(ALL, draft_depth=2), [baseline, lucky]).values["draft_depth"] == expected
+        assert choose_forest(replace(ALL, draft_depth=2), [baseline, lucky]).values["draft_depth"] == expected
 
 
 @pytest.mark.parametrize("room", [1, 2, 5])

@@ -6,7 +6,6 @@ import pytest
 
 from dsbd.__main__ import parser
 from dsbd.commands.bench import baselines_of, contest_of
-from dsbd.measure.bench import driver
 from tests.command_line import refused, run
 
 
@@ -53,16 +52,6 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
     assert "add --resume to continue it" in refused(capsys, "bench", *flags)
     code, again, _ = bench(capsys, *flags, "--resume")  # nothing is missing: the same figures again
     assert json.loads(again) == summary
-
-
-@pytest.mark.slow
-def test_a_stop_does_not_look_like_success(capsys, short, monkeypatch):
-    def stopped(*given, **named):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(driver, "measure_turn", stopped)
-    code, out, _ = bench(capsys, *short, "--methods", "beam_sampling", "--json")
-    assert (code, json.loads(out)["complete"]) == (130, False)
 
 
 def test_a_grid_stands_alone_or_beside_methods():

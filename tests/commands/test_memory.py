@@ -1,7 +1,6 @@
 """``--memory``: a prompt beyond the context is read, and a folder that is no memory of the target is one sentence."""
 
 import json
-import shutil
 
 import pytest
 
@@ -41,31 +40,6 @@ def test_a_bench_says_how_many_prompts_are_read(capsys, pair_flags, memory, tmp_
     assert json.loads(out)["contenders"][0]["prompt_tokens"] == (28 + 4) / 2
     assert "dsbd: 1 prompt goes beyond the context and into the memory; the law is p(. | memory)\n" in err
     assert "hf_sampling cannot read a prompt" in refused(capsys, *flags, "--methods", "sampling,hf_sampling")
-
-
-def _cut(folder) -> None:
-    whole = (folder / "memory.safetensors").read_bytes()
-    (folder / "memory.safetensors").write_bytes(whole[: len(whole) // 2])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (shutil.rmtree, "is not a folder with a config.json; give the folder of a memory, or 'bundled'"),
-        (lambda folder: (folder / "config.json").write_text("{"), "is damaged: config.json is not JSON"),
-        (_cut, "is damaged: memory.safetensors cannot be read"),
-    ],
-    ids=["missing", "config", "weights"],
-)
-def test_what_is_no_memory_is_one_sentence(capsys, pair_flags, memory, spoil, said):
-    spoil(memory)
-    assert said in refused(capsys, *DECODE, *pair_flags, "--memory", str(memory))
-
-
-def test_a_memory_of_another_model_is_one_sentence(capsys, pair_flags, memory):
-    save_memory(memory, random_network(32, segment_tokens=24), {}, toy_model(2, 2), "another")
-    said = refused(capsys, *DECODE, *pair_flags, "--memory", str(memory))
-    assert "was made for 'another', and target is another model (weights: others); load it with the model" in said
 
 
 @pytest.mark.parametrize("name", ["", "x\x00y", "a" * 5000])

@@ -12,7 +12,7 @@ from dsbd.models.making import make_pair
 from dsbd.models.memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.settings import AUTO
-from tests.toy_pair import toy_model, toy_pair, toy_tokenizer
+from tests.toy_pair import read_by_host, toy_model, toy_pair, toy_tokenizer
 
 PROMPT = "Once upon"
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
@@ -59,7 +59,7 @@ def spoiled_pair(role: str, good: int, spoil) -> Pair:
 )
 def test_logits_that_are_no_numbers_are_an_error(role, asked, at_hand, monkeypatch):
     """Catches a text decoded from NaN, and a message that does not say which model and what to do."""
-    monkeypatch.setattr("dsbd.score.is_at_hand", lambda logits: at_hand)
+    read_by_host(at_hand, monkeypatch)
     with pytest.raises(dsbd.ModelError, match=rf"the {role} model returns .*NaN.* float32") as caught:
         dsbd.decode(spoiled_pair(role, 4, one_nan), PROMPT, dsbd.DecodingSettings(max_new_tokens=8, **asked))
     assert "\n" not in str(caught.value)

@@ -5,7 +5,6 @@ import os
 import pickle
 import re
 import shutil
-from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -206,13 +205,3 @@ def test_a_hub_out_of_reach_is_told_at_once(monkeypatch):
     assert asked == [hub.PATIENCE_SECONDS]
     with pytest.raises(PairError, match="cannot be reached"):
         model_sizes("owner/name", "float32")
-
-
-@pytest.mark.parametrize("number", range(0, 2 * len(hostile.KINDS), 5))
-def test_any_change_of_a_folder_loads_or_is_refused(number, toy_folders, tmp_path):
-    """The long run's folders, a few of them, in this process."""
-    folder = tmp_path / "model"
-    hostile.hostile_folder(Path(toy_folders["draft"]), folder, number)
-    with suppress(PairError):
-        dsbd.load_pair(folder, **EAGER)
-    assert list(folder.rglob(RAN)) == []

@@ -115,12 +115,3 @@ def test_a_small_model_is_in_float32_where_onnx_runtime_runs_it(monkeypatch, ins
     if not installed:
         monkeypatch.setattr("dsbd.models.engines.onnx.find_spec", lambda name: None)
     assert load_pair("bundled:stories", device="cpu").target.dtype == dtype
-
-
-def test_a_pair_without_draft_says_which_methods_need_one(toy_folders):
-    """Catches an AttributeError deep in the decoder."""
-    pair = load_pair(toy_folders["target"], device="cpu", dtype="float32", engine="eager")
-    assert pair.draft is None
-    with pytest.raises(PairError, match="needs a draft model"):
-        dsbd.decode(pair, "One day", dsbd.DecodingSettings(max_new_tokens=2))
-    assert dsbd.decode(pair, "One day", dsbd.DecodingSettings(method="beam_sampling", max_new_tokens=3)).token_ids

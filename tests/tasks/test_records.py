@@ -3,7 +3,6 @@
 import pytest
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.stopping import cut
 from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.stories import Stories
 
@@ -52,14 +51,6 @@ def test_a_passage_that_keeps_its_end_is_the_mirror_image(limit):
     fitted, slow = Endings().fit(ASKED, words, limit), fit_slowly(mirrored, limit)
     assert words(fitted) == words(slow)
     assert fitted.endswith(("four\nAsk: five six", ASKED.prompt[6 + len(PASSAGE) :]))
-
-
-@pytest.mark.parametrize(
-    ("text", "until", "kept"),
-    [("a;b\nc", ("\n", ";"), "a"), ("a;b\nc", ("\n",), "a;b"), ("abc", (), "abc"), ("\nabc", ("\n",), "")],
-)
-def test_an_answer_ends_at_the_first_end(text, until, kept):
-    assert cut(text, until) == kept
 
 
 def test_the_order_of_questions_is_fixed():

@@ -72,26 +72,6 @@ def test_scores_decided_by_hand(task, answer, references, exact, f1):
     assert scored == {"exact_match": exact, "f1": pytest.approx(float(f1))}
 
 
-def articles_first(text):
-    """A wrong variant: articles are taken out before punctuation, so "A." stays."""
-    words = [word for word in text.lower().split() if word not in ("a", "an", "the")]
-    return " ".join("".join(letter for letter in word if letter.isalnum()) for word in words)
-
-
-def case_kept(text):
-    return " ".join("".join(x for x in word if x.isalnum()) for word in text.split() if word.lower() != "the")
-
-
-@pytest.mark.parametrize("mutant", [articles_first, case_kept])
-def test_a_wrong_normalisation_is_caught(mutant, monkeypatch, task):
-    """Catches a test that every normalisation passes: each mutant changes a score."""
-    cases = [("the Hart", "hart"), ('"The" Hart', "hart"), ("x", "x")]
-    right = [task.score(Question("q", "", (gold,)), answer).metrics["exact_match"] for answer, gold in cases]
-    monkeypatch.setattr(squad, "_plain", mutant)
-    wrong = [task.score(Question("q", "", (gold,)), answer).metrics["exact_match"] for answer, gold in cases]
-    assert right == [1.0, 1.0, 1.0] != wrong
-
-
 def test_a_passage_is_a_cluster_and_is_cut_and_the_question_survives(task):
     asked = {question.id: question for question in task.questions()}
     assert asked["a"].cluster == asked["b"].cluster != asked["c"].cluster == asked["d"].cluster

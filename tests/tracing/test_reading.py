@@ -14,7 +14,6 @@ from dsbd.errors import TraceError
 from dsbd.tracing import trace as trace_module
 from dsbd.tracing.reading import FILE_LIMITS, MIB, PAGE_LIMITS
 from dsbd.tracing.trace import Trace
-from tests.command_line import refused
 from tests.toy_pair import toy_pair
 
 START = b'{"format":"dsbd-trace/1",'
@@ -197,22 +196,3 @@ def test_the_limits_follow_the_settings():
         with pytest.raises(dsbd.SettingsError):
             replace(widest, **{name: getattr(widest, name) + 1})
     assert all(getattr(PAGE_LIMITS, name) <= value for name, value in vars(FILE_LIMITS).items())
-
-
-COMMANDS = {
-    "verify-trace": ["verify-trace", "t.json"],
-    "export": ["export", "t.json", "--format", "svg", "--output", "a.svg"],
-    "lesson": ["lesson", "lesson.md", "--output", "a.html"],
-    "site": ["site", "--traces", "traces", "--output", "out"],
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_refuses_in_one_line(capsys, monkeypatch, tmp_path, command):
-    """Catches a command that reads traces in another way."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "traces").mkdir()
-    for path in ("t.json", "traces/t.json"):
-        (tmp_path / path).write_bytes(PACKED)
-    (tmp_path / "lesson.md").write_text("---\ntitle: A\ntrace: t.json\n---\n\n## B {iteration=1}\n\nC.\n")
-    assert "trace" in refused(capsys, *COMMANDS[command])

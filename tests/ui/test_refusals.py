@@ -60,7 +60,7 @@ def test_every_refused_upload_is_said_until_the_next_action(visit, tmp_path):
 
 
 def test_a_full_queue_is_said_once(visits, engine):
-    """Catches Gradio's own words beside the page's, and none where it is no run that is refused."""
+    """Catches Gradio's own words beside the page's, none where it is no run that is refused, and no other way out."""
     running, waiting, refused = visits(), visits(), visits()
     engine.hold(at=2)
     running.run("Once upon")
@@ -70,8 +70,11 @@ def test_a_full_queue_is_said_once(visits, engine):
     refused.open_share()
     refused.page.click("#download")
     refused.wait_for("#problem [role=alert]", "^The queue is full: too many")
+    said = refused.page.locator("#live [role=status]")
+    said.evaluate("(element) => { element.textContent = ''; }")
     refused.run("Once upon")
     refused.wait_for("#problem [role=alert]", "^The queue is full: 1 call waits for the model")
+    expect(said).to_contain_text("Your own browser can decode it")
     assert toasts(refused) == 0
     expect(refused.page.locator("#problem [role=alert]")).to_have_count(1)
     refused.page.wait_for_selector("#run")

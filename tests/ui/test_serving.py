@@ -123,11 +123,6 @@ def test_waiting_is_logged(address, capsys):
     assert (line["call"], line["outcome"]) == ("decode", "done")
 
 
-def test_public_endpoints(page):
-    public = {function.api_name for function in page.fns.values() if function.api_visibility == "public"}
-    assert public == {"decode", "evaluate", "explain_node", "export", "list_traces"}
-
-
 def test_the_page_asks_no_one(page, engine):
     """Fonts, scripts and telemetry from elsewhere are what a page without network must not have."""
     options = launch_options(engine)

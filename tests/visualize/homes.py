@@ -74,6 +74,7 @@ def visit(
         if context or not left_whole or browser in _idle:
             seen.page.context.close()
         else:
+            seen.page.evaluate("() => { try { localStorage.clear(); } catch { /* a page without storage */ } }")
             seen.page.goto("about:blank")
             seen.page.mouse.move(0, 0)
             seen.asked.clear()

@@ -9,6 +9,7 @@ import itertools
 import math
 from collections import Counter
 from pathlib import Path
+from unittest.mock import patch
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -131,9 +132,10 @@ RECORDINGS: dict[str, dict[str, object]] = {
 
 
 def record(name: str) -> Trace:
-    """Decode the recording of this name again."""
+    """Decode the recording of this name again, with a slot for each draw, as on an accelerator."""
     settings = dsbd.DecodingSettings(**{**COMMON, **RECORDINGS[name]})
-    trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
+    with patch("dsbd.draft.is_at_hand", return_value=False):
+        trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
     assert trace is not None
     return trace
 

@@ -14,6 +14,7 @@ from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
 OTHER_PROMPT = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
+EMPTY = replace(TRACE, iterations=[], result=None)
 CONTENDERS = [row.contender for row in TABLE.rows]
 
 
@@ -24,6 +25,8 @@ CONTENDERS = [row.contender for row in TABLE.rows]
            visualize.forest_figure, (TRACE, bad), {}) for bad in (-1, 7, True, "0", 1.0, "both")),
         *((TraceError, "iteration is 99; this trace has whole numbers from 0 to 6", call, (TRACE,), {"iteration": 99})
           for call in (visualize.mask_figure, visualize.show, visualize.forest_tikz, visualize.nodes_csv)),
+        (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
+        (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
         *((ValueError, f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096",
            visualize.decode_figure, (TRACE,), {"tokens_per_line": bad}) for bad in (7, 4097, True, 64.0)),
@@ -42,7 +45,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (ValueError, "str is no summary of a bench", visualize.quality_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
         *((ValueError, "no table of an evaluation", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
-          for name in ("pareto", "quality_width", "width_histogram", "dynamic_width")),
+          for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
         (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
          visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
@@ -56,7 +59,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
           for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
-                             (visualize.export_evaluation, {"sql": TABLE}))),
+                             (visualize.export_gif, EMPTY), (visualize.export_evaluation, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, (TRACE,), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),

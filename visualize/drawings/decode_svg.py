@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from visualize.drawings.captions import isolated
 from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
-from visualize.drawings.svg import document, symbol
+from visualize.drawings.svg import svg_document, symbol
 from visualize.files import write
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette
@@ -50,7 +50,7 @@ def decode_svg(
     parts += _words(folded, colors)
     width, height = _x(folded.columns + 1) + SIDE, TOP + folded.height + BOTTOM
     parts += _legend(TOP + folded.height + 24, colors, theme, words)
-    return document(width, height, colors, title, parts, font_size=11)
+    return svg_document(width, height, colors, title, parts, font_size=11)
 
 
 def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme = "light") -> None:

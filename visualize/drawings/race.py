@@ -6,7 +6,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from dsbd.evaluation.race_records import Race
-from visualize.drawings.svg import document
+from visualize.drawings.svg import svg_document
 from visualize.look.states import Theme
 from visualize.look.theme import Palette, palette
 from visualize.scenes.race import BUSY_WORDS, Bar, Busy, LaneScene, Tick, race_scene
@@ -72,7 +72,7 @@ def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
     ]
     parts += [_lane(lane, TOP + ROW * place, theme, colors) for place, lane in enumerate(scene.lanes)]
     parts += [_axis(scene.seconds, height - 34, colors), _legend(scene.busy, theme, colors)]
-    return document(width, height, colors, scene.sentence, parts, font_size=14)
+    return svg_document(width, height, colors, scene.sentence, parts, font_size=14)
 
 
 def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:

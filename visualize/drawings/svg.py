@@ -37,12 +37,12 @@ def forest_svg(
     scene, colors = scene_of(source), palette(theme)
     if not scene.iterations:
         empty = scene.strings["ui.empty"]
-        return document(480, 120, colors, empty, [_text(24, 64, empty, colors.soft)])
+        return svg_document(480, 120, colors, empty, [_text(24, 64, empty, colors.soft)])
     chosen = scene.iterations[check_iteration(iteration, len(scene.iterations))]
     width, height = geometry.size(chosen)
     if step is not None:
         check_place("step", step, f"iteration {chosen.index}", len(chosen.steps))
-        chosen = _at_step(chosen, step, Words(scene.strings["language"]))
+        chosen = at_step(chosen, step, Words(scene.strings["language"]))
     parts = [part for layer in chosen.layers for part in _layer(layer, height, colors)]
     parts += [_edge(chosen.nodes[node.parent], node, theme) for node in chosen.nodes if node.parent >= 0]
     parts += [_node(node, colors, theme, scene.strings) for node in chosen.nodes]
@@ -52,10 +52,10 @@ def forest_svg(
         parts.append(symbol(mark_style(mark), x, y, 6, theme) + _text(x + 14, y + 4, name, colors.soft))
     title = scene.strings["figure.forest"].format(index=chosen.index + 1)
     lines = legend[-1][3] + 1 if legend else 1
-    return document(width, height + LEGEND * lines + 12, colors, title, parts)
+    return svg_document(width, height + LEGEND * lines + 12, colors, title, parts)
 
 
-def _at_step(iteration: IterationScene, step: int, words: Words) -> IterationScene:
+def at_step(iteration: IterationScene, step: int, words: Words) -> IterationScene:
     """Return the iteration after one of its steps: later nodes and verdicts are gone, all others stay where they are.
 
     ``words`` name a column whose width is not chosen yet.
@@ -98,7 +98,7 @@ def export_svg(source: Source, path: str | Path, iteration: int = 0, *, theme: T
     write(path, forest_svg(source, iteration, theme=theme))
 
 
-def document(
+def svg_document(
     width: float, height: float, colors: Palette, title: str, parts: Iterable[str], *, font_size: int = 12
 ) -> str:
     """Return a stand-alone SVG document around its parts."""

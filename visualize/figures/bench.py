@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dsbd.measure.bench.records import BenchSummary, ContenderSummary, bench_summary
 from visualize.figures.chart_style import dress, empty_figure, error_bars, series_look
+from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 
@@ -30,7 +29,7 @@ WRONG, RIGHT, NEUTRAL = "#d55e00", "#0072b2", "#767d86"
 VERDICTS = {True: ("circle", RIGHT, "equal quality"), False: ("x", WRONG, "worse"), None: ("circle-open", NEUTRAL, "")}
 
 
-def speed_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def speed_figure(summary: Summary, *, theme: Theme = "light") -> PicturedFigure:
     """Draw tokens per second over those of the first baseline, with the interval and the limit.
 
     The limit is what the forwards alone would allow; contenders that do not report their forwards have none.
@@ -47,7 +46,7 @@ def speed_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
     found = [(row, ratio) for row in bench.contenders if (ratio := ratios.get(row.contender)) is not None]
     if not found:
         return empty_figure("Speed over the baseline", theme)
-    colors, figure = palette(theme), go.Figure()
+    colors, figure = palette(theme), PicturedFigure()
     medians = [ratio.median for _, ratio in found]
     figure.add_scatter(
         x=medians,
@@ -79,7 +78,7 @@ def _name(row: ContenderSummary) -> str:
     return escape(row.contender, quote=False)
 
 
-def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
+def quality_figure(summary: Summary, *, theme: Theme = "light") -> PicturedFigure:
     """Draw the perplexity of the returned texts beside the milliseconds per token: lower is better on both axes.
 
     A band marks the baseline's perplexity; marks and names say whether the quality is equal.
@@ -93,7 +92,7 @@ def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
     bench = bench_summary(summary)
     if not bench.contenders:
         return empty_figure("Quality beside speed", theme)
-    colors, figure = palette(theme), go.Figure()
+    colors, figure = palette(theme), PicturedFigure()
     baseline = next((row for row in bench.contenders if row.contender in bench.baselines[:1]), None)
     if baseline is not None:
         middle, half = baseline.perplexity, baseline.perplexity_half_width or 0.0
@@ -118,9 +117,9 @@ def quality_figure(summary: Summary, *, theme: Theme = "light") -> go.Figure:
     return figure.update_layout(legend={"orientation": "v", "x": 1.02, "y": 1, "yanchor": "top"}, height=440)
 
 
-def _sweep_figure(setting: str, sweep: Sweep) -> go.Figure:
+def _sweep_figure(setting: str, sweep: Sweep) -> PicturedFigure:
     """Draw milliseconds per token along one setting; the label of each point is its layers per iteration."""
-    figure = go.Figure()
+    figure = PicturedFigure()
     for place, (name, points) in enumerate(sweep.items()):
         line = sorted(points, key=lambda point: point[0])
         color, dash, _ = series_look(place)
@@ -142,7 +141,7 @@ def _sweep_figure(setting: str, sweep: Sweep) -> go.Figure:
     return figure.update_layout(yaxis_title="milliseconds per token")
 
 
-def _limits_figure(bench: BenchSummary) -> go.Figure:
+def _limits_figure(bench: BenchSummary) -> PicturedFigure:
     """Draw how much of what is possible each contender reaches: 1 is the limit.
 
     Contenders that do not report their forwards are left out.
@@ -154,7 +153,7 @@ def _limits_figure(bench: BenchSummary) -> go.Figure:
     return _bars("Share of the limit reached", "share", rows, series)
 
 
-def _memory_figure(bench: BenchSummary) -> go.Figure:
+def _memory_figure(bench: BenchSummary) -> PicturedFigure:
     """Draw the largest size of keys and values in megabytes, beside what other designs would need."""
     rows = [row for row in bench.contenders if row.memory.kv_peak_bytes is not None]
     others = [row.memory.computed for row in rows]
@@ -170,7 +169,7 @@ def _mega(size: int | None) -> float | None:
     return None if size is None else size / 1e6
 
 
-def _energy_figure(bench: BenchSummary) -> go.Figure:
+def _energy_figure(bench: BenchSummary) -> PicturedFigure:
     """Draw joules per token of each device: all of them, and those above the idle device's."""
     rows = bench.contenders
     series: dict[str, Values] = {}
@@ -183,11 +182,11 @@ def _energy_figure(bench: BenchSummary) -> go.Figure:
     return _bars("Energy", "joules per token", rows if series else [], series)
 
 
-def _bars(title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values]) -> go.Figure:
+def _bars(title: str, unit: str, rows: Sequence[ContenderSummary], series: Mapping[str, Values]) -> PicturedFigure:
     """Draw groups of bars; a bar that was not measured says so."""
     if not rows:
         return empty_figure(f"{title}: {NOT_MEASURED}", "light")
-    figure = go.Figure()
+    figure = PicturedFigure()
     for place, (name, values) in enumerate(series.items()):
         color, shape = STYLES[place % len(STYLES)]
         figure.add_bar(
@@ -207,13 +206,13 @@ def _bars(title: str, unit: str, rows: Sequence[ContenderSummary], series: Mappi
     return figure.update_layout(barmode="group", height=150 + BAR_PIXELS * len(rows) * len(series))
 
 
-def _forwards_figure(bench: BenchSummary) -> go.Figure:
+def _forwards_figure(bench: BenchSummary) -> PicturedFigure:
     """Draw the milliseconds of a forward by its number of tokens, and the floor: the time to read the weights."""
     forwards = bench.forwards
     models = forwards.by_role if forwards else {}
     if not models:
         return empty_figure("Forwards", "light")
-    figure = go.Figure()
+    figure = PicturedFigure()
     for (role, model), (color, _) in zip(models.items(), STYLES, strict=False):
         sizes, milliseconds = zip(*sorted(model.milliseconds.items()), strict=True)
         figure.add_scatter(
@@ -236,7 +235,7 @@ def _forwards_figure(bench: BenchSummary) -> go.Figure:
     return figure.update_layout(yaxis_title="milliseconds")
 
 
-CHARTS: dict[str, Callable[[BenchSummary], go.Figure]] = {
+CHARTS: dict[str, Callable[[BenchSummary], PicturedFigure]] = {
     "speed": speed_figure,
     "quality": quality_figure,
     "limits": _limits_figure,
@@ -246,7 +245,7 @@ CHARTS: dict[str, Callable[[BenchSummary], go.Figure]] = {
 }
 
 
-def bench_figures(bench: BenchSummary) -> dict[str, go.Figure]:
+def bench_figures(bench: BenchSummary) -> dict[str, PicturedFigure]:
     """Return all figures of a bench by name, with one ``sweep <setting>`` for each setting swept along a few lines.
 
     The names of the contenders say which settings were swept.

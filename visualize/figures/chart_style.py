@@ -4,9 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from dsbd.evaluation.statistics import Mean
+from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 from visualize.look.theme import FONT, palette
 from visualize.words.words import Words
@@ -24,7 +23,7 @@ def series_look(place: int) -> tuple[str, str, str]:
     return COLORS[at], DASHES[at], SYMBOLS[at]
 
 
-def dress(figure: go.Figure, title: str, theme: Theme) -> go.Figure:
+def dress(figure: PicturedFigure, title: str, theme: Theme) -> PicturedFigure:
     """Give a chart its title, fonts and plain axes; return it."""
     colors = palette(theme)
     figure.update_layout(
@@ -54,10 +53,10 @@ def mean_bars(means: Sequence[Mean], color: str, *, least: float = -math.inf) ->
     return error_bars([mean.mean for mean in means], lows, [mean.high for mean in means], color)
 
 
-def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> go.Figure:
+def empty_figure(title: str, theme: Theme, words: Words | None = None, said: str | None = None) -> PicturedFigure:
     """Return a titled figure that says ``said``, or that there is nothing to show."""
     words = words or Words()
-    figure = dress(go.Figure(), title, theme)
+    figure = dress(PicturedFigure(), title, theme)
     figure.add_annotation(text=said or words("figure.empty"), x=0.5, y=0.5, xref="paper", yref="paper", showarrow=False)
     figure.update_xaxes(visible=False)
     figure.update_yaxes(visible=False)

@@ -3,11 +3,10 @@
 import math
 from html import escape
 
-import plotly.graph_objects as go
-
 from dsbd.results import ITERATION_PHASES
 from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
+from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme, mark_of, mark_style
 from visualize.look.theme import palette
 from visualize.scenes.build import build_scene
@@ -25,7 +24,7 @@ PHASE_STYLES = {
 }
 
 
-def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
     """Draw each token of the returned text: the target's raw p(token | before) and where the token came from.
 
     Without a result it draws the best beam so far.
@@ -40,7 +39,7 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     path = [index[node.id] for node in scene.whole.nodes if node.row == 0]
     if not path:
         return empty_figure(words("figure.tokens"), theme, words)
-    figure, labels = go.Figure(), [piece_label(node) for node in path]
+    figure, labels = PicturedFigure(), [piece_label(node) for node in path]
     origins = {token.id: mark_of(token.origin) for token in scene.tokens}
     heights = [0.0 if node.target_log_prob is None else math.exp(node.target_log_prob) for node in path]
     for mark, pattern in PATTERNS.items():
@@ -61,7 +60,7 @@ def tokens_figure(source: Source, *, theme: Theme = "light", language: str = "en
     return figure.update_layout(barmode="overlay", yaxis={"range": [0, 1], "title": words("ui.target")})
 
 
-def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+def width_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
     """Draw the chosen width of each layer, and how many layers of each iteration became final.
 
     Example:
@@ -72,7 +71,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
     iterations, words = load_trace(source).iterations, Words(language)
     if not iterations:
         return empty_figure(words("figure.width"), theme, words)
-    colors, figure = palette(theme), go.Figure()
+    colors, figure = palette(theme), PicturedFigure()
     widths = {iteration.index + 1: [layer.width for layer in iteration.layers] for iteration in iterations}
     figure.add_bar(
         x=list(widths),
@@ -101,7 +100,7 @@ def width_figure(source: Source, *, theme: Theme = "light", language: str = "en"
     return figure.update_layout(xaxis=axis, bargap=0.3)
 
 
-def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> go.Figure:
+def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "en") -> PicturedFigure:
     """Draw the wall-clock seconds of draft, score, verify and commit of each iteration, stacked.
 
     Example:
@@ -112,7 +111,7 @@ def timeline_figure(source: Source, *, theme: Theme = "light", language: str = "
     iterations, words = load_trace(source).iterations, Words(language)
     if not iterations:
         return empty_figure(words("figure.timeline"), theme, words)
-    figure = go.Figure()
+    figure = PicturedFigure()
     for phase in ITERATION_PHASES:
         color, pattern = PHASE_STYLES[phase]
         figure.add_bar(

@@ -1,4 +1,4 @@
-"""Figures of an evaluation: quality against speed, energy or the mean width, the widths, and all rows side by side.
+"""Figures of an evaluation: quality against speed, energy or the mean width, and the widths.
 
 They take a table of an evaluation: a record, or its plain data.
 """
@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from html import escape
 from typing import Literal
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
 from dsbd.evaluation.fronts import pareto_front
 from dsbd.evaluation.statistics import Mean
 from dsbd.evaluation.tables import ContenderRow, EvaluationTable, Table, read_table
 from visualize.figures.chart_style import COLORS, dress, empty_figure, mean_bars, series_look
+from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 
 Cost = Literal["speed", "energy"]
@@ -31,12 +29,11 @@ JOINED = ("beam_sampling", "beam_search")
 PATTERNS = ("", "/", ".", "x", "-")
 MOST = len(PATTERNS)
 """Contenders in one histogram."""
-ROW_PIXELS = 40
 BELOW = {"height": 460, "legend": {"y": -0.18, "yanchor": "top"}, "margin": {"t": 56}}
 """Layout of a figure whose legend stands below it."""
 
 
-def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "light") -> go.Figure:
+def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "light") -> PicturedFigure:
     """Draw every contender as a dot, and the Pareto front of each family as a line with 95 % intervals.
 
     Dots off the fronts are small and pale, and have their intervals in the hover. If energy was not measured, the
@@ -51,7 +48,7 @@ def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "ligh
     if against not in COSTS:
         raise ValueError(f"against is {against!r}; choose 'speed' or 'energy'")
     field, name, better, sign = COSTS[against]
-    read, figure, title = read_table(table), go.Figure(), f"Quality against {name}"
+    read, figure, title = read_table(table), PicturedFigure(), f"Quality against {name}"
     families = {family: _measured(rows, field) for family, rows in _families_of(read).items()}
     for place, (family, points) in enumerate((family, points) for family, points in families.items() if points):
         _draw_front(figure, place, family, points, (sign, 1 if read.higher_is_better else -1))
@@ -63,7 +60,9 @@ def pareto_figure(table: Table, *, against: Cost = "speed", theme: Theme = "ligh
     return figure.update_layout(**BELOW)
 
 
-def _draw_front(figure: go.Figure, place: int, family: str, points: Sequence[Point], signs: tuple[int, int]) -> None:
+def _draw_front(
+    figure: PicturedFigure, place: int, family: str, points: Sequence[Point], signs: tuple[int, int]
+) -> None:
     """Draw the points that no other beats in both cost and quality, along the cost, and the rest behind them."""
     best = pareto_front([(signs[0] * cost.mean, signs[1] * quality.mean) for _, cost, quality in points])
     front = sorted((points[at] for at in best), key=lambda point: point[1].mean)
@@ -92,7 +91,7 @@ def _places(points: Sequence[Point]) -> dict[str, list[float] | list[str]]:
     }
 
 
-def quality_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
+def quality_width_figure(table: Table, *, theme: Theme = "light") -> PicturedFigure:
     """Draw the quality of each contender, with its 95 % interval, over the mean number of beams of a layer.
 
     Contenders whose width was not counted are left out.
@@ -103,7 +102,7 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
     Raises:
         ValueError: the data is no table of an evaluation.
     """
-    read, figure, title = read_table(table), go.Figure(), "Quality against the mean width"
+    read, figure, title = read_table(table), PicturedFigure(), "Quality against the mean width"
     for family, rows in _families_of(read).items():
         found = [(row.mean_width, row.contender, row) for row in rows if row.mean_width is not None]
         if not found:
@@ -132,7 +131,7 @@ def quality_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
 
 def width_histogram_figure(
     table: Table, *, contenders: Sequence[str] | None = None, theme: Theme = "light"
-) -> go.Figure:
+) -> PicturedFigure:
     """Draw the share of layers at each width, duplicates counted, of a few contenders.
 
     Args:
@@ -156,7 +155,7 @@ def width_histogram_figure(
         raise ValueError(f"{what}; name at most {MOST} of {', '.join(counted) or 'no contender: none were counted'}")
     if not contenders:
         return empty_figure(title, theme)
-    figure, widths = go.Figure(), range(1, max(max(counted[name]) for name in contenders) + 1)
+    figure, widths = PicturedFigure(), range(1, max(max(counted[name]) for name in contenders) + 1)
     for place, name in enumerate(contenders):
         layers = sum(counted[name].values())
         figure.add_bar(
@@ -169,43 +168,6 @@ def width_histogram_figure(
     figure.update_xaxes(title="beams of a layer, duplicates counted", dtick=1)
     figure.update_yaxes(title="share of the layers", tickformat=".0%")
     return figure.update_layout(height=440, legend={"orientation": "v", "y": -0.2, "yanchor": "top"}, margin={"t": 56})
-
-
-def dynamic_width_figure(table: Table, *, theme: Theme = "light") -> go.Figure:
-    """Draw tokens per second and quality of each contender with 95 % intervals; its mean width is beside its name.
-
-    Example:
-        >>> visualize.dynamic_width_figure(table)
-
-    Raises:
-        ValueError: the data is no table of an evaluation.
-    """
-    read, title = read_table(table), "Speed and quality, side by side"
-    points = _measured(read.rows, "tokens_per_second")
-    if not points:
-        return empty_figure(title, theme)
-    widths = ["" if row.mean_width is None else f"<br>mean width {row.mean_width:.2f}" for row, _, _ in points]
-    labels = [_name(row) + width for (row, _, _), width in zip(points, widths, strict=True)]
-    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    sides = ("circle", [cost for _, cost, _ in points]), ("diamond", [quality for _, _, quality in points])
-    for column, (symbol, means) in enumerate(sides, 1):
-        color = COLORS[column - 1]
-        figure.add_scatter(
-            x=[mean.mean for mean in means],
-            y=labels,
-            error_x=mean_bars(means, color),
-            mode="markers+text",
-            text=[f"{mean.mean:.3g}" for mean in means],
-            textposition="top center",
-            marker={"color": color, "symbol": symbol, "size": 10},
-            row=1,
-            col=column,
-        )
-    dress(figure, title, theme)
-    figure.update_xaxes(title="tokens per second", rangemode="tozero", col=1)
-    figure.update_xaxes(title=_quality_title(read), rangemode="normal", col=2)
-    figure.update_yaxes(autorange="reversed", showgrid=True, automargin=True)
-    return figure.update_layout(showlegend=False, height=150 + ROW_PIXELS * len(labels), margin={"t": 56})
 
 
 def _families_of(table: EvaluationTable) -> dict[str, list[ContenderRow]]:

@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from html import escape
 
-import plotly.graph_objects as go
-
 from dsbd.tracing.records import ROOT, Iteration, Node
 from visualize.drawings.captions import isolated
 from visualize.figures.chart_style import dress, empty_figure
+from visualize.figures.pictured import PicturedFigure
 from visualize.look.states import Theme
 from visualize.look.theme import palette
 from visualize.scenes.source import Source, check_iteration, load_trace
@@ -37,7 +36,7 @@ class MaskInfo:
 
 def mask_figure(
     source: Source | Iteration, iteration: int = 0, *, theme: Theme = "light", language: str = LANGUAGE
-) -> go.Figure:
+) -> PicturedFigure:
     """Draw which token sees which in the forward of one iteration: the prompt, its ancestors, and itself.
 
     Iterations count from 0; a lone one has no earlier tokens. A trace without iterations gives a titled empty figure.
@@ -101,9 +100,9 @@ def _trie(beams: list[int], known: dict[int, Node]) -> list[int]:
     return list(trie)
 
 
-def _plot(info: MaskInfo, theme: Theme, words: Words) -> go.Figure:
+def _plot(info: MaskInfo, theme: Theme, words: Words) -> PicturedFigure:
     """Draw a filled square wherever the row sees the column."""
-    colors, figure = palette(theme), go.Figure()
+    colors, figure = palette(theme), PicturedFigure()
     cells = [(x, y) for y, row in enumerate(info.sees) for x, seen in enumerate(row) if seen]
     told = [words("page.mask.sees", query=info.queries[y], key=info.keys[x]) for x, y in cells]
     figure.add_scatter(

@@ -2,7 +2,8 @@
 (async () => {
   "use strict";
 
-  const LINE = "-60% 0px -40% 0px"; // a card is read from when its upper edge crosses this line of the screen
+  const isNarrow = globalThis.matchMedia("(max-width: 900px)").matches; // as in article.css
+  const line = isNarrow ? 80 : 60; // percent of the screen: a card is read from when its upper edge crosses it
   const cards = JSON.parse(document.getElementById("lesson").textContent);
   const root = document.querySelector(".article");
   const articles = [...root.querySelectorAll("main article")];
@@ -24,7 +25,7 @@
   show(articles[0]);
   const observer = new IntersectionObserver(
     (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => show(entry.target)),
-    {rootMargin: LINE},
+    {rootMargin: `-${line}% 0px ${line - 100}% 0px`},
   );
   articles.forEach((article) => observer.observe(article));
 })();

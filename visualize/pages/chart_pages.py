@@ -14,7 +14,6 @@ from dsbd.measure.bench.records import BenchSummary, bench_summary
 from visualize.figures.bench import Summary, bench_figures
 from visualize.figures.evaluation import (
     NOT_MEASURED,
-    dynamic_width_figure,
     pareto_figure,
     quality_width_figure,
     width_histogram_figure,
@@ -26,8 +25,6 @@ from visualize.pages.trace_page import write_page
 Plotly = Literal["inline", "beside"]
 BENCH, EVALUATION = "DSBD bench", "DSBD evaluation"
 """Titles of the pages."""
-MOST_ROWS = 30
-"""A figure with a row for each contender is left out if there are more of them."""
 COLUMNS = {
     "milliseconds_per_token": ("ms/token", 2),
     "tokens_per_second": ("tokens/s", 1),
@@ -147,13 +144,11 @@ def evaluation_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -
 
 def evaluation_figures(table: EvaluationTable) -> list[go.Figure]:
     """Return the figures of one task; one that has nothing to show has no data."""
-    rows = [dynamic_width_figure(table)] if len(table.rows) <= MOST_ROWS else []
     return [
         pareto_figure(table),
         pareto_figure(table, against="energy"),
         quality_width_figure(table),
         width_histogram_figure(table),
-        *rows,
     ]
 
 

@@ -37,7 +37,7 @@ Line = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Question:
+class CardQuestion:
     """A question with several options; one is right."""
 
     options: tuple[str, ...]
@@ -97,7 +97,7 @@ class LessonCard:
     """Markdown."""
     position: Position | None
     """Where the viewer goes; None = it stays. A question is asked one step before, and its answer leads here."""
-    question: Question | None
+    question: CardQuestion | None
     line: int
     """Line of its header in the file."""
     lab: LabPlace | None = None
@@ -250,7 +250,7 @@ def _live(text: str) -> tuple[str, LivePlace | None]:
     return rest, found and LivePlace(found["prompt"].strip(), found["instead"].strip())
 
 
-def _question(lines: list[Line], count: int, path: Path) -> Question:
+def _question(lines: list[Line], count: int, path: Path) -> CardQuestion:
     """Read a question: its options, then nothing but an explanation."""
     first = lines[0][0]
     options = [found for _, text in lines[:count] if (found := _OPTION.fullmatch(text.rstrip()))]
@@ -265,7 +265,7 @@ def _question(lines: list[Line], count: int, path: Path) -> Question:
         if text.strip() and not text.startswith(">"):
             raise LessonError(f"{path.name}, line {number}: after the options write only the explanation, after >")
         told.append((number, text.removeprefix(">").removeprefix(" ")))
-    return Question(tuple(option["text"] for option in options), right[0], _joined(told))
+    return CardQuestion(tuple(option["text"] for option in options), right[0], _joined(told))
 
 
 def _joined(lines: list[Line]) -> str:

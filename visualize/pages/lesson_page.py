@@ -11,7 +11,7 @@ from visualize.pages import page_file
 from visualize.pages.compressed import packed, packed_json
 from visualize.pages.document import Kit, document, embedded_json, packed_element, script, style
 from visualize.pages.lab_parts import lab_element, lab_script, read_tables
-from visualize.pages.lesson import Lesson, LessonCard, Question, read_lesson
+from visualize.pages.lesson import CardQuestion, Lesson, LessonCard, read_lesson
 from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.markdown import markdown, markdown_line
 from visualize.pages.plotly_script import PlotlyFrom
@@ -249,7 +249,7 @@ def _picture(scene: Scene, place: Step, kind: str) -> str:
     return f'<img class="{name}" alt="{html.escape(sentence)}" src="data:image/svg+xml;base64,{drawn}">'
 
 
-def _asked(lesson: Lesson, card: LessonCard, question: Question, words: Words) -> str:
+def _asked(lesson: Lesson, card: LessonCard, question: CardQuestion, words: Words) -> str:
     folder = lesson.path.parent
     options = "".join(
         f'<li><button type="button" data-right="{"yes" if at == question.right else "no"}"><b>{LETTERS[at % 26]}</b> '

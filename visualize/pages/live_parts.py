@@ -40,7 +40,7 @@ def live_element(scene: Scene, base: str, language: str, *, prompt: str = "", is
     said |= {
         key.removeprefix("count."): words[key] for key in words if key.startswith(("count.tokens.", "count.passes."))
     }
-    pair = pair_of(scene.models)
+    pair = live_pair(scene.models)
     data = {
         "base": base,
         "megabytes": round(sum(one.stat().st_size for one in fetched_files(pair).values()) / 1e6),
@@ -65,7 +65,7 @@ def _defaults() -> dict[str, Any]:
     return {name: value for name in names if (value := getattr(DecodingSettings(), name)) is not None}
 
 
-def pair_of(models: Sequence[str]) -> str:
+def live_pair(models: Sequence[str]) -> str:
     """Return the bundled pair with one of these models, or else the default one."""
     return next((name for name in BUNDLED_PAIRS for model in models if f":{name}/" in model), BUNDLED_PAIRS[0])
 

@@ -24,7 +24,7 @@ from visualize.scenes.records import (
 )
 from visualize.scenes.steps import StepList
 from visualize.scenes.tokens import columns, decode_piece, flowing, hex_bytes, piece_label, shorten, visible
-from visualize.scenes.whole import whole_scene
+from visualize.scenes.whole import whole_tree
 from visualize.words.words import Words
 
 PATH_CHARACTERS = 48
@@ -137,7 +137,7 @@ class SceneBuilder:
         count, ranked = len(self.iterations), bool(result)
         if self._whole is None or self._whole[:2] != (count, ranked):
             penalty = 1.0 if self.settings is None else self.settings.length_penalty
-            self._whole = count, ranked, whole_scene(self.iterations, result, length_penalty=penalty)
+            self._whole = count, ranked, whole_tree(self.iterations, result, length_penalty=penalty)
         return self._whole[2]
 
     def _members(self, iteration: Iteration) -> dict[int, Node]:

@@ -84,7 +84,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Piece:
+class TextPart:
     """A part of a text; ``differs`` from the text it is compared with."""
 
     text: str
@@ -110,7 +110,7 @@ class LaneScene:
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
     has_phases: bool
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPart, ...]
     """The returned text, compared with the baseline's."""
 
 
@@ -273,19 +273,19 @@ def _time_said(ratio: Ratio, other: str) -> str:
     return f"In time these runs show no difference from {other}: {times} ×, could be {ends} ×; more runs narrow it."
 
 
-def compared(text: str, other: str) -> tuple[Piece, ...]:
+def compared(text: str, other: str) -> tuple[TextPart, ...]:
     """Return a text in pieces, with the words that differ from another text.
 
     Example:
         >>> compared("a fox ran", "a cat ran")
-        (Piece(text='a ', differs=False), Piece(text='fox ', differs=True), Piece(text='ran', differs=False))
+        (TextPart(text='a ', differs=False), TextPart(text='fox ', differs=True), TextPart(text='ran', differs=False))
     """
     ours, theirs = _words(text), _words(other)
     matcher = SequenceMatcher(None, [word.strip() for word in ours], [word.strip() for word in theirs], autojunk=False)
     pieces = []
     for kind, start, end, _, _ in matcher.get_opcodes():
         if end > start:
-            pieces.append(Piece("".join(ours[start:end]), kind != "equal"))
+            pieces.append(TextPart("".join(ours[start:end]), kind != "equal"))
     return tuple(pieces)
 
 

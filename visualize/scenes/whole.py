@@ -14,7 +14,7 @@ from visualize.scenes.layout import hanging
 from visualize.scenes.records import Band, BeamScene, IterationScene, ResultBeam, TreeNode, WholeScene
 
 
-def whole_scene(
+def whole_tree(
     iterations: Sequence[IterationScene], result: Sequence[ResultBeam] = (), *, length_penalty: float = 1.0
 ) -> WholeScene:
     """Join all iterations into one tree and place its nodes.

@@ -26,7 +26,7 @@ _IMPORT = re.compile(
 )
 _EXPORT = re.compile(r"^export (?=const|function|class|async)", re.M)
 _COMMENT = re.compile(r"^[ \t]*/\*.*?\*/[ \t]*\n", re.M | re.S)
-_REMARK = re.compile(r"[ \t]+// .*$", re.M)
+_REMARK = re.compile(r"[ \t]+(?:// .*|/\*[^*]*\*/)$", re.M)
 _MOUNT = "export function mount"
 _STRINGS = re.compile(r"words/(\w+)\.json")
 
@@ -50,7 +50,7 @@ def viewer_assets(languages: Iterable[str] | None = None) -> dict[str, str]:
         ValueError: there is no table for one of the languages.
     """
     js = module(None if languages is None else tuple(sorted(set(languages))))
-    css = source("viewer/viewer.css")
+    css = _bare(source("viewer/viewer.css"))
     return {"js": js, "js_classic": classic(js), "css": css, "plotly_js_path": str(plotly_js_path())}
 
 

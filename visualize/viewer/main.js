@@ -30,7 +30,10 @@ export function mount(element, scene = null, options = {}) {
   if (!pair && options.story) viewer.story.start();
   return {
     setScene: (next, how = {}) => (pair ?? viewer).setScene(next, how),
-    goto: (place) => (pair ?? viewer).goto(place),
+    goto: (place) => {
+      viewer.game?.close();
+      (pair ?? viewer).goto(place);
+    },
     move: (by) => viewer.controls.move(by),
     pause: () => viewer.controls.stop(),
     story: () => !pair && viewer.story.start(),

@@ -5,8 +5,9 @@ import {drawCard, drawFormula} from "./views/card.js";
 import {Controls, onKey} from "./page/controls.js";
 import {clamp, make} from "./base/dom.js";
 import {Forest} from "./forest/forest.js";
+import {Game} from "./views/game.js";
 import {Iteration} from "./forest/iteration.js";
-import {STYLES} from "./base/languages.js";
+import {STYLES, remember, remembered} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {MemoryRow} from "./views/memory.js";
 import {Place, placeIn} from "./page/place.js";
@@ -95,7 +96,7 @@ export class Viewer {
       return;
     }
     this.texts = new Texts(scene);
-    if (!this.parts) this.build(this.place?.language ?? scene.language);
+    if (!this.parts) this.build(this.place?.language ?? remembered() ?? scene.language);
     const last = scene.iterations.length - 1;
     const {parts} = this;
     parts.empty.hidden = last >= 0;
@@ -148,6 +149,7 @@ export class Viewer {
   }
 
   setLanguage(language) {
+    remember(language);
     this.build(language);
     this.setScene(this.scene);
   }
@@ -209,6 +211,7 @@ export class Viewer {
     this.badge = new Badge(this);
     this.forest = new Forest(this);
     this.strip = new Strip(this);
+    this.game = new Game(this);
     this.memory = new MemoryRow(this, this.memory?.chosen);
     this.parts = buildShell(this, this.parts?.views.state ?? {open: "text", unfolded: false});
   }
@@ -224,6 +227,7 @@ export class Viewer {
     this.news = false;
     this.look = now.looksAt(this.step);
     if (changed) {
+      this.game.close();
       this.controls.build();
       this.forest.build();
     }

@@ -9,15 +9,15 @@ from dsbd import block_search
 from dsbd.errors import PairError, SettingsError, StoppedError
 from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contest import Contest, Prompt
-from dsbd.measure.bench.driver import require_runnable, run_contest, shown
+from dsbd.measure.bench.contest import Contest, ContestPrompt
+from dsbd.measure.bench.driver import require_runnable, run_contest, take_steps
 from dsbd.measure.bench.summary import summarise
 from dsbd.measure.bench.tables import bench_tables
 from tests.measure.bench.contests import answers_of, contest_of, measured_answers
 from tests.toy_pair import toy_pair
 
 TASK = tuple(
-    Prompt(f"Say {'so ' * place}once", f"q{place}", "quiz", until=("=",), max_new_tokens=3) for place in (0, 1)
+    ContestPrompt(f"Say {'so ' * place}once", f"q{place}", "quiz", until=("=",), max_new_tokens=3) for place in (0, 1)
 )
 
 
@@ -75,7 +75,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
             raise KeyboardInterrupt
         return real(*given, **named)
 
-    assert not shown(run_contest(toy_pair(), contest, answers))
+    assert not take_steps(run_contest(toy_pair(), contest, answers))
     assert len(answers.runs) == 3
 
 

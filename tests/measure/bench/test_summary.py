@@ -7,7 +7,7 @@ import pytest
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import run_contest
-from dsbd.measure.bench.records import Control, Forwards, Memory, OtherCaches
+from dsbd.measure.bench.records import Control, Forwards, OtherCaches, PeakMemory
 from dsbd.measure.bench.summary import contender_summary, memory_of, quality_figures, speed_figures, summarise
 from dsbd.measure.energy import Energy
 from tests.measure.bench.contests import contest_of, measured_answers
@@ -102,10 +102,10 @@ def test_other_designs_of_the_cache_are_computed_from_the_longest_run():
     """Catches a forgotten draft cache, the shortest run, bytes per beam that forget the prompt, and a made-up zero."""
     runs = [made_up_run(4, kv_peak_bytes=3000), made_up_run(9, prompt_tokens=11, kv_peak_bytes=4400)]
     forwards = Forwards(target=TARGET, draft=DRAFT)
-    assert memory_of(6, True, runs, forwards) == Memory(
+    assert memory_of(6, True, runs, forwards) == PeakMemory(
         kv_peak_bytes=4400,
         computed=OtherCaches(one_sequence_bytes=20 * 110, cache_per_beam_bytes=6 * 20 * 110),
         ratio_to_one_sequence=2.0,
     )
     assert memory_of(6, False, runs, forwards).computed.one_sequence_bytes == 20 * 100
-    assert memory_of(4, True, [made_up_run(3)], None) == Memory()
+    assert memory_of(4, True, [made_up_run(3)], None) == PeakMemory()

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from dsbd.errors import QueryError
-from dsbd.tasks.sql.execution import Limits, run_query
+from dsbd.tasks.sql.execution import QueryLimits, run_query
 from tests.tasks.sql.sample import write_database
 
 ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM t) "
@@ -115,7 +115,7 @@ def test_the_time_is_bounded(database, name):
     """Catches a limit of time that only SQLite itself is asked to keep; the next query is answered as ever."""
     query = f"{FEW} SELECT COUNT({SLOW[name]}) FROM (SELECT {WIDE} AS y FROM few, books AS a, books AS b, books AS c)"
     with pytest.raises(QueryError, match="more than 1 seconds"):
-        run_query(database, query, Limits(seconds=1))
+        run_query(database, query, QueryLimits(seconds=1))
     assert run_query(database, "SELECT 1") == [(1,)]
 
 

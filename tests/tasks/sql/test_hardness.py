@@ -56,27 +56,6 @@ def test_what_the_rule_counts(query):
     assert counts(query) == Counts(*COUNTED[query])
 
 
-def level(clauses: int, nested: int, several: int) -> str:
-    """The rule's formula, written out once more."""
-    easy = clauses <= 1 and several == 0 and nested == 0
-    medium = (several <= 2 and clauses <= 1 and nested == 0) or (clauses <= 2 and several < 2 and nested == 0)
-    hard = (
-        (several > 2 and clauses <= 2 and nested == 0)
-        or (2 < clauses <= 3 and several <= 2 and nested == 0)
-        or (clauses <= 1 and several == 0 and nested <= 1)
-    )
-    return "easy" if easy else "medium" if medium else "hard" if hard else "extra"
-
-
-def test_every_combination_of_counts_has_the_level_of_the_formula(monkeypatch):
-    for clauses in range(5):
-        for nested in range(3):
-            for several in range(5):
-                found = Counts(clauses, nested, several)
-                monkeypatch.setattr("dsbd.tasks.sql.hardness.counts", lambda query, found=found: found)
-                assert hardness("") == level(clauses, nested, several), found
-
-
 @pytest.mark.parametrize("text", ["SELEC a FROM", "DELETE FROM t", ""], ids=["typo", "delete", "empty"])
 def test_what_is_no_select_has_no_hardness(text):
     with pytest.raises(TaskError, match="hardness"):

@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections import Counter
-from itertools import islice
 
 import pytest
 
@@ -60,36 +59,6 @@ def check_training(asked: list[dict], trained: list) -> None:
 @pytest.mark.parametrize("drawn", ["trained", pytest.param("shard", marks=pytest.mark.slow)])
 def test_training_has_nothing_of_the_questions(asked, drawn, request):
     check_training(asked, request.getfixturevalue(drawn))
-
-
-def test_reserved_queries_are_a_tenth_and_hold_validation_and_iid(asked, trained):
-    assert all(splits.reserved(one["sql"]) for one in asked if one["split"] in ("validation", "iid"))
-    texts = {sql(one.gold) for one in islice(splits.candidates("iid", splits.weights(splits.SKELETONS)), 1500)}
-    assert 0.06 < sum(map(splits.reserved, texts)) / len(texts) < 0.14
-    longer = splits.candidates("length", splits.weights(splits.LONGER))
-    assert {clauses(one.gold) for one in islice(longer, 40)} == {5}
-
-
-@pytest.mark.slow
-def test_forms_of_validation_and_iid_are_trained(asked, shard):
-    """Most occur in one of the five shards, rare ones in another; every one occurs in all of them."""
-    forms = {anonymous(sql(one.gold)) for one, _ in shard}
-    wanted = [anonymous(one["sql"]) for one in asked if one["split"] in ("validation", "iid")]
-    assert sum(form in forms for form in wanted) > 0.85 * len(wanted)
-
-
-@pytest.mark.slow
-def test_each_atom_of_a_held_out_triple_is_trained(shard):
-    """Skeleton, table, and column in its role: each at least 50 times, the last with the table."""
-    skeletons, tables, roles = Counter(), Counter(), Counter()
-    for one, _ in shard:
-        for skeleton, table, role in splits.triples(one.skeleton, one.gold):
-            skeletons[skeleton] += 1
-            tables[table] += 1
-            roles[table, role] += 1
-    for skeleton, table, role in HELD_OUT:
-        assert min(skeletons[skeleton], tables[table]) >= 50
-        assert sum(count for (_, found), count in roles.items() if found == role) >= 50, role
 
 
 @pytest.mark.slow

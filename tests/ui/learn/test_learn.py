@@ -64,13 +64,6 @@ def test_a_snippet_names_the_page_where_it_is():
         assert learn.snippet(lesson, kind, None) == ""
 
 
-def test_what_a_snippet_needs_is_said():
-    here = "http://127.0.0.1:7860/"
-    assert "127.0.0.1 in this text means the machine that it is opened on" in learn.hosting_said("iframe", here)
-    assert "put the file beside the notebook" in learn.hosting_said("jupyter", here)
-    assert learn.hosting_said("iframe", "https://school.test/dsbd/") == learn.hosting_said("iframe", None) == ""
-
-
 @pytest.mark.parametrize("page", ["lessons/4-dynamic-width.html", "forests/toy-story.html"])
 def test_a_lesson_or_recording_is_shown_in_play(page, engine, places):
     """Catches a button that shows another decode than the one that stands there."""

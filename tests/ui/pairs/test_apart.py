@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -29,7 +30,8 @@ def test_a_process_that_ends_or_takes_too_long_is_a_sentence(function, given, sa
 def test_what_is_refused_there_is_refused_here(toy_folders, tmp_path):
     """Catches a sentence that is lost between two processes, and a good model that the limits do not let through."""
     folder = tmp_path / "model"
-    hostile.hostile_folder(type(tmp_path)(toy_folders["draft"]), folder, hostile.KINDS.index(hostile.own_kind))
+    shutil.copytree(toy_folders["draft"], folder)
+    hostile.own_kind(folder)
     steps = apart.trying([toy_folders["draft"], str(folder)])
     assert [next(steps), next(steps)] == ["trying draft", "trying model"]
     with pytest.raises(PairError, match="such code is never run here"):

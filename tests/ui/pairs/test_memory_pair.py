@@ -49,12 +49,6 @@ def engine():
     return Engine(toy_pair(), Limits(), load)
 
 
-def test_the_page_offers_it():
-    pairs = PairShelf(toy_pair())
-    assert WITH_MEMORY in pairs.available()
-    assert pairs.words(WITH_MEMORY) == "Stories, long prompts (memory)"
-
-
 def test_a_page_started_with_it_offers_the_pair_without_memory_beside_it():
     pairs = PairShelf(remembering_pair())
     assert pairs.available() == [PAGE, "bundled:stories", "bundled:sql"]

@@ -1,6 +1,10 @@
 """The viewer in notebooks: run, saved, converted, stripped of scripts, and as text."""
 
+import json
 import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
 
 import plotly.io
 import pytest
@@ -11,19 +15,35 @@ from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
+from visualize.figures.pictured import _Carrier
 
 TRACE = toy_trace()
+ROOT = Path(__file__).parents[3]
+BENCH, TABLE, RECORDED = "read('bench.json')", "read('table.json')", "'trace.json.gz'"
+GIVEN = {
+    **dict.fromkeys(("decode", "timeline", "tokens", "width"), RECORDED),
+    **dict.fromkeys(("forest", "mask"), f"{RECORDED}, 1"),
+    **dict.fromkeys(("pareto", "quality_width", "width_histogram", "dynamic_width"), TABLE),
+    **dict.fromkeys(("speed", "quality"), BENCH),
+    "race": "read('race.json')",
+}
+"""What each public figure is drawn of, in a notebook beside these files."""
 
 
 def notebook_page(bundles: list[dict], tmp_path):
     """Write a saved notebook whose cells gave these bundles, and convert it without running it."""
     nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
-    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
     v4, how = nbformat.v4, {"output_type": "execute_result", "execution_count": 1}
     cells = [v4.new_code_cell("visualize.show(trace)", outputs=[v4.new_output(data=one, **how)]) for one in bundles]
     saved = nbformat.writes(v4.new_notebook(cells=cells))  # the file is JSON: a lone surrogate would fail here
+    return page_of(nbformat.reads(saved.encode().decode(), as_version=4), tmp_path)
+
+
+def page_of(notebook, tmp_path):
+    """Write a notebook as a page that asks the network for nothing."""
+    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
     exporter = nbconvert.HTMLExporter(require_js_url="", mathjax_url="", jquery_url="", mermaid_js_url="")
-    body, _ = exporter.from_notebook_node(nbformat.reads(saved.encode().decode(), as_version=4))
+    body, _ = exporter.from_notebook_node(notebook)
     path = tmp_path / "notebook.html"
     path.write_text(body, encoding="utf-8")
     return path
@@ -73,6 +93,35 @@ def test_the_bundle_has_a_picture_and_text():
 
 
 @pytest.mark.slow
+def test_every_figure_is_seen_in_a_notebook_that_was_executed_and_saved(browser, tmp_path):
+    """Catches a figure that vanishes without the network, and Plotly's script, 5 MB, in more than one cell."""
+    nbformat = pytest.importorskip("nbformat", reason="runs wherever nbconvert is installed")
+    nbconvert = pytest.importorskip("nbconvert", reason="runs wherever nbconvert is installed")
+    pytest.importorskip("ipykernel", reason="runs wherever a kernel is installed")
+    TRACE.save(tmp_path / "trace.json.gz")
+    shutil.copy(ROOT / "assets/races/stories.json", tmp_path / "race.json")
+    shutil.copy(ROOT / "benchmarks/results/sql-table.json", tmp_path / "table.json")
+    bench = json.loads((ROOT / "benchmarks/results/0.3B-cpu.json").read_text(encoding="utf-8"))["methods"]
+    (tmp_path / "bench.json").write_text(json.dumps(bench), encoding="utf-8")
+    names = [name for name in dir(visualize) if name.endswith("_figure")]
+    calls = [f"visualize.{name}({GIVEN[name.removesuffix('_figure')]})" for name in names]
+    opening = (
+        f"import json, sys; sys.path.insert(0, {str(ROOT)!r}); import visualize\nread = lambda f: json.load(open(f))"
+    )
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in (opening, *calls)])
+    resources = {"metadata": {"path": str(tmp_path)}}
+    nbconvert.preprocessors.ExecutePreprocessor(timeout=120).preprocess(notebook, resources)
+    outputs = [output.data for cell in notebook.cells[1:] for output in cell.outputs]
+    assert sum("plotly.js v" in output.get("text/html", "")[:20_000] for output in outputs) == 1
+    assert len(nbformat.writes(notebook)) < 8_000_000
+    with visit(browser, page_of(notebook, tmp_path)) as seen:
+        drawn = seen.page.locator(".svg-container, .jp-RenderedSVG > *")
+        expect(drawn).to_have_count(len(names))
+        assert drawn.evaluate_all("all => all.filter((one) => one.getBoundingClientRect().height < 100)") == []
+        seen.quiet()
+
+
+@pytest.mark.slow
 def test_figures_leave_a_picture_in_a_saved_notebook(browser, tmp_path, monkeypatch):
     """Catches a figure that vanishes: nbconvert draws no Plotly data, and takes what stands beside it."""
     monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
@@ -88,3 +137,15 @@ def test_figures_leave_a_picture_in_a_saved_notebook(browser, tmp_path, monkeypa
         expect(seen.page.locator("svg[role=img], img")).to_have_count(2)
         assert hostile_marks(seen.page) == 0
         seen.quiet()
+
+
+def test_the_cell_that_brings_plotly_brings_it_again_when_it_runs_again(monkeypatch):
+    """Catches a notebook that was run cell by cell and saved without Plotly's script, or with many copies."""
+    parent: dict = {}
+    monkeypatch.setattr("IPython.get_ipython", lambda: SimpleNamespace(get_parent=lambda: parent))
+    carrier = _Carrier()
+    for run, cell, expected in (("1", "a", True), ("1", "a", False), ("2", "b", False), ("3", "a", True)):
+        parent.update(header={"msg_id": run}, metadata={"cellId": cell})
+        assert carrier.is_here() is expected, (run, cell)
+    parent.update(header={"msg_id": "4"}, metadata={})  # a program that executes notebooks names no cells
+    assert carrier.is_here() is False

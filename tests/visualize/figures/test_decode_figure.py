@@ -66,8 +66,8 @@ def test_bands_cover_every_position_once_and_name_their_pass():
     figure = visualize.decode_figure(scene, tokens_per_line=20)
     bars = figure.data[0]
     assert [iteration for iteration, _ in bars.customdata] == [part.band.iteration for part in parts]
-    assert bars.hovertext[0] == "Pass 1: 4 tokens"
-    assert figure.layout.title.text == "19 passes of the large model instead of 64"
+    assert bars.hovertext[0] == "Pass 1: 3 tokens"
+    assert figure.layout.title.text == "21 passes of the large model instead of 64"
 
 
 def test_hovering_tells_the_exact_state_and_the_arithmetic():

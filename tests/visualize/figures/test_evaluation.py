@@ -12,7 +12,7 @@ from visualize.figures.evaluation import NOT_MEASURED
 
 OURS = "dsbd draft_width=4 input_beams=None"
 TABLE = made_up_table()
-OF_A_TABLE = ["pareto_figure", "quality_width_figure", "width_histogram_figure", "dynamic_width_figure"]
+OF_A_TABLE = ["pareto_figure", "quality_width_figure", "width_histogram_figure"]
 
 
 def fronts_of(table, **how):
@@ -74,14 +74,6 @@ def test_histograms_are_shares_of_layers():
     )
     assert drawn[0].x == (1, 2, 3)
     assert visualize.width_histogram_figure(TABLE, contenders=["sampling"]).data[0].y == (1.0,)
-
-
-def test_rows_of_speed_and_quality_stand_in_the_order_of_the_table():
-    figure = visualize.dynamic_width_figure(TABLE)
-    assert [label.partition("<br>")[0] for label in figure.data[0].y] == [row.contender for row in TABLE.rows]
-    assert figure.data[0].x[0] == TABLE.rows[0].tokens_per_second.mean
-    assert figure.data[0].y[2] == f"{OURS}<br>mean width 2.00"
-    assert figure.layout.yaxis.autorange == "reversed"
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

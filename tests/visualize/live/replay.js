@@ -5,7 +5,7 @@ export async function replay(model, told) {
   const nodes = [];
   for (const [parent, token, length] of told.nodes) nodes.push({parent: nodes[parent] ?? null, token, length});
   const row = model.row();
-  await row.prefill(told.prompt, nodes[0]);
+  await row.prefill(told.prompt);
   let worst = 0;
   let fullest = row.slots;
   for (const {feed, logits, commit, slots} of told.steps) {

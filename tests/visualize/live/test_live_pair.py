@@ -75,7 +75,7 @@ WORKER = """
 import {replay} from "./replay.js";
 
 const worst = [];
-const {target} = await loadPair(".", "NAME");
+const {target} = await loadPair(new URL(".", location.href), "NAME");
 for (const seed of [0, 1]) worst.push((await replay(target, await (await fetch(`${seed}.json`)).json())).worst);
 postMessage(worst);
 """

@@ -14,9 +14,15 @@ from tests.visualize.toy import toy_trace
 from visualize.pages.lesson import read_lesson
 from visualize.scenes.source import scene_of
 
+COVERED = """() => [...document.querySelectorAll("main article")].flatMap((card) => {
+  const one = card.getBoundingClientRect(), other = document.querySelector(".dsbd-body").getBoundingClientRect();
+  const [x, y] = [Math.max(one.left, other.left) + 20, Math.max(one.top, other.top) + 20];
+  const isOver = x < Math.min(one.right, other.right) && y < Math.min(one.bottom, other.bottom);
+  return isOver && card.contains(document.elementFromPoint(x, y)) ? [card.innerText] : [];
+})"""
 ARTICLE = read_lesson(asset_path("article/article.md"))
-SCROLL = """(at) => scrollBy(0,
-    document.querySelectorAll('main article')[at].getBoundingClientRect().top - 0.2 * innerHeight)"""
+SCROLL = """([at, share]) => scrollBy(0,
+    document.querySelectorAll('main article')[at].getBoundingClientRect().top - share * innerHeight)"""
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +39,31 @@ def test_its_numbers_are_those_of_the_trace():
     passes, tokens = len(scene.iterations), scene.whole.bands[-1].last
     assert f"these {tokens} tokens take it **{tokens} passes**" in text
     assert f"take **{passes} passes** instead of {tokens}" in " ".join(text.split())
-    width = next(card for card in ARTICLE.cards if card.title == "The width").position
+    width, won = (card.position for card in ARTICLE.cards if card.title in ("The width", "One pass"))
     assert "keep 3" in scene.iterations[width.it].steps[width.step].sentence
-    assert len(scene.iterations[2].layers) == 4
+    assert "moved the text on by 5 tokens" in scene.iterations[won.it].steps[won.step].sentence
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("width", "height", "scheme"), [(1280, 800, "light"), (390, 844, "dark")])
-def test_the_forest_changes_as_one_scrolls(browser, site, width, height, scheme):
-    """Catches a card that shows another place, a page that scrolls sideways, and what axe-core objects to."""
+@pytest.mark.parametrize(("width", "height", "scheme", "share"), [(1280, 800, "light", 0.2), (390, 844, "dark", 0.57)])
+def test_the_forest_changes_as_one_scrolls(browser, site, width, height, scheme, share):
+    """Catches a card that shows another place or covers the forest, and a page that scrolls sideways."""
     viewport = {"width": width, "height": height}
     with visit(browser, site / "article.html", viewport=viewport, color_scheme=scheme) as seen:
         page = seen.page
         page.wait_for_selector(".dsbd-forest .dsbd-node:not([hidden])", state="attached")
         expect(page.locator(".cut .dsbd-cut-field").first).to_be_attached()
         for at, card in enumerate(card for card in ARTICLE.cards if not card.lab):
-            page.evaluate(SCROLL, at)
+            page.evaluate(SCROLL, [at, share])
             expect(page.locator(".dsbd-lanes")).to_be_visible(visible=card.lanes is not None)
             expect(page.locator(".dsbd-scroller")).to_be_visible(visible=card.lanes is None)
             if card.position:
                 place = f"Forest of pass {card.position.it + 1}: "
                 expect(page.locator(".dsbd-forest")).to_have_attribute("aria-label", re.compile(f"^{place}"))
+            drawn = page.locator(".dsbd-lanes" if card.lanes else ".dsbd-scroller")
+            expect(drawn).to_be_in_viewport(ratio=0.45 if card.lanes else 0.95)  # one of two lanes may be clipped
+            assert page.evaluate(COVERED) == []
+            expect(page.locator("main article").nth(at).locator(".text").first).to_be_in_viewport(ratio=1)
         assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
         seen.quiet()  # axe-core asks for the style sheet itself, which the page forbids
         assert named([one for one in violations(page) if one["impact"] in ("serious", "critical")]) == []

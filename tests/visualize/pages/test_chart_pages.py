@@ -11,14 +11,14 @@ from tests.evaluation.made_up import made_up_table
 from tests.visualize.figures.test_bench import EVIL, summary
 from tests.visualize.homes import visit
 from visualize.figures.evaluation import NOT_MEASURED
-from visualize.pages.chart_pages import MOST_ROWS, bench_page, evaluation_figures, evaluation_page
+from visualize.pages.chart_pages import bench_page, evaluation_page
 
 TABLE = replace(made_up_table(), note=EVIL)
 EXPORTS = {
     "bench": lambda path, **how: visualize.export_bench(summary(), path, **how),
     "evaluation": lambda path, **how: visualize.export_evaluation({"sql": TABLE}, path, **how),
 }
-FIGURES = {"bench": 6, "evaluation": 4}
+FIGURES = {"bench": 6, "evaluation": 3}
 
 
 @pytest.mark.parametrize(
@@ -41,12 +41,6 @@ def test_plotly_may_stand_beside_the_page(name, tmp_path):
     EXPORTS[name](tmp_path / "page.html", plotly="beside")
     assert (tmp_path / "plotly.min.js").stat().st_size > 1_000_000
     assert (tmp_path / "page.html").stat().st_size < 200_000
-
-
-def test_a_grid_has_no_figure_with_a_row_for_each_point():
-    """Catches a figure of 165 rows."""
-    many = replace(TABLE, rows=tuple(TABLE.rows[0] for _ in range(MOST_ROWS + 1)))
-    assert len(evaluation_figures(many)) == len(evaluation_figures(TABLE)) - 1
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
-from visualize.pages.lesson import LanesPlace, Question, parse_lesson, read_lesson
+from visualize.pages.lesson import CardQuestion, LanesPlace, parse_lesson, read_lesson
 from visualize.pages.lesson_page import printed_steps, stops_of
 from visualize.pages.markdown import markdown
 from visualize.scenes.place import Position, step_of
@@ -71,9 +71,9 @@ def test_a_lesson_is_read_as_written():
     assert [card.title for card in lesson.cards] == ["Will it be accepted?", "Commit", "Later"]
     first, second, third = lesson.cards
     assert (first.position, first.text, lesson.count) == (Position(0, 1, TRIED), "A question.", 4)
-    assert first.question == Question(("Never `<img src=x onerror=alert(1)>`", "Perhaps"), 1, "Because **so**.")
+    assert first.question == CardQuestion(("Never `<img src=x onerror=alert(1)>`", "Perhaps"), 1, "Because **so**.")
     assert "## not a card" in second.text
-    assert third.question == Question(("This one", "That one"), 0, "")
+    assert third.question == CardQuestion(("This one", "That one"), 0, "")
 
 
 HEAD = "---\ntitle: T\ntrace: t.json\n---\n"

@@ -10,7 +10,7 @@ from dsbd.evaluation.race import make_race
 from dsbd.evaluation.race_records import Landing, Lane, Race, Stretch
 from tests.evaluation.test_race import made_up
 from visualize.drawings.race import BAR, WIDTH, bar_paths, tick_path
-from visualize.scenes.race import Piece, compared, label_of, quality_said, race_scene
+from visualize.scenes.race import TextPart, compared, label_of, quality_said, race_scene
 
 SPEEDS = {"beam_sampling": [[20, 21, 22]], "dsbd:same-law": [[60, 61, 62]], "sampling": [[10, 10, 10]]}
 HOSTILE = "<script>&\"'"
@@ -91,7 +91,7 @@ def test_texts_are_compared_word_by_word():
     pieces = compared("the old fox ran home", "the fox ran away")
     assert "".join(piece.text for piece in pieces) == "the old fox ran home"
     assert [piece.text.strip() for piece in pieces if piece.differs] == ["old", "home"]
-    assert compared("same", "same") == (Piece("same", False),)
+    assert compared("same", "same") == (TextPart("same", False),)
     assert compared("", "same") == ()
 
 

@@ -3,16 +3,20 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {GamePanel, numbersOf} from "../../../visualize/viewer/views/game.js";
+import {Game, numbersOf, openIn} from "../../../visualize/viewer/views/game.js";
 import {given, iterationsOf} from "../given.js";
 
-const panelOf = (scene, now) => Object.assign(new GamePanel(), {viewer: {scene, now}});
+/* The pass that a reader is led to who is in pass `it`. */
+function passFrom(scene, it) {
+  const passes = iterationsOf(scene);
+  return Object.assign(Object.create(Game.prototype), {viewer: {scene, it, iteration: (at) => passes[at]}}).pass;
+}
 
 for (const [name, {scene}] of Object.entries(given.traces)) {
   /* Catches a question about an orphan, an unneeded guess or a block, and a rule that gives another verdict. */
   test(`the rule decides every guess that is asked in ${name}`, () => {
     for (const iteration of iterationsOf(scene)) {
-      const {open} = panelOf(scene, iteration);
+      const open = openIn(iteration);
       for (const {verdict, uniform, residual_prob, draft_prob} of open.map((place) => iteration.trials[place])) {
         assert.equal(uniform < Math.min(1, residual_prob / draft_prob) ? "accepted" : "rejected", verdict);
       }
@@ -29,10 +33,13 @@ test("numbers that lie close together are shown with more digits", () => {
   assert.deepEqual(numbersOf({...close, uniform: 0.1}), ["0.50", "1.00", "0.10"]);
 });
 
-/* Catches a game without questions. */
-test("a pass without random numbers says why there is nothing to decide", () => {
-  const [joint] = iterationsOf(given.traces.joint.scene);
-  assert.equal(panelOf(given.traces.joint.scene, joint).obstacle, "game.nothing");
-  const {toy} = given.traces;
-  assert.equal(panelOf(toy.scene, iterationsOf(toy.scene)[1]).obstacle, "");
+/* Catches a turn that is offered where nothing is to be decided, and one that leaves a pass with questions. */
+test("the turn is in the pass that is shown, else in the first with something to decide", () => {
+  assert.equal(passFrom(given.traces.joint.scene, 0), -1);
+  const {scene} = given.traces.narrow;
+  const passes = iterationsOf(scene);
+  const first = passes.findIndex((now) => openIn(now).length);
+  assert.ok(passes.some((now) => !openIn(now).length));
+  passes.forEach((now, it) => assert.equal(passFrom(scene, it), openIn(now).length ? it : first));
+  assert.equal(passFrom({...scene, settings: {}}, 0), -1);
 });

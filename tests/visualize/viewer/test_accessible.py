@@ -7,7 +7,7 @@ from tests.visualize.homes import show_view, unfold, viewer
 
 pytestmark = pytest.mark.slow
 
-VIEWS = ("text", "cut", "game", "whatif", "mask", "slots", "charts", "tree", "table", "result")
+VIEWS = ("text", "cut", "whatif", "mask", "slots", "charts", "tree", "table", "result")
 
 
 def serious(page, **asked) -> list[str]:
@@ -22,6 +22,9 @@ def test_axe_finds_nothing_serious_in_any_view(page, scheme):
     for view in VIEWS:
         show_view(page, view)
         assert serious(page, colours_only=scheme == "dark") == [], view
+    page.click(".dsbd-turn")
+    page.keyboard.press("Enter")
+    assert serious(page, colours_only=scheme == "dark") == [], "the game"
 
 
 @pytest.mark.parametrize(("language", "width"), [("ar", 1280), ("ar", 400), ("de", 400)])

@@ -20,10 +20,10 @@ STEPS = [TRIED[place] for place in PLACES]
 
 def test_right_answers_bring_what_was_recorded(page):
     """Catches a verdict that the forest shows before it is asked, and a game that a keyboard cannot play."""
-    page.click(".dsbd-turn")
-    expect(page.locator(".dsbd-view")).to_have_value("game")
-    said, start = page.locator(".dsbd-game-said"), page.get_by_role("button", name="Play", exact=True).last
-    start.focus()
+    page.focus(".dsbd-turn")
+    page.keyboard.press("Enter")
+    said = page.locator(".dsbd-game-said")
+    expect(page.locator(".dsbd-game").get_by_role("button", name="Play", exact=True)).to_be_focused()
     page.keyboard.press("Enter")
     for trial, step in zip(DECIDED, STEPS, strict=True):
         expect(page.locator(".dsbd-game-guess")).to_be_visible()
@@ -35,13 +35,16 @@ def test_right_answers_bring_what_was_recorded(page):
         expect(page.get_by_role("button", name="Next", exact=True)).to_be_focused()
         page.keyboard.press("Enter")
     expect(said.first).to_have_text(f"You decided {len(DECIDED)} of {len(DECIDED)} guesses as the rule does.")
-    scores = page.locator(".dsbd-panel-game .dsbd-bar b").all_inner_texts()
+    scores = page.locator(".dsbd-game .dsbd-bar b").all_inner_texts()
     assert scores[:2] == [str(len(ITERATION.layers))] * 2
+    page.keyboard.press("Escape")
+    expect(page.locator(".dsbd-game")).to_be_hidden()
+    expect(page.locator(".dsbd-turn")).to_be_focused()
 
 
 def test_a_wrong_answer_is_explained_and_the_width_is_moved(page):
     page.click(".dsbd-turn")
-    panel, said = page.locator(".dsbd-panel-game"), page.locator(".dsbd-game-said")
+    panel, said = page.locator(".dsbd-game"), page.locator(".dsbd-game-said")
     panel.get_by_role("button", name="Play", exact=True).click()
     for trial in DECIDED:
         panel.get_by_role("button", name="Accept", exact=True).click()
@@ -58,8 +61,29 @@ def test_a_wrong_answer_is_explained_and_the_width_is_moved(page):
     assert panel.locator(".dsbd-bar").count() > 4
 
 
-def test_a_pass_without_dice_has_no_game(browser, tmp_path):
-    visualize.export_html(toy_trace("joint"), tmp_path / "page.html")
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+def test_the_forest_and_the_question_are_seen_together(browser, exported, size):
+    """Catches a question that stands below the forest, covers the guess it asks about, or outlives its pass."""
+    with viewer(browser, exported, "#iteration=2", viewport=dict(zip(("width", "height"), size, strict=True))) as seen:
+        page = seen.page
+        page.click(".dsbd-turn")
+        page.keyboard.press("Enter")
+        for name in ("Accept", "Next"):
+            asked, shown = page.get_by_role("button", name=name, exact=True), page.locator(".dsbd-scroller")
+            expect(asked).to_be_in_viewport(ratio=1)
+            expect(shown).to_be_in_viewport(ratio=0.9)
+            forest, game = shown.bounding_box(), page.locator(".dsbd-game").bounding_box()
+            assert game["x"] >= forest["x"] + forest["width"] or game["y"] >= forest["y"] + forest["height"]
+            asked.click()
+        page.keyboard.press("PageUp")
+        expect(page.locator(".dsbd-game")).to_be_hidden()
+        seen.quiet()
+
+
+@pytest.mark.parametrize("kind", ["joint", "likely"])
+def test_a_decode_without_anything_to_decide_offers_no_turn(browser, tmp_path, kind):
+    """Catches a turn in a decode that no random number decided."""
+    visualize.export_html(toy_trace(kind), tmp_path / "page.html")
     with viewer(browser, tmp_path / "page.html") as seen:
-        expect(seen.page.locator(".dsbd-view option[value=game]")).to_be_disabled()
+        expect(seen.page.locator(".dsbd-turn")).to_be_hidden()
         seen.quiet()

@@ -88,3 +88,21 @@ def test_the_reader_switches_the_language_without_a_server(browser, tmp_path):
         page.reload()
         page.wait_for_selector(".dsbd[lang=zh]")
         seen.quiet()
+
+
+@pytest.mark.slow
+def test_the_switch_is_seen_and_the_choice_is_kept_on_the_next_page(browser, exported, tmp_path):
+    """Catches a switch in a closed fold, a choice that ends with its page, and a stored value that breaks it."""
+    visualize.export_html(TRACE, tmp_path / "other.html")
+    context = browser.new_context()
+    try:
+        page = context.new_page()
+        page.goto(exported.as_uri())
+        page.get_by_label("Language of sentences and labels").select_option("de")
+        page.goto((tmp_path / "other.html").as_uri())
+        assert page.locator(".dsbd").get_attribute("lang") == "de"
+        page.evaluate("localStorage.setItem('dsbd-language', 'nonsense')")
+        page.goto(exported.as_uri())  # no language in the address
+        assert page.locator(".dsbd").get_attribute("lang") == "en"
+    finally:
+        context.close()

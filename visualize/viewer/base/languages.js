@@ -23,3 +23,22 @@ export const NAMES = {
   ja: "日本語",
   ar: "العربية",
 };
+
+/* The language that the reader chose last on this site; a frame without storage remembers none. */
+const CHOSEN = "dsbd-language";
+
+export function remember(language) {
+  try {
+    localStorage.setItem(CHOSEN, language);
+  } catch {
+    /* a frame without storage */
+  }
+}
+
+export function remembered() {
+  try {
+    return localStorage.getItem(CHOSEN);
+  } catch {
+    return null;
+  }
+}

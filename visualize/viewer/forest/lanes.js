@@ -3,10 +3,11 @@
  * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
  * seconds, then it stands still and turns into the strip. */
 
-import {calm, clamp, draw, records} from "../base/dom.js";
+import {calm, clamp, draw} from "../base/dom.js";
 import {markOf} from "../base/marks.js";
 import {broken, extent, typed} from "./lines.js";
 import {number} from "../base/words.js";
+import {raceOf} from "./race.js";
 
 const RACE_MS = 3000;
 const STILL_MS = 1800;
@@ -20,42 +21,7 @@ const LANE = {
   poster: {top: 100, pitch: 136, right: 0, label: 15, bar: 24, tall: 18, text: 63, line: 21, lines: 3},
 };
 /* A picture that stands alone, 1200 × 630 when it is half as large again. */
-const FILM = {frame: 75, last: 5000, width: 800, height: 420, side: 32, title: 50, quality: 76, legend: 390};
-
-/* What happens when, in passes; null where guessing wins nothing or changes the law, or the text is not known yet. */
-export function raceOf(scene, texts) {
-  const bands = records(scene.whole.bands);
-  const alone = bands.length ? bands[bands.length - 1].last : 0;
-  const [best] = scene.result;
-  const isWhole = best && scene.iterations.length === bands.length;
-  if (!isWhole || !scene.settings.lossless || bands.length >= alone) return null;
-  const seconds = scene.iterations.map((iteration) => iteration.seconds);
-  const sum = (phase) => seconds.reduce((total, one) => total + one[phase], 0);
-  const pass = sum("score") / seconds.length || Infinity;
-  let now = 0;
-  const turns = bands.map(({first, last}, at) => {
-    const {draft, verify, commit} = seconds[at];
-    const from = now;
-    const check = from + draft / pass;
-    now = check + 1 + (verify + commit) / pass;
-    return {from, check, lands: now, last, won: last - first + 1, guesses: guessesOf(scene.iterations[at])};
-  });
-  const tokens = texts.path(best.node);
-  const guided = tokens.map((_, at) => turns.find(({last}) => at < last)?.lands ?? now);
-  return {
-    tokens,
-    ended: best.finished,
-    turns,
-    alone,
-    guided,
-    whole: Math.max(alone, now),
-    share: sum("draft") / sum("score"),
-  };
-}
-
-/* How many passes of the small model made the guesses: one for each column of them. */
-const guessesOf = ({nodes}) => new Set(records(nodes).flatMap((node) => (isGuess(node) ? [node.column] : []))).size;
-const isGuess = ({kind}) => kind === "drafted" || kind === "cover";
+const FILM = {frame: 75, last: 5000, width: 800, height: 420, side: 32, title: 50, quality: 76, legend: 384};
 
 export class Lanes {
   constructor(viewer) {
@@ -217,22 +183,29 @@ export class Lanes {
     return {rows, pieces};
   }
 
-  /* What the lines below the words and the ticks mean, as far as there is room. */
-  legend(x, y, room) {
-    const {viewer, race} = this;
-    const end = x + room;
+  /* What ticks, gaps and the lines below the words mean, as far as there is room in these rows. */
+  legend(start, y, room, rows = 1) {
+    const {viewer, race, size} = this;
+    let [x, row] = [start, 0];
     const items = [
       ["dsbd-lane-tick", "M0,0v-8m4,8v-8m4,8v-8", viewer.say("lanes.share", {share: number(race.share)})],
+      ["dsbd-lane-pass", "M0,-9h6v10h-6zM12,-9h6v10h-6z", viewer.say("lanes.choose", {share: number(race.choosing)})],
       ["dsbd-lane-line dsbd-lane-kept", "M0,-2h18", viewer.say("mark.kept")],
       ["dsbd-lane-line dsbd-lane-picked", "M0,-2h18", viewer.say("mark.picked")],
       ["dsbd-lane-pass", "M4,-9h10v10h-10z", viewer.say("lanes.equal")],
     ];
     for (const [kind, d, said] of items) {
-      const item = this.put("g", {transform: `translate(${x},${y})`});
+      const item = this.put("g", {});
       const text = draw("text", {class: "dsbd-lane-note", x: 22, text: said});
       item.append(draw("path", {class: kind, d}), text);
-      x += 22 + text.getComputedTextLength() + 16;
-      if (x - 16 > end) item.remove();
+      const wide = 22 + text.getComputedTextLength();
+      if (x + wide > start + room && row + 1 < rows) [x, row] = [start, row + 1];
+      if (x + wide > start + room) {
+        item.remove();
+        continue;
+      }
+      item.setAttribute("transform", `translate(${x},${y + row * size.line})`);
+      x += wide + 16;
     }
   }
 
@@ -243,7 +216,7 @@ export class Lanes {
     this.put("text", {class: "dsbd-lane-title", x: 0, y: FILM.title, text: title.textContent});
     this.put("text", {class: "dsbd-lane-quality", x: 0, y: FILM.quality, text: quality.textContent});
     this.put("text", {class: "dsbd-lane-name", x: size.width, y: FILM.title, "text-anchor": "end", text: "DSBD"});
-    this.legend(0, FILM.legend, size.width);
+    this.legend(0, FILM.legend, size.width, 2);
   }
 
   /* ---- at every moment ---------------------------------------------------------------------------- */

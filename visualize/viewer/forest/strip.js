@@ -32,7 +32,7 @@ export class Strip {
       class: "dsbd-turn",
       text: viewer.say("game.turn"),
       title: viewer.say("tab.game"),
-      onclick: () => viewer.parts.views.show("game"),
+      onclick: () => viewer.game.start(),
     });
     this.lanes = new Lanes(viewer);
     this.again = iconButton("reset", viewer.say("lanes.again"), () => viewer.story.again(), {class: "dsbd-again"});
@@ -78,8 +78,9 @@ export class Strip {
     const isFaster = scene.settings.lossless && alone > this.bands.length;
     this.title.textContent = viewer.say(isFaster ? "figure.instead" : "figure.decode", {tokens, passes, alone});
     this.quality.textContent = scene.settings.lossless ? viewer.say("figure.quality") : "";
-    this.why.hidden = !this.quality.textContent;
-    this.turn.hidden = !this.quality.textContent;
+    const isTried = scene.iterations.some((_, it) => viewer.iteration(it).trials.length);
+    this.why.hidden = !scene.settings.lossless || !isTried;
+    this.turn.hidden = !scene.settings.lossless || viewer.game.pass < 0;
     this.again.hidden = !this.lanes.race;
     viewer.root.classList.toggle("dsbd-without-lanes", !this.lanes.race);
     // While a decode runs, the strip has room for all tokens that were asked for.

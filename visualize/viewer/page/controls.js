@@ -161,7 +161,7 @@ export function onKey(viewer, event) {
     PageUp: () => turn(-1),
     PageDown: () => turn(1),
     " ": () => controls.toggle(),
-    Escape: () => viewer.pin(-1),
+    Escape: () => (viewer.game.isOpen ? viewer.game.close() : viewer.pin(-1)),
     "+": () => forest.zoomBy(1.25),
     "-": () => forest.zoomBy(0.8),
     0: () => forest.zoomBy(0),

@@ -4,7 +4,6 @@
 import {ChartsPanel} from "../views/charts.js";
 import {CutPanel} from "../views/cut_fill.js";
 import {button, iconButton, make} from "../base/dom.js";
-import {GamePanel} from "../views/game.js";
 import {saveCsv, saveGif, savePicture, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
 import {Legend} from "./legend.js";
@@ -20,7 +19,6 @@ import {WhatIfPanel} from "../views/whatif_panel.js";
 const PANELS = [
   TextPanel,
   CutPanel,
-  GamePanel,
   WhatIfPanel,
   MaskPanel,
   SlotsPanel,
@@ -32,7 +30,7 @@ const PANELS = [
 
 /* Fills the viewer's root and returns the parts that steps change. state: the fold as it was before. */
 export function buildShell(viewer, state) {
-  const {say, controls, forest, badge, strip, memory} = viewer;
+  const {say, controls, forest, badge, strip, memory, game} = viewer;
   const parts = {
     title: make("h2", {class: "dsbd-title"}),
     empty: make("p", {class: "dsbd-empty", text: say("ui.empty")}),
@@ -65,7 +63,9 @@ export function buildShell(viewer, state) {
     controls.phases,
     forest.element,
     parts.card,
+    game.element,
     parts.legend.element,
+    languages(viewer),
     parts.views.element,
   );
   viewer.root.classList.toggle("dsbd-bare", Boolean(viewer.options.bare));
@@ -78,7 +78,6 @@ function tools(viewer) {
   const zoom = (name, factor) => iconButton(name, say(`ui.${name}`), () => forest.zoomBy(factor));
   const save = (kind, act) => button({class: `dsbd-${kind}`, text: say(`ui.${kind}`), onclick: () => act(viewer)});
   return [
-    languages(viewer),
     zoom("smaller", 0.8),
     zoom("larger", 1.25),
     zoom("reset", 0),
@@ -90,18 +89,17 @@ function tools(viewer) {
   ];
 }
 
-/* The switch keeps the focus, although everything around it is built again. */
+/* The switch stands open, and keeps the focus although everything around it is built again. */
 function languages(viewer) {
-  const label = viewer.say("ui.language");
   const change = (event) => {
     viewer.setLanguage(event.target.value);
     viewer.root.querySelector(".dsbd-language").focus();
   };
   const select = make(
     "select",
-    {"aria-label": label, title: label, class: "dsbd-language", onchange: change},
+    {class: "dsbd-language", onchange: change},
     ...Object.keys(STRINGS).map((code) => make("option", {value: code, lang: code, text: NAMES[code]})),
   );
   select.value = viewer.words.language;
-  return select;
+  return make("label", {class: "dsbd-languages"}, make("span", {text: viewer.say("ui.language")}), select);
 }

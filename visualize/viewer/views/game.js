@@ -3,7 +3,7 @@
  * recorded. */
 
 import {bar, gauge} from "./card.js";
-import {button, make} from "../base/dom.js";
+import {button, iconButton, make} from "../base/dom.js";
 import {number} from "../base/words.js";
 import {atLeast} from "../law/chances.js";
 import {tokensOf, whatIf} from "../law/what_if.js";
@@ -25,51 +25,82 @@ export function numbersOf({residual_prob, draft_prob, uniform, verdict}) {
   return values.map((value) => number(value, digits));
 }
 
-export class GamePanel {
-  key = "game";
+/* The places of the trials that a random number decided. */
+export const openIn = ({trials}) =>
+  trials.flatMap(({joint, residual_prob, uniform}, at) =>
+    !joint && residual_prob !== null && uniform !== null ? [at] : [],
+  );
 
-  /* The places of the trials that a random number decided. */
-  get open() {
-    const {trials} = this.viewer.now;
-    const isOpen = ({joint, residual_prob, uniform}) => !joint && residual_prob !== null && uniform !== null;
-    return trials.flatMap((trial, at) => (isOpen(trial) ? [at] : []));
-  }
-
-  /* The key of a sentence that says why there is nothing to play; empty if there is. */
-  get obstacle() {
-    if (this.viewer.scene.settings.width_threshold === undefined) return "whatif.no_settings";
-    return this.open.length ? "" : "game.nothing";
-  }
-
-  fits() {
-    return !this.obstacle;
-  }
-
-  build(sheet) {
-    const {say} = this.viewer;
-    const {obstacle} = this;
+/* It stands where the card of a node stands, so that the forest and the question are seen together. */
+export class Game {
+  constructor(viewer) {
+    const {say} = viewer;
+    this.viewer = viewer;
     this.told = make("div", {"aria-live": "polite"});
     this.acts = make("div", {class: "dsbd-game-acts"});
-    const lead = make("p", {class: "dsbd-hint", text: say(obstacle || "game.lead")});
-    sheet.replaceChildren(lead, this.told, this.acts);
-    if (!obstacle) this.offer(["game.start", () => this.begin()]);
+    this.after = make("div");
+    this.element = make(
+      "aside",
+      {class: "dsbd-game", "aria-label": say("tab.game"), hidden: ""},
+      make("p", {class: "dsbd-game-title", text: say("tab.game")}),
+      this.told,
+      this.acts,
+      this.after,
+      iconButton("close", say("ui.close"), () => this.close(), {class: "dsbd-close"}),
+    );
   }
 
-  offer(...acts) {
-    const {say} = this.viewer;
-    this.acts.replaceChildren(...acts.map(([key, onclick]) => button({text: say(key), onclick})));
+  get isOpen() {
+    return !this.element.hidden;
+  }
+
+  get open() {
+    return openIn(this.viewer.now);
+  }
+
+  /* The place of the pass that is shown, else of the first, in which there is something to decide; -1 for none. */
+  get pass() {
+    const {viewer} = this;
+    const {iterations, settings} = viewer.scene;
+    if (settings.width_threshold === undefined) return -1;
+    const isOpen = (it) => openIn(viewer.iteration(it)).length > 0;
+    return isOpen(viewer.it) ? viewer.it : iterations.findIndex((_, it) => isOpen(it));
+  }
+
+  start() {
+    const {viewer} = this;
+    viewer.controls.stop();
+    viewer.goto({it: this.pass});
+    viewer.pin(-1);
+    this.turn(true);
+    this.show([make("p", {class: "dsbd-hint", text: viewer.say("game.lead")})], ["game.start", () => this.begin()]);
+  }
+
+  /* A focus that would be lost goes back to the button that opened it. */
+  close() {
+    if (!this.isOpen) return;
+    const hasFocus = this.element.contains(document.activeElement);
+    this.turn(false);
+    if (hasFocus) this.viewer.strip.turn.focus();
+  }
+
+  turn(on) {
+    this.element.hidden = !on;
+    this.viewer.root.classList.toggle("dsbd-playing", on);
   }
 
   /* What is said, and what can be done then; the focus goes there. */
   show(told, ...acts) {
+    const {forest, say} = this.viewer;
     this.told.replaceChildren(...told);
-    this.offer(...acts);
+    this.acts.replaceChildren(...acts.map(([key, onclick]) => button({text: say(key), onclick})));
+    this.after.replaceChildren();
     this.acts.firstChild.focus({preventScroll: true});
-    this.acts.scrollIntoView({block: "nearest"});
+    this.element.scrollTop = 0;
+    forest.element.scrollIntoView({block: "nearest"});
   }
 
   begin() {
-    this.viewer.controls.stop();
     this.answers = {};
     this.mistakes = [];
     this.ask(0);
@@ -158,10 +189,10 @@ export class GamePanel {
         ...scores.map(([key, value, text = number(value)], at) =>
           bar(say(key), value / most, at ? "plain" : "target", text),
         ),
-        ...(scene.settings.branching ? [] : this.width()),
       ],
       ["game.again", () => this.begin()],
     );
+    if (!scene.settings.branching) this.after.append(...this.width());
   }
 
   /* A slider for how many are kept at every token, and what that brings. An untried guess rolls its dice now. */
