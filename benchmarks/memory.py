@@ -20,10 +20,11 @@ from statistics import median
 
 import numpy as np
 import torch
-from transformers import AutoTokenizer, LlamaForCausalLM
+from transformers import AutoTokenizer, DynamicCache, LlamaForCausalLM
 
 from dsbd.memory.files import load_memory
 from dsbd.memory.network import MemoryNetwork
+from dsbd.models.language_model import LanguageModel
 from training.corpus import STORY_PARTS, EncodedDocuments, load_encoded
 from training.needle import MemoryRows
 
@@ -149,10 +150,12 @@ def reading_seconds(contender: Contender, ids: np.ndarray, length: int) -> dict[
     count = len(ids) // length
     segments = torch.from_numpy(ids[: count * length].astype(np.int64)).view(1, count, length)
 
+    target = LanguageModel(contender.model, "target")
+
     def fed() -> None:
-        cache = None
+        cache = DynamicCache()
         for number in range(count):
-            cache = contender.model(segments[:, number], past_key_values=cache, use_cache=True).past_key_values
+            target.forward(segments[:, number], cache=cache)
 
     ways = {"read": lambda: list(contender.reading(segments)), "fed": fed}
     taken: dict[str, list[float]] = {name: [] for name in ways}

@@ -107,11 +107,11 @@ def generate(
     prompts = prompts_of(input_ids, inputs.get("attention_mask"), inputs.get("position_ids"), copies)
     room = room_for(config, stopping_criteria, input_ids.shape[1])
     beams = list[tuple[torch.Tensor, DecodedBeam]]()
-    for given, padding in prompts:
+    for place, (given, padding) in enumerate(prompts):
         prompt = given[padding:].tolist()
         pair.require_room(len(prompt), room)
-        for _ in range(samples):
-            processors = processors_of(logits_processor, given[:padding], number=len(beams) * samples // returned)
+        for sample in range(samples):
+            processors = processors_of(logits_processor, given[:padding], row=place * copies + sample)
             settings = replace(asked, max_new_tokens=room, seed=int(torch.randint(2**31, ()).item()))
             start = RunStart(pair, "", prompt, resolve(settings), processors)
             text = _Text(given, stops, streamer)

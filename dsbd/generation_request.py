@@ -63,7 +63,7 @@ NOTHING = {
 }
 """Values besides None that ask for nothing. With any other value, fields that are not listed above are refused."""
 KNOWN_INPUTS = {
-    "attention_mask", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
+    "attention_mask", "cache", "cache_params", "cache_position", "logits_to_keep", "past_key_values", "position_ids",
     "tokenizer", "use_cache",
 }  # fmt: skip
 """What ``generate`` prepares for its own forward; all but the mask is made again here. And the tokenizer, with which it
@@ -152,13 +152,13 @@ def eos_ids(config: GenerationConfig) -> frozenset[int]:
     return frozenset([] if named is None else named if isinstance(named, (list, tuple)) else [named])
 
 
-def processors_of(given: Sequence[Processor], padding: torch.Tensor, number: int) -> tuple[Processor, ...]:
+def processors_of(given: Sequence[Processor], padding: torch.Tensor, row: int) -> tuple[Processor, ...]:
     """Return the processors of one prompt.
 
     Args:
         given: those of the whole batch.
         padding: ids [n] before the prompt; processors see them, as in ``generate``.
-        number: the ``batch_id`` of ``generate``.
+        row: the first row of ``generate`` that holds the prompt or the sample.
 
     Raises:
         SettingsError: a processor is not a function of one sequence.
@@ -169,7 +169,7 @@ def processors_of(given: Sequence[Processor], padding: torch.Tensor, number: int
         if name in NOT_OF_ONE_SEQUENCE:
             raise SettingsError(f"{name} cannot be honoured: it is not a function of one sequence; leave it out")
         if isinstance(one, PrefixConstrainedLogitsProcessor):
-            kept.append(_one_by_one(one, number))
+            kept.append(_one_by_one(one, row // one._num_beams))
         elif isinstance(one, RepetitionPenaltyLogitsProcessor) and isinstance(one.prompt_ignore_length, torch.Tensor):
             kept.append(_behind_ignored(one, padding.numel()))
         elif not isinstance(one, IN_SETTINGS):

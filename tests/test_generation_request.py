@@ -139,6 +139,6 @@ def test_processors_see_the_padding_in_front():
     assert seen == [[[0, 0, 5, 6], [0, 0, 5, 7]]]
     constraint = PrefixConstrainedLogitsProcessor(lambda batch, ids: [batch, int(ids[-1])], 2)
     ngram = NoRepeatNGramLogitsProcessor(2)
-    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram], padding[:0], 1)
+    found, kept = request.processors_of([TemperatureLogitsWarper(0.5), constraint, ngram], padding[:0], 3)
     assert kept is ngram
     assert [row.isfinite().nonzero().flatten().tolist() for row in found(ids, scores)] == [[1, 6], [1, 7]]

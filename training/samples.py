@@ -1,7 +1,7 @@
 """Samples texts from the target itself, so that the draft learns on the texts it will be used for."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -31,7 +31,7 @@ def sample_documents(
     """
     random = np.random.default_rng(seed)
     pieces: list[np.ndarray] = []
-    generate: Any = target.generate  # type: ignore[misc]
+    generate = cast(Any, target).generate
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         while sum(map(len, pieces)) < tokens:

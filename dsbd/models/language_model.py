@@ -114,6 +114,11 @@ class LanguageModel:
     def _accepts(self) -> frozenset[str]:
         return frozenset(inspect.signature(self.model.forward).parameters)
 
+    @cached_property
+    def _cache_name(self) -> str:
+        """Return the argument that takes the cache: ``cache`` since transformers 5.24, before it one of two others."""
+        return next((name for name in ("cache", "cache_params") if name in self._accepts), "past_key_values")
+
     @property
     def takes_embeddings(self) -> bool:
         """Return True if the model can be fed input embeddings instead of ids."""
@@ -180,7 +185,7 @@ class LanguageModel:
             extra["position_ids"] = positions
         if last_only and "logits_to_keep" in self._accepts:
             extra["logits_to_keep"] = 1
-        extra["cache_params" if "cache_params" in self._accepts else "past_key_values"] = cache
+        extra[self._cache_name] = cache
         extra["inputs_embeds" if tokens.is_floating_point() else "input_ids"] = tokens
         logits: torch.Tensor = self.model(attention_mask=mask, use_cache=cache is not None, **extra).logits
         return logits if self.vocabulary_limit is None else logits[..., : self.vocabulary_limit]
