@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -102,7 +103,7 @@ def decoded(monkeypatch: pytest.MonkeyPatch):
     """Return Python's trace of a case, as plain data."""
     for module in ("decoder", "assembly"):
         monkeypatch.setattr(f"dsbd.{module}.row_of", lambda model, start, check: TableRow(model, 0, check))
-    monkeypatch.setattr("dsbd.draft._noise", noise)
+    monkeypatch.setattr("dsbd.host_draft._noise", noise)
 
     def run(case: dict[str, Any]) -> dict[str, Any]:
         recorder, settings = Recorder(), dsbd.DecodingSettings.from_dict(case["settings"])
@@ -114,9 +115,9 @@ def decoded(monkeypatch: pytest.MonkeyPatch):
     return run
 
 
-def noise(races: int, probs: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def noise(races: int, pairs: int, generator: torch.Generator) -> np.ndarray:
     """What ``exponential_`` draws wherever torch has no generator of the processor's maker for it."""
-    return -torch.log1p(-torch.rand((races, *probs.shape), dtype=torch.float64, generator=generator))
+    return -torch.log1p(-torch.rand(races, pairs, dtype=torch.float64, generator=generator)).numpy()
 
 
 def under_node(script: str, *arguments: str) -> list[str]:
