@@ -40,23 +40,18 @@ async function run({prompt, settings, language}) {
   try {
     const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
     for await (const {start, iteration, best, trace} of decode(pair, asked, settings, {check: unlessStopped})) {
-      if (start && language) builder = builderOf(start, language);
+      if (start && language) builder = new SceneBuilder(start, language);
       if (iteration && builder) {
         builder.add(iteration);
         tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0, best});
       }
-      if (trace) tell("done", {scene: builder?.scene({result: trace.result}), trace});
+      if (trace) tell("done", {scene: builder?.scene(trace.result), trace});
       await breathe();
     }
   } catch (error) {
     if (error.message !== STOPPED) throw error;
     tell("stopped", {scene: passes ? builder.scene({}) : null});
   }
-}
-
-function builderOf({prompt, settings, models: {target, draft}}, language) {
-  const models = [target, draft].filter(Boolean).map(({id}) => id);
-  return new SceneBuilder({prompt, settings, title: settings.method, models, language});
 }
 
 /* One thing at a time, in the order in which it was asked for; only a stop is heard at once. */
