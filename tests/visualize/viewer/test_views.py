@@ -153,10 +153,8 @@ def test_a_decode_without_lanes_has_a_picture_of_its_forest(browser, tmp_path):
         unfold(seen.page)
         with seen.page.expect_download() as waiting:
             seen.page.get_by_role("button", name="Picture to share").click()
-        assert waiting.value.suggested_filename == "dsbd-decode.png"
-        picture = Image.open(waiting.value.path())
-        assert picture.size == (1200, 630)
-        assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
+        assert waiting.value.suggested_filename == "dsbd-iteration-1.png"
+        assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 24)) > 20
         seen.quiet()
 
 
