@@ -3,7 +3,7 @@
 import {idsOf, ranked} from "./hypotheses.js";
 import {iterations} from "./iterations.js";
 import {generatorOf} from "./random.js";
-import {needsDraftModel, resolved} from "./settings.js";
+import {resolved} from "./settings.js";
 import {Recorder} from "./trace.js";
 
 /* Decodes to the end. Yields {start}, what is known before; after each iteration {iteration, best}, plain data of its
@@ -11,7 +11,7 @@ import {Recorder} from "./trace.js";
  * model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, settings, {check = () => {}, now = () => performance.now()} = {}) {
   const chosen = resolved(settings);
-  if (needsDraftModel(chosen) && !pair.draft) {
+  if (chosen.draft_depth > 0 && !pair.draft) {
     throw new Error(
       `method ${chosen.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
     );

@@ -189,6 +189,8 @@ GRID = [
 
 MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
 """Verdicts and outcomes that these decodes meet."""
+MET = {"accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"}
+"""Verdicts and outcomes that these decodes meet."""
 
 
 def any_settings(source: random.Random) -> dict[str, Any]:
@@ -228,9 +230,7 @@ def test_both_languages_write_the_same_trace(seeds: range, decoded, tmp_path: Pa
         assert found["iterations"]
         verdicts |= {trial["verdict"] for one in found["iterations"] for trial in one["trials"]}
         verdicts |= {layer["outcome"] for one in found["iterations"] for layer in one["layers"]}
-    assert verdicts >= set(
-        ["accepted", "rejected", "orphaned", "unneeded", "passed", "landed", "short", "bonus", "finished"]
-    )
+    assert verdicts >= MET
 
 
 @pytest.mark.slow
