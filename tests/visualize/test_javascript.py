@@ -118,7 +118,9 @@ def stopped() -> dict:
     builder = visualize.SceneBuilder(trace.prompt, trace.settings, title="dsbd", models=models, language="ar")
     for iteration in trace.iterations:
         builder.add(iteration)
-    return {"trace": trace.to_dict(), "scene": visualize.scene_json(builder.scene())}
+    scene = builder.scene()
+    best = max((node for node in scene.whole.nodes if node.row == 0), key=lambda node: node.position)
+    return {"trace": trace.to_dict(), "scene": visualize.scene_json(scene), "best": best.id}
 
 
 def pieces() -> list[dict]:

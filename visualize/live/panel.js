@@ -11,10 +11,7 @@ import {OPPONENT, race} from "./race.js";
 import {FIELDS} from "./settings.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
-const MORE = [
-  ...["forest", "width_threshold", "min_width", "max_width", "input_beams", "cover_width", "replacement", "landing"],
-  ...["verification", "top_k", "top_p", "length_penalty"],
-];
+const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
 const STEP = 0.05; // of numbers with a fraction
 
 export function mountLive(root, data) {
@@ -92,7 +89,7 @@ export function mountLive(root, data) {
       if (control.type !== "number") return [name, control.value];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
-    return {method: methods.value, ...Object.fromEntries(values.filter(([, value]) => value !== undefined))};
+    return {method: methods.value, ...Object.fromEntries(values)};
   }
 
   /* ---- a run ------------------------------------------------------------------------------ */

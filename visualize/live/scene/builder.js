@@ -15,7 +15,7 @@ import {rowsOf} from "./layout.js";
 import {RunningText} from "./running.js";
 import {stepsOf} from "./steps.js";
 import {flowing, hexOf, shorten, visible} from "./tokens.js";
-import {bestNode, join, place} from "./whole.js";
+import {join, place} from "./whole.js";
 
 const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
 
@@ -31,8 +31,6 @@ export class SceneBuilder {
     this.bands = [];
     this.recorded = [];
     this.iterations = [];
-    this.alive = []; // beams
-    this.finished = [];
   }
 
   /* Takes the next iteration. */
@@ -85,11 +83,10 @@ export class SceneBuilder {
     this.recorded.push(iteration);
   }
 
-  /* The scene so far. beams: of the result, once there is one. last: only this many of the newest iterations; the text
-   * stays whole. */
-  scene({beams = [], last = Infinity}) {
+  /* The scene so far. beams: of the result, once there is one. best: the last node of the best beam. last: only this
+   * many of the newest iterations; the text stays whole. */
+  scene({beams = [], best = beams[0].node, last = Infinity}) {
     const {language, settings, models, joined, iterations} = this;
-    const best = beams[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings.length_penalty);
     return {
       format: "dsbd-scene/3",
       language,
@@ -131,11 +128,8 @@ export class SceneBuilder {
 
   /* The beams that go on and those that ended. */
   beamsAfter({layers, output_beams}) {
-    this.alive = this.ranked(output_beams, false);
     const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
-    const over = this.ranked(ended, true);
-    this.finished.push(...over);
-    return [...this.alive, ...over];
+    return [...this.ranked(output_beams, false), ...this.ranked(ended, true)];
   }
 
   /* Beams, best first; from now on their tokens are part of the text. */
