@@ -11,12 +11,14 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+import dsbd
 import visualize
 from dsbd.tracing.records import Piece
 from dsbd.tracing.trace import Trace
 from tests.visualize.drawings.test_geometry import EDGE
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
+from tests.visualize.story_pair import PROMPT, story_pair
 from tests.visualize.traces import TRACES, scene_of, trace_of
 from visualize.drawings import geometry
 from visualize.pages.lab_parts import lab_script
@@ -103,12 +105,20 @@ def scenes() -> list[dict]:
     """What a browser decodes, as traces and their scenes."""
     folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
     files = {path.name: path for folder in folders for path in sorted(folder.glob("*.json*"))}
-    traces = {name: Trace.load(path) for name, path in files.items()} | {"nasty": nasty_trace()}
+    traces = {name: Trace.load(path) for name, path in files.items()} | {"nasty": nasty_trace(), "greedy": greedy()}
     return [
         {"name": name, "trace": trace.to_dict(), "scene": visualize.scene_json(visualize.build_scene(trace))}
         for name, trace in traces.items()
         if trace.settings.method in METHODS and trace.prompt.memory is None
     ]
+
+
+def greedy() -> Trace:
+    """A decode in which it is certain which picks were guessed."""
+    settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=2, draft_width=5, max_new_tokens=8)
+    trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
+    assert trace is not None
+    return trace
 
 
 def stopped() -> dict:
