@@ -5,9 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from dsbd.assets import asset_path
-from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
+from dsbd.commands.contender_flags import (
+    add_contender_flags,
+    add_output_flags,
+    contenders_of,
+    print_report,
+    require_output,
+)
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
+from dsbd.commands.parser import OK, STOPPED, names, new_command
 from dsbd.commands.paths import input_path, output_file
 from dsbd.errors import SettingsError
 from dsbd.measure.bench.contenders import CONTENDER_METHODS, require_count
@@ -41,22 +47,17 @@ def run(parsed: argparse.Namespace) -> int:
     contest = contest_of(parsed)
     baselines = baselines_of(parsed, contest)
     require_output(parsed, contest.asked())
-    from dsbd.measure.bench.bench import Bench
+    from dsbd.evaluation.bench import Bench
 
     bench = Bench(pair_of(parsed), contest, parsed.output)
     say_read(bench.read)
     finished = bench.run()
-    summary = bench.summary(baselines)
-    if parsed.json:
-        print_json(summary.to_dict())
-    else:
-        from dsbd.measure.bench.tables import bench_tables
-
-        print(bench_tables(summary))
+    report = bench.report(baselines)
+    print_report(parsed, report)
     if parsed.report:
         import visualize
 
-        visualize.export_bench(summary, parsed.report)
+        visualize.export_contest(report.tables, parsed.report)
     return OK if finished else STOPPED
 
 

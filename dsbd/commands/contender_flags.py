@@ -1,12 +1,15 @@
-"""The flags of a contest: methods, points, settings, and the file of answers. Needs no torch, so that help is quick."""
+"""What ``bench`` and ``eval`` share: flags of contenders and of the file of answers, and printing what was found.
+
+Needs no torch, so that help is quick.
+"""
 
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dsbd.commands.pair_flags import sources_of_flags
-from dsbd.commands.parser import names
+from dsbd.commands.parser import names, print_json
 from dsbd.commands.paths import output_file
 from dsbd.commands.settings_flags import HELP, value_of_text
 from dsbd.errors import SettingsError
@@ -22,6 +25,9 @@ from dsbd.measure.bench.contenders import (
 )
 from dsbd.measure.bench.grids import GRIDS, grid_contenders
 from dsbd.settings import DecodingSettings
+
+if TYPE_CHECKING:
+    from dsbd.evaluation.report import Report
 
 
 def add_contender_flags(
@@ -98,3 +104,13 @@ def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> Answ
         models[role] = None if source is None else {**(models.get(role) or {}), "id": display_name(source)}
     answers.require_same(asked=asked, conditions={**before, "versions": versions(), "models": models})
     return answers
+
+
+def print_report(parsed: argparse.Namespace, report: "Report") -> None:
+    """Print what a contest found: one JSON object, or tables."""
+    from dsbd.evaluation.markdown import report_tables
+
+    if parsed.json:
+        print_json(report.to_dict())
+    else:
+        print(report_tables(report))

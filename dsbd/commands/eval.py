@@ -6,9 +6,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dsbd.commands.contender_flags import add_contender_flags, add_output_flags, contenders_of, require_output
+from dsbd.commands.contender_flags import (
+    add_contender_flags,
+    add_output_flags,
+    contenders_of,
+    print_report,
+    require_output,
+)
 from dsbd.commands.pair_flags import add_pair_flags, pair_of, say_read
-from dsbd.commands.parser import OK, STOPPED, names, new_command, print_json
+from dsbd.commands.parser import OK, STOPPED, names, new_command
 from dsbd.commands.paths import input_path, output_folder
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import Exam, make_exam
@@ -88,12 +94,7 @@ def _data(given: list[str]) -> dict[str, str]:
 
 
 def _show(parsed: argparse.Namespace, report: "Report") -> int:
-    from dsbd.evaluation.markdown import summary_table
-
-    if parsed.json:
-        print_json(report.to_dict())
-    else:
-        print(summary_table(report))
+    print_report(parsed, report)
     if parsed.report is not None:
         write_pages(report, Path(parsed.report))
     return OK
@@ -111,4 +112,4 @@ def write_pages(report: "Report", folder: Path) -> None:
         raise cannot_write(folder, error) from None
     write_text(folder / REPORT, report_markdown(report, FIGURES))
     write_text(folder / SCORED, "".join(json.dumps(answer) + "\n" for answer in report.answers))
-    visualize.export_evaluation(report.tables, folder / FIGURES)
+    visualize.export_contest(report.tables, folder / FIGURES)

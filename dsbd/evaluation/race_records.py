@@ -106,15 +106,16 @@ class Answer:
 class Racer:
     """One contender: its figures, its lane and its texts."""
 
-    name: str
     row: ContenderRow
-    target_calls: float
-    """Forwards of the target, the prompt's included: the mean over the runs."""
     ratio: Ratio | None
     """None for the baseline, and where the baseline was not run."""
     lane: Lane | None
     answers: tuple[Answer, ...]
-    auto_reason: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The contender's name."""
+        return self.row.contender
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from transformers import MambaConfig, T5Config
 import dsbd
 from dsbd.assets import asset_path
 from dsbd.errors import PairError, PlanError
-from dsbd.measure.hardware import slot_bytes
 from dsbd.measure.model_sizes import ModelSizes, model_sizes
 from dsbd.measure.planner import RESERVED, largest_context, memory_needs, plan_memory
 from dsbd.methods import resolve
@@ -43,7 +42,6 @@ def test_sizes_are_those_of_the_loaded_model(family, tmp_path):
     assert found.parameters == sum(weight.numel() for weight in weights)
     least, most = (sum(map(size_of, tensors)) for tensors in (weights, [*weights, *model.model.buffers()]))
     assert least <= found.weight_bytes <= most, "buffers that no file holds may be left out"
-    assert found.slot_bytes == slot_bytes(model)
     assert found.slot_bytes == model.new_cache(5).bytes / 5
     assert (found.vocabulary_size, found.masks) == (VOCABULARY, len(model.windows))
     half = model_sizes(tmp_path, "float16")
@@ -72,7 +70,7 @@ def test_the_cache_is_what_a_decode_allocates():
     pair = toy_pair()
     settings = dsbd.DecodingSettings(min_width=3, max_width=3, max_new_tokens=12)
     stats = dsbd.decode(pair, "One day", settings).stats
-    target, draft = (sizes(slot_bytes=slot_bytes(model)) for model in (pair.target, pair.draft))
+    target, draft = (sizes(slot_bytes=model.new_cache(5).bytes // 5) for model in (pair.target, pair.draft))
     needs = memory_needs(target, draft, resolve(settings), len(pair.encode("One day")), "eager")
     assert stats.kv_peak_bytes == needs.cache
 

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 import dsbd
 from dsbd.__main__ import main as command_line
-from dsbd.measure.bench.bench import Bench
+from dsbd.evaluation.bench import Bench
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from tests.models.test_ranks import MODES, PROMPT, SETTINGS, outcome

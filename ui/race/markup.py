@@ -99,7 +99,7 @@ def table_markup(race: Race) -> str:
     columns: list[tuple[str, Callable[[Racer], str]]] = [
         ("Tokens/s", lambda racer: _mean(racer.row.tokens_per_second, 1, 0.0)),
         ("× beam sampling", lambda racer: _ratio(racer, race.baseline)),
-        ("Large model's passes", lambda racer: f"{racer.target_calls:.1f}"),
+        ("Large model's passes", lambda racer: _number(racer.row.target_calls, 1)),
         ("Tokens a pass", lambda racer: _number(racer.row.layers_per_iteration, 2)),
         ("Perplexity", lambda racer: _mean(racer.row.perplexity, 2, 1.0)),
     ]

@@ -92,12 +92,11 @@ def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]
     return found | ({"opponents": {package: version(package) for package in packages}} if packages else {})
 
 
-def meters_of(pair: Pair) -> dict[str, Meter]:
-    """Return a meter for every device that computes; where one cannot be measured, its meter says so."""
-    meters = {"cpu_package": Meter()}
-    if pair.device.type == "cuda":
-        meters["gpu"] = Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)
-    return meters
+def meters_of(pair: Pair) -> list[Meter]:
+    """Return a meter for every device that computes."""
+    if pair.device.type != "cuda":
+        return [Meter()]
+    return [Meter(), Meter(torch.cuda.current_device() if pair.device.index is None else pair.device.index)]
 
 
 def run_contest(
@@ -127,7 +126,7 @@ def run_contest(
     at = ContestProgress(total - len(missing), total, "auto")
     yield from resolve_auto(pair, contest, answers, at, stop)
     contest = replace(contest, contenders=answers.with_auto(contest.contenders))
-    meters = meters_of(pair) if metered else {}
+    meters = meters_of(pair) if metered else []
     for contender in contest.contenders:
         if contender.name in waiting:
             yield replace(at, doing="warm-up", name=contender.name)

@@ -7,12 +7,12 @@ import pytest
 
 from dsbd import block_search
 from dsbd.errors import PairError, SettingsError, StoppedError
+from dsbd.evaluation.bench import bench_report
+from dsbd.evaluation.markdown import report_tables
 from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import Contest, ContestPrompt
 from dsbd.measure.bench.driver import require_runnable, run_contest, take_steps
-from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables
 from tests.measure.bench.contests import answers_of, contest_of, measured_answers
 from tests.toy_pair import toy_pair
 
@@ -92,10 +92,11 @@ def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     again = answers_of(path, contest)
     assert list(run_contest(pair, contest, again)) == []
     assert again.with_auto(contest.contenders) == (settled,)
-    (row,) = summarise(contest, again).contenders
+    report = bench_report(contest, again, ())
+    (row,) = report.tables["prompts"].rows
     assert isinstance(row.settings.draft_depth, int)
     assert row.auto_reason
-    assert f"dsbd auto: {row.auto_reason}" in bench_tables(summarise(contest, again))
+    assert f"dsbd auto: {row.auto_reason}" in report_tables(report)
 
 
 def test_what_cannot_run_is_found_before_anything_runs(monkeypatch):

@@ -13,8 +13,6 @@ from dsbd.measure.bench import foreign
 from dsbd.measure.bench.contenders import Foreign
 from dsbd.measure.bench.driver import conditions_of, require_runnable
 from dsbd.measure.bench.foreign import engine_of
-from dsbd.measure.bench.summary import summarise
-from dsbd.measure.bench.tables import bench_tables
 from dsbd.measure.openmp import openmp_runtimes
 from dsbd.models.making import make_pair
 from tests.measure.bench.contests import contest_of, measured_answers
@@ -48,8 +46,8 @@ def test_what_it_cannot_run_is_refused_by_name(monkeypatch):
 @installed
 @pytest.mark.slow
 def test_its_text_is_that_of_our_beam_search():
-    """Catches a prompt, a number of beams or a limit that is not passed on, a second process for the same engine, a
-    table that leaves its law open, and an engine that brings a second OpenMP runtime into a process that times."""
+    """Catches a prompt, a number of beams or a limit that is not passed on, a second process for the same engine,
+    and an engine that brings a second OpenMP runtime into a process that times."""
     pair = make_pair(toy_model(1, 2).float(), None, toy_tokenizer())
     contest = contest_of(("ct2_beam_search", INT8), rounds=1, num_beams=3)
     require_runnable(pair, contest)
@@ -65,8 +63,6 @@ def test_its_text_is_that_of_our_beam_search():
         assert run.layers == run.new_tokens == 5
         assert 0 < run.prefill_seconds <= run.seconds
         assert answers.find(contest.turn(prompt, rounded)).layers == 5
-    printed = bench_tables(summarise(contest, answers, ()))
-    assert f"{INT8}: ctranslate2 in int8; its law is beam search, not beam sampling." in printed
     assert len(openmp_runtimes()) <= 1
     assert len(engine._call(openmp_runtimes)) <= 1
 

@@ -7,9 +7,9 @@ import pytest
 from dsbd.api import decode
 from dsbd.conditions import conditions
 from dsbd.errors import PairError, PromptError
+from dsbd.evaluation.bench import Bench
 from dsbd.evaluation.evaluation import Evaluation
 from dsbd.evaluation.exam import make_exam
-from dsbd.measure.bench.bench import Bench
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import prompts_read, require_runnable
 from dsbd.measure.bench.run import measure_turn

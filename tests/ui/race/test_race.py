@@ -186,7 +186,7 @@ def test_texts_are_escaped_wherever_they_stand(plain):
     """Catches a token, a query, a reason or a name that is read as markup."""
     hostile = json.loads(json.dumps(plain).replace('"Once"', json.dumps(HOSTILE)))
     for racer in hostile["racers"]:
-        racer["name"] = HOSTILE + racer["name"]
+        racer["row"]["contender"] = HOSTILE + racer["row"]["contender"]
         for landing in racer["lane"]["landings"]:
             landing["text"] = HOSTILE
         racer["answers"] = [{"prompt": 0, "seed": 0, "text": HOSTILE}]

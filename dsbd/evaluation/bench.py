@@ -1,34 +1,33 @@
-"""A bench: a contest for speed, with what the forwards cost here and how probable it is that draft layers pass."""
+"""A bench: a contest for speed on plain prompts, with our beam sampling timed alone before and after it."""
 
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dsbd.api import decode
-from dsbd.measure.bench.acceptance import AcceptanceWatch
+from dsbd.evaluation.make_tables import ScoredRun, make_table
+from dsbd.evaluation.report import Report
+from dsbd.evaluation.tables import PROMPTS
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import OPPONENTS
+from dsbd.measure.bench.contenders import BASELINE, Contender
 from dsbd.measure.bench.contest import Contest
 from dsbd.measure.bench.driver import (
     ContestProgress,
     conditions_of,
     prompts_read,
     require_runnable,
-    resolve_auto,
     run_contest,
     take_steps,
 )
-from dsbd.measure.bench.records import BenchSummary, Control
+from dsbd.measure.bench.records import Control
 from dsbd.measure.bench.run import timed
-from dsbd.measure.bench.summary import CONTROL_PROMPTS, control_of, summarise
-from dsbd.measure.hardware import measure_forwards
 from dsbd.measure.openmp import openmp_runtimes
 from dsbd.models.pair import Pair
+from dsbd.settings import DecodingSettings
 
-WATCHED_PROMPTS = 3
+CONTROL_PROMPTS = 3
+"""The control decodes this many prompts of the contest."""
 CONTROL_REPEATS = 3
-FORWARD_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Bench:
@@ -59,9 +58,9 @@ class Bench:
         """Measure what is missing; returns False where Ctrl-C stopped it."""
         return take_steps(self._steps())
 
-    def summary(self, baselines: Sequence[str]) -> BenchSummary:
-        """Summarise everything measured so far; see :func:`dsbd.measure.bench.summary.summarise`."""
-        return summarise(self._contest, self._answers, baselines)
+    def report(self, baselines: Sequence[str] = (BASELINE,)) -> Report:
+        """Return the table of everything measured so far; see :func:`bench_report`."""
+        return bench_report(self._contest, self._answers, baselines)
 
     def _steps(self) -> Iterator[ContestProgress]:
         pair, contest, answers = self._pair, self._contest, self._answers
@@ -70,17 +69,25 @@ class Bench:
             return
         yield at
         before = control_milliseconds(pair, contest)
-        at = replace(at, doing="forwards")
-        if answers.forwards is None:
-            yield at
-            answers.add(measure_forwards(pair, FORWARD_SIZES))
-        yield from resolve_auto(pair, contest, answers, at)
-        for name in learn_acceptance(pair, contest, answers):
-            yield ContestProgress(0, contest.total, "acceptance", name)
         yield from run_contest(pair, contest, answers, metered=True)
-        yield replace(at, doing="control", done=contest.total)
+        yield replace(at, done=contest.total)
         after = control_milliseconds(pair, contest)
         answers.add(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
+
+
+def bench_report(contest: Contest, answers: AnswersFile, baselines: Sequence[str]) -> Report:
+    """Return the table of the answers so far.
+
+    ``baselines`` are names or methods of contenders to take ratios to; the first decides quality. One that was not
+    measured gives no ratio.
+    """
+    contenders = answers.with_auto(contest.contenders)
+    scored = [ScoredRun(one, run) for one in contenders for run in answers.runs if run.contender == one.name]
+    table = make_table(
+        scored, task=PROMPTS, metric=None, baselines=baselines, conditions=answers.head.get("conditions")
+    )
+    complete, tables = len(answers.runs) >= contest.total, {PROMPTS: table} if scored else {}
+    return Report(complete, tables, control=_control(contest, answers))
 
 
 def control_milliseconds(pair: Pair, contest: Contest) -> float:
@@ -94,16 +101,22 @@ def control_milliseconds(pair: Pair, contest: Contest) -> float:
     return statistics.fmean(means)
 
 
-def learn_acceptance(pair: Pair, contest: Contest, answers: AnswersFile) -> Iterator[str]:
-    """Decode some prompts with each drafting contender and keep how probable it is that layers pass.
+def control_of(contest: Contest) -> Contender:
+    """Return our beam sampling as the contest has it; if it has none, with four beams and as many new tokens."""
+    own = [one for one in contest.contenders if one.method == BASELINE]
+    tokens = contest.contenders[0].settings.max_new_tokens
+    return own[0] if own else Contender(BASELINE, BASELINE, DecodingSettings(method=BASELINE, max_new_tokens=tokens))
 
-    Yields:
-        The name of each contender before its decodes, unless the answers hold its acceptance already.
-    """
-    for contender in answers.with_auto(contest.contenders):
-        if contender.drafts and contender.method not in OPPONENTS and contender.name not in answers.acceptance:
-            yield contender.name
-            watch = AcceptanceWatch()
-            for prompt in contest.prompts[:WATCHED_PROMPTS]:
-                decode(pair, prompt.text, contender.settings, observers=[watch])
-            answers.add(watch.summary(), contender.name)
+
+def _control(contest: Contest, answers: AnswersFile) -> Control | None:
+    """Return the medians over the sessions, beside the contest's own decodes of the control's prompts."""
+    if not answers.controls:
+        return None
+    turns = [contest.turn(prompt, control_of(contest)) for prompt in contest.prompts[:CONTROL_PROMPTS]]
+    same = [run.milliseconds_per_token for run in map(answers.find, turns) if run is not None]
+    return Control(
+        before=statistics.median(one.before for one in answers.controls),
+        after=statistics.median(one.after for one in answers.controls),
+        row=statistics.fmean(same) if same else None,
+        openmp_runtimes=max(one.openmp_runtimes for one in answers.controls),
+    )
