@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from dsbd.evaluation.report import Report
 
 
-def add_contender_flags(
-    parser: argparse.ArgumentParser, points: Sequence[str], defaults: Mapping[str, str] | None = None
-) -> None:
-    """Add the flags; ``points`` are those of a bare ``dsbd``, ``defaults`` what the help says of some settings."""
-    known, unnamed = ", ".join((*CONTENDER_METHODS, "dsbd:POINT")), ",".join(DEFAULT_METHODS)
+def add_contender_flags(parser: argparse.ArgumentParser, defaults: Mapping[str, str] | None = None) -> None:
+    """Add the flags; ``defaults`` is what the help says of some settings."""
+    points, unnamed = "|".join(POINTS), ",".join(DEFAULT_METHODS)
+    known = f"{', '.join(CONTENDER_METHODS)}, dsbd:POINT with POINT one of {points}"
     add = parser.add_argument
     add("--methods", metavar="LIST", help=f"comma-separated, from {known} ({unnamed}; none with --grid)")
-    add("--points", default=",".join(points), metavar="LIST", help=f"of a bare dsbd, from {', '.join(POINTS)}")
     add("--grid", metavar="NAME", help=f"many points of several methods: {', '.join(GRIDS)}")
     group = parser.add_argument_group("settings", "for every method that reads them; several values are a sweep")
     for name in swept_settings():
@@ -52,7 +50,7 @@ def contenders_of(parsed: argparse.Namespace) -> tuple[Contender, ...]:
     if parsed.methods is None and grid:
         return grid
     methods = DEFAULT_METHODS if parsed.methods is None else names(parsed.methods)
-    beside = contenders(methods, names(parsed.points), values)
+    beside = contenders(methods, values)
     twice = {one.name for one in grid} & {one.name for one in beside}
     if twice:
         raise SettingsError(f"grid {parsed.grid!r} has {', '.join(sorted(twice))} already; leave it out of the methods")

@@ -23,7 +23,6 @@ from dsbd.tasks.registry import TASKS
 if TYPE_CHECKING:
     from dsbd.evaluation.report import Report
 
-DEFAULT_POINTS = ("same-law",)
 REPORT, FIGURES, SCORED = "report.md", "figures.html", "answers.jsonl"
 
 
@@ -39,7 +38,7 @@ def add(commands: Any) -> None:
     add_output_flags(parser)
     add("--score", type=input_path, metavar="FILE", help="score the answers of a file again; nothing is decoded")
     add("--report", type=output_folder, metavar="DIR", help=f"folder for {REPORT}, {FIGURES} and {SCORED}")
-    add_contender_flags(parser, DEFAULT_POINTS, {"max_new_tokens": "each task has its own"})
+    add_contender_flags(parser, {"max_new_tokens": "each task has its own"})
     add_pair_flags(parser)
 
 
@@ -103,13 +102,13 @@ def _show(parsed: argparse.Namespace, report: "Report") -> int:
 def write_pages(report: "Report", folder: Path) -> None:
     """Write the report, its figures and every scored answer into a folder. Raises: SettingsError: it is impossible."""
     import visualize
-    from dsbd.evaluation.markdown import report_markdown
+    from dsbd.evaluation.markdown import report_tables
     from dsbd.measure.bench.answers_file import cannot_write, write_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(folder, error) from None
-    write_text(folder / REPORT, report_markdown(report, FIGURES))
+    write_text(folder / REPORT, f"# Evaluation\n\n[Figures]({FIGURES})\n\n{report_tables(report)}\n")
     write_text(folder / SCORED, "".join(json.dumps(answer) + "\n" for answer in report.answers))
     visualize.export_contest(report.tables, folder / FIGURES)

@@ -1,11 +1,11 @@
 """A bench: a contest for speed on plain prompts, with our beam sampling timed alone before and after it."""
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from dsbd.evaluation.make_tables import ScoredRun, make_table
+from dsbd.evaluation.make_tables import ScoredRun, baselines_of, make_table
 from dsbd.evaluation.report import Report
 from dsbd.evaluation.tables import PROMPTS
 from dsbd.measure.bench.answers_file import AnswersFile
@@ -58,9 +58,9 @@ class Bench:
         """Measure what is missing; returns False where Ctrl-C stopped it."""
         return take_steps(self._steps())
 
-    def report(self, baselines: Sequence[str] = (BASELINE,)) -> Report:
-        """Return the table of everything measured so far; see :func:`bench_report`."""
-        return bench_report(self._contest, self._answers, baselines)
+    def report(self) -> Report:
+        """Return the table of everything measured so far."""
+        return bench_report(self._contest, self._answers)
 
     def _steps(self) -> Iterator[ContestProgress]:
         pair, contest, answers = self._pair, self._contest, self._answers
@@ -75,17 +75,12 @@ class Bench:
         answers.add(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
 
 
-def bench_report(contest: Contest, answers: AnswersFile, baselines: Sequence[str]) -> Report:
-    """Return the table of the answers so far.
-
-    ``baselines`` are names or methods of contenders to take ratios to; the first decides quality. One that was not
-    measured gives no ratio.
-    """
+def bench_report(contest: Contest, answers: AnswersFile) -> Report:
+    """Return the table of the answers so far."""
     contenders = answers.with_auto(contest.contenders)
     scored = [ScoredRun(one, run) for one in contenders for run in answers.runs if run.contender == one.name]
-    table = make_table(
-        scored, task=PROMPTS, metric=None, baselines=baselines, conditions=answers.head.get("conditions")
-    )
+    baselines, conditions = baselines_of(contenders), answers.head.get("conditions")
+    table = make_table(scored, task=PROMPTS, metric=None, baselines=baselines, conditions=conditions)
     complete, tables = len(answers.runs) >= contest.total, {PROMPTS: table} if scored else {}
     return Report(complete, tables, control=_control(contest, answers))
 

@@ -59,7 +59,7 @@ def evaluate(
     values = {name: value if isinstance(value, list) else [value] for name, value in settings.items()}
     exam = make_exam(
         tasks,
-        contenders(methods, ("defaults",), values),
+        contenders(methods, values),
         data=data,
         limit=limit,
         seeds=seeds,

@@ -89,10 +89,9 @@ def tables_of(
     }
 
 
-def baselines_of(contenders: Iterable[Contender]) -> tuple[str, ...]:
-    """Return the name of the contender that the others are compared with: beam sampling, of several the grid's."""
-    named = [one.name for one in contenders if one.method == BASELINE]
-    return (GRID_BASELINE,) if GRID_BASELINE in named else tuple(named[:1])
+def baselines_of(contenders: Iterable[Contender]) -> tuple[str, str]:
+    """Return what all are compared with: beam sampling, of a grid its own point, and then that of transformers."""
+    return (GRID_BASELINE if GRID_BASELINE in {one.name for one in contenders} else BASELINE, "hf_beam_sampling")
 
 
 def make_table(

@@ -1,9 +1,9 @@
-"""The report of a bench or an evaluation as Markdown: the figures, the speed ratios, the differences of quality."""
+"""The report of a bench or an evaluation as Markdown: the figures, and comparisons with baselines."""
 
 from collections.abc import Callable, Iterator, Sequence
 
 from dsbd.evaluation.report import Report
-from dsbd.evaluation.statistics import FEWEST_FOR_A_MEDIAN, NO_DIFFERENCE, Difference, Interval, Mean
+from dsbd.evaluation.statistics import FEWEST_FOR_A_MEDIAN, Difference, Interval, Mean
 from dsbd.evaluation.tables import EQUAL_QUALITY, FEWEST_PROMPTS, PROMPTS, ContenderRow, ContestTable
 from dsbd.measure.bench.contenders import FOREIGN
 
@@ -29,38 +29,39 @@ COLUMNS: dict[str, Cell] = {
     "peak allocated MB": lambda found, row: cell(scaled(row.peak_allocated_bytes, 1e-6)),
     "J/token [95 %]": lambda found, row: mean_cell(row.joules_per_token, 3),
 }
-"""Of the table of figures; a column that no row has a figure for is left out."""
-NOTES = """\
-Intervals are at 95 %, over clusters of questions that share a database or a passage: Wilson's for a share of right
-answers, Woodruff's for a ratio of speeds, else Student's t; for perplexity on its logarithms, so its mean is the
-geometric one. A difference is taken question by question, seeds averaged first; without an interval it is the same on
-every question.
-Where the interval holds zero, the report says "{no_difference}": that is not "equal". p is
-exact and two-sided, over the questions on which the two differ{mcnemar}; it ignores clusters, the interval does not."""
+"""Of the table of figures."""
+COMPARED = ("task", "compared", "ratio of tokens/s [95 %]", "above 1 on", "sign test p", "difference [95 %]", "verdict",
+            "better on", "worse on", "exact p")  # fmt: skip
+"""Heads of the table of comparisons."""
 
 
 def report_tables(report: Report) -> str:
-    """Return the figures and the speed ratios of all tasks, and below what the reader must know."""
+    """Return the figures of all tasks, what they are compared with, and below what the reader must know."""
     tables = list(report.tables.values())
     if not tables:
         return "nothing measured yet"
     rows = [(found, row) for found in tables for row in found.rows]
-    columns = {head: [of(found, row) for found, row in rows] for head, of in COLUMNS.items()}
-    shown = {head: cells for head, cells in columns.items() if set(cells) != {NONE}}
-    parts = [table(list(shown), list(zip(*shown.values(), strict=True))), _ratios(tables), *_notes(report, tables)]
-    return "\n\n".join(filter(None, parts))
+    figures = _table(list(COLUMNS), [[of(found, row) for of in COLUMNS.values()] for found, row in rows])
+    compared = _table(COMPARED, [_comparison(found, row, name) for found, row in rows for name in row.ratios])
+    return "\n\n".join(filter(None, [figures, compared, *_notes(report, tables)]))
 
 
-def _ratios(tables: Sequence[ContestTable]) -> str:
-    """Return every contender's speed over each baseline's."""
-    lines = []
-    for found in tables:
-        for row in found.rows:
-            for ratio in row.ratios.values():
-                p = NONE if ratio.sign_test_p is None else f"{ratio.sign_test_p:.2g}"
-                above = f"{ratio.above_1} of {ratio.of}"
-                lines.append([found.task, f"{row.contender} / {ratio.baseline}", median_cell(ratio), above, p])
-    return table(["task", "ratio of tokens/s", "median [95 %]", "above 1 on", "sign test p"], lines) if lines else ""
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table without the columns in which nothing was measured."""
+    shown = [place for place in range(len(heads)) if any(row[place] != NONE for row in rows)]
+    return table([heads[place] for place in shown], [[row[place] for place in shown] for row in rows]) if rows else ""
+
+
+def _comparison(found: ContestTable, row: ContenderRow, name: str) -> list[str]:
+    """Return what one contender is beside a baseline; quality is compared with the first baseline only."""
+    ratio, one = row.ratios[name], row.difference if name == found.baselines[0] else None
+    speed = [median_cell(ratio), f"{ratio.above_1} of {ratio.of}", p_cell(ratio.sign_test_p)]
+    quality = [NONE] * 5
+    if one is not None:
+        ups, downs = (one.above, one.below) if found.higher_is_better else (one.below, one.above)
+        value = of_metric(found, one.of, "points", signed=True)
+        quality = [value, verdict(found, one), str(ups), str(downs), p_cell(one.p)]
+    return [found.task, f"{row.contender} / {ratio.baseline}", *speed, *quality]
 
 
 def _notes(report: Report, tables: Sequence[ContestTable]) -> Iterator[str]:
@@ -83,36 +84,19 @@ def _notes(report: Report, tables: Sequence[ContestTable]) -> Iterator[str]:
         "questions: Wilson's for a share of right answers, Woodruff's for a median, else Student's t. A mean has none "
         f"from one prompt, a median none from fewer than {FEWEST_FOR_A_MEDIAN}."
     )
+    if any(row.difference for found in tables for row in found.rows):
+        yield (
+            "A difference is taken question by question, seeds averaged first; without an interval it is the same on "
+            'every question. Where the interval holds zero no difference is seen, which is not "equal". The exact p is '
+            "over the questions on which the two differ (with one seed and right or wrong answers McNemar's); it "
+            "ignores clusters, the interval does not."
+        )
     if any(row.equal_quality is not None for found in tables for row in found.rows):
         yield f"Equal quality: {EQUAL_QUALITY}; never said from fewer than {FEWEST_PROMPTS} prompts."
     if all(row.joules_per_token is None for found in tables for row in found.rows):
         yield "Energy: not measured."
     if not report.complete:
         yield "Not complete: some decodes are missing. The same command with --resume continues."
-
-
-def report_markdown(report: Report, figures: str) -> str:
-    """Return the tables, and below the differences of each task; ``figures`` is the address of a page to link to."""
-    parts = ["# Evaluation", f"[Figures]({figures})", report_tables(report)]
-    for found in report.tables.values():
-        compared = [row for row in found.rows if row.difference is not None]
-        if compared:
-            paired = found.seeds == 1 and any(row.right is not None for row in found.rows)
-            mcnemar = ", with one seed the test of McNemar" if paired else ""
-            notes = NOTES.format(no_difference=NO_DIFFERENCE, mcnemar=mcnemar)
-            heads = ["contender", f"{found.metric} [95 %]", "verdict", "better on", "worse on", "p", "perplexity"]
-            lines = [_difference(found, row, row.difference) for row in compared if row.difference is not None]
-            parts += [f"## Differences to {found.baselines[0]}: {found.task}", table(heads, lines), notes]
-    return "\n\n".join(parts) + "\n"
-
-
-def _difference(found: ContestTable, row: ContenderRow, one: Difference) -> list[str]:
-    ups, downs = (one.above, one.below) if found.higher_is_better else (one.below, one.above)
-    p = NONE if one.p is None else f"{one.p:.2g}"
-    other = row.perplexity_difference
-    perplexity = mean_cell(None if other is None else other.of, 3, signed=True)
-    value = of_metric(found, one.of, "points", signed=True)
-    return [row.contender, value, verdict(found, one), str(ups), str(downs), p, perplexity]
 
 
 def verdict(found: ContestTable, one: Difference) -> str:
@@ -149,6 +133,11 @@ def median_cell(found: Interval | None, digits: int = 2) -> str:
 def mean_cell(found: Mean | None, digits: int, signed: bool = False) -> str:
     """Return a mean with its interval, or a dash."""
     return NONE if found is None else _interval(found.mean, found.low, found.high, digits, signed=signed)
+
+
+def p_cell(p: float | None) -> str:
+    """Return a p-value, or a dash."""
+    return NONE if p is None else f"{p:.2g}"
 
 
 def of_metric(found: ContestTable, value: Mean | None, unit: str = "%", signed: bool = False) -> str:

@@ -11,11 +11,11 @@ from typing import Any
 
 from dsbd.errors import SettingsError
 from dsbd.evaluation.lanes import run_lane
-from dsbd.evaluation.make_tables import ScoredRun, baselines_of, make_table, score_run, speed_ratios
+from dsbd.evaluation.make_tables import ScoredRun, make_table, score_run, speed_ratios
 from dsbd.evaluation.race_records import Answer, Lane, Race, RacedPrompt, Racer, Ratio
 from dsbd.evaluation.statistics import clustered_mean
 from dsbd.measure.bench.answers_file import AnswersFile
-from dsbd.measure.bench.contenders import Contender, require_count
+from dsbd.measure.bench.contenders import BASELINE, Contender, require_count
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
 from dsbd.measure.bench.records import Run
@@ -103,7 +103,7 @@ def make_race(
         task=task.name if task else "",
         metric=task.main_metric if task else None,
         higher_is_better=task.metrics.get(task.main_metric or "", False) if task else False,
-        baselines=baselines_of(contest.contenders),
+        baselines=[one.name for one in contest.contenders if one.method == BASELINE][:1],
         conditions=conditions,
     )
     baseline = next(iter(table.baselines), None)

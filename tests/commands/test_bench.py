@@ -5,7 +5,7 @@ import json
 import pytest
 
 from dsbd.__main__ import parser
-from dsbd.commands.bench import baselines_of, contest_of
+from dsbd.commands.bench import contest_of
 from tests.command_line import refused, run
 
 
@@ -58,14 +58,10 @@ def test_a_bench_writes_lines_summary_and_report(capsys, short, tmp_path):
 def test_a_grid_stands_alone_or_beside_methods():
     """Catches a grid that drops the methods asked for, and one that adds the default methods unasked."""
 
-    def asked(*flags: str) -> tuple[list[str], list[str]]:
+    def asked(*flags: str) -> list[str]:
         parsed = parser().parse_args(["bench", "--grid", "paper-small", *flags])
-        contest = contest_of(parsed)
-        return [one.name for one in contest.contenders], baselines_of(parsed, contest)
+        return [one.name for one in contest_of(parsed).contenders]
 
-    alone, baselines = asked()
+    alone = asked()
     assert [name for name in alone if name.startswith("hf_")] == []
-    assert baselines[0] in alone
-    beside, _ = asked("--methods", "hf_beam_sampling,greedy")
-    assert beside == [*alone, "hf_beam_sampling", "greedy"]
-    assert asked("--baselines", "sampling")[1] == ["sampling"]
+    assert asked("--methods", "hf_beam_sampling,greedy") == [*alone, "hf_beam_sampling", "greedy"]

@@ -34,4 +34,4 @@ class Quiz(Task):
 def exam(methods=METHODS, **changes) -> Exam:
     """Ask two questions with two seeds."""
     settings = {"limit": 2, "seeds": 2} | changes
-    return make_exam([Quiz()], contenders(methods, ["defaults"], {"num_beams": [3]}), **settings)
+    return make_exam([Quiz()], contenders(methods, {"num_beams": [3]}), **settings)

@@ -25,7 +25,7 @@ T_95 = {1: 12.7062, 2: 4.3027, 3: 3.1824}
 @pytest.fixture(scope="module")
 def runs() -> RaceRuns:
     """Three decoders of ours and one of transformers, on one prompt, twice."""
-    steps = list(race(toy_pair(), contenders(NAMES, ("defaults",), VALUES), ["Once"], 2))
+    steps = list(race(toy_pair(), contenders(NAMES, VALUES), ["Once"], 2))
     assert [step.done for step in steps] == [0] * 4 + list(range(13))
     assert [step.runs is None for step in steps] == [True] * 5 + [False] * 12
     assert [step.doing for step in steps] == ["warm-up"] * 4 + ["decode"] * 9 + ["lane"] * 4
@@ -34,7 +34,7 @@ def runs() -> RaceRuns:
 
 def made_up(speeds: dict[str, list[list[int]]], prompts: tuple[str, ...] = ("Once",), **changes) -> RaceRuns:
     """A race with given tokens per second: prompts x rounds."""
-    racing, asked = contenders(list(speeds), ("defaults",), {}), plain_prompts(prompts)
+    racing, asked = contenders(list(speeds), {}), plain_prompts(prompts)
     figures = {"text": "yes 0", "seconds": 1.5, "prefill_seconds": 0.5, "target_calls": 4} | changes
     made = [
         made_up_run(speed, contender=one.name, question=prompt.id, cluster=prompt.id, round=seed, seed=seed, **figures)
@@ -138,6 +138,6 @@ def test_answers_are_scored_by_the_task():
     ],
 )
 def test_what_cannot_race(names, prompts, rounds, said):
-    racing = contenders(names, ("defaults",), VALUES) if names else ()
+    racing = contenders(names, VALUES) if names else ()
     with pytest.raises(SettingsError, match=said):
         race(toy_pair(), racing, prompts, rounds)

@@ -64,7 +64,7 @@ def main(target: str, draft: str, folder: str) -> None:
         "stopped": message(dsbd.decode, pair, PROMPT, SETTINGS, stop=Stop(rank, 9)),
         "other seeds": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, seed=rank)),
         "auto": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, forest="auto")),
-        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], [], {}), plain_prompts([PROMPT]), 1)),
+        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], {}), plain_prompts([PROMPT]), 1)),
         "eval": message(dsbd.evaluate, pair, ["stories"], folder),
         "beams": message(ranks.require_equal, "the beams", rank),
     }

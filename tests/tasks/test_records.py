@@ -14,12 +14,6 @@ def words(text):
     return len(text.split())
 
 
-class Endings(Stories):
-    """A task whose passages lose their beginning."""
-
-    keeps_end = True
-
-
 def fit_slowly(question, limit):
     """The twin of ``Task.fit``: try every cut, from the longest down."""
     start, end = question.passage
@@ -42,15 +36,6 @@ def test_a_passage_is_cut_and_never_the_question(limit):
         fitted = Stories().fit(ASKED, words, limit)
         assert words(fitted) == words(expected) <= limit
         assert fitted.endswith("\nAsk: five six")
-
-
-@pytest.mark.parametrize("limit", range(4, 12))
-def test_a_passage_that_keeps_its_end_is_the_mirror_image(limit):
-    """Catches a cut on the wrong side, and one that gives away room: the same as the passage read backwards."""
-    mirrored = Question("b", ASKED.prompt.replace(PASSAGE, PASSAGE[::-1]), passage=ASKED.passage)
-    fitted, slow = Endings().fit(ASKED, words, limit), fit_slowly(mirrored, limit)
-    assert words(fitted) == words(slow)
-    assert fitted.endswith(("four\nAsk: five six", ASKED.prompt[6 + len(PASSAGE) :]))
 
 
 def test_the_order_of_questions_is_fixed():

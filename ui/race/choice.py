@@ -56,7 +56,7 @@ def racers_of_program(names: Any, given: Values) -> tuple[Contender, ...]:
     if isinstance(names, (list, tuple)):
         names = [name.removesuffix(":defaults") if isinstance(name, str) else name for name in names]
     _check_names(names, [name for name in RACERS if name != "play" and name not in TRANSFORMERS])
-    return contenders(names, ("defaults",), given)
+    return contenders(names, given)
 
 
 def _check_names(names: Any, known: Sequence[str] = RACERS) -> None:
@@ -75,7 +75,7 @@ def _racers(name: str, settings: DecodingSettings, grid: Values) -> tuple[Conten
     fixed = {"method", *POINTS.get(name.partition(":")[2], {}), *(WIDTHS if name.startswith("dsbd") else ())}
     values = {field.name: [getattr(settings, field.name)] for field in fields(settings) if field.name not in fixed}
     swept = {field: chosen for field, chosen in grid.items() if field in values or field == "width_threshold"}
-    return contenders([name], ("defaults",), values | swept)
+    return contenders([name], values | swept)
 
 
 def grid_of(given: Any) -> dict[str, list[Any]]:

@@ -51,7 +51,7 @@ def test_answers_to_something_else_are_refused(tmp_path):
 
 @pytest.mark.parametrize(
     "content",
-    ["not json\n", "[" * 100_000 + "\n", "5\n", "\n", '{"record": "asked", "format": "dsbd-trace/1"}\n',
+    ["not json\n", "[" * 100_000 + "\n", "5\n", '{"record": "asked", "format": "dsbd-trace/1"}\n',
      '{"record": "asked", "format": "dsbd-answers/1", "asked": {}, "conditions": {}}\n{"record": "decode"}\n'],
     ids=lambda text: text[-20:],
 )  # fmt: skip

@@ -83,7 +83,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch):
 def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     """Catches a second plan, which may differ: two settings would have one name."""
     pair, path = replace(toy_pair()), tmp_path / "answers.jsonl"
-    contest = contest_of(("dsbd",), rounds=1, points=["auto"])
+    contest = contest_of(("dsbd:auto",), rounds=1)
     answers = answers_of(path, contest)
     doing = [step.doing for step in run_contest(pair, contest, answers)]
     assert doing[0] == "auto"
@@ -92,7 +92,7 @@ def test_auto_is_resolved_once_and_kept(tmp_path, monkeypatch):
     again = answers_of(path, contest)
     assert list(run_contest(pair, contest, again)) == []
     assert again.with_auto(contest.contenders) == (settled,)
-    report = bench_report(contest, again, ())
+    report = bench_report(contest, again)
     (row,) = report.tables["prompts"].rows
     assert isinstance(row.settings.draft_depth, int)
     assert row.auto_reason

@@ -68,7 +68,7 @@ def test_its_text_is_that_of_our_beam_search():
 
 
 TOLD = "import sys; {before}; from dsbd.measure.openmp import openmp_runtimes; {then}; print(len(openmp_runtimes()))"
-SHORT = ["--max-new-tokens", "2"]
+BENCH = ["bench", "--methods", "ct2_beam_search,beam_sampling", "--limit", "1", "--seeds", "1", "--max-new-tokens", "2"]
 
 
 def runtimes_after(before: str, then: str = "pass", *arguments: str) -> int:
@@ -80,25 +80,9 @@ def runtimes_after(before: str, then: str = "pass", *arguments: str) -> int:
 
 @installed
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["decode", "--prompt", "Once", *SHORT],
-        ["bench", "--methods", "ct2_beam_search,beam_sampling", "--limit", "1", "--seeds", "1", *SHORT],
-        ["eval", "--tasks", "sql", "--limit", "1", "--methods", "beam_sampling", *SHORT],
-    ],
-    ids=lambda command: command[0],
-)
-def test_a_process_that_times_has_one_openmp_runtime(command, tmp_path, monkeypatch):
-    """Catches an engine or a library that brings a second one: every figure measured beside it is wrong."""
-    monkeypatch.setenv("DSBD_CACHE", str(tmp_path))
-    assert runtimes_after("from dsbd.__main__ import main", "assert not main(sys.argv[1:])", *command) <= 1
-
-
-@installed
-@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux lists what a process has mapped")
-def test_a_second_openmp_runtime_is_seen():
-    """Catches a list that is empty whatever is loaded."""
-    assert runtimes_after("import torch") == 1
+def test_a_process_that_times_has_one_openmp_runtime(tmp_path, monkeypatch):
+    """Catches an engine that brings a second one, so that every figure is wrong; and a list that is always empty."""
+    monkeypatch.setenv("DSBD_CACHE", str(tmp_path))
+    assert runtimes_after("from dsbd.__main__ import main", "assert not main(sys.argv[1:])", *BENCH) == 1
     assert runtimes_after("import torch, ctranslate2") == 2

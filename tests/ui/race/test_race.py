@@ -49,7 +49,7 @@ def racing(engine, **changed):
 @pytest.fixture(scope="module")
 def plain():
     """A race of two decoders as plain data."""
-    racers = contenders(["beam_sampling", "dsbd"], ("defaults",), {"max_new_tokens": [6], "draft_depth": [2]})
+    racers = contenders(["beam_sampling", "dsbd"], {"max_new_tokens": [6], "draft_depth": [2]})
     *_, last = race(toy_pair(), racers, ["Once"], 2)
     return make_race(last.runs).to_dict()
 
