@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from dsbd.evaluation.make_tables import ScoredRun, baselines_of, make_table
 from dsbd.evaluation.report import Report
@@ -11,14 +10,7 @@ from dsbd.evaluation.tables import PROMPTS
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import BASELINE, Contender
 from dsbd.measure.bench.contest import Contest
-from dsbd.measure.bench.driver import (
-    ContestProgress,
-    conditions_of,
-    prompts_read,
-    require_runnable,
-    run_contest,
-    take_steps,
-)
+from dsbd.measure.bench.driver import ContestProgress, ContestRun
 from dsbd.measure.bench.records import Control
 from dsbd.measure.bench.run import timed
 from dsbd.measure.openmp import openmp_runtimes
@@ -30,49 +22,24 @@ CONTROL_PROMPTS = 3
 CONTROL_REPEATS = 3
 
 
-class Bench:
-    """One contest on one pair.
-
-    Args:
-        pair: the models.
-        contest: what is measured; ``auto`` is resolved first.
-        output: a file for the answers; one that exists is continued. None keeps them in memory.
-
-    Raises:
-        DsbdError: something in the contest cannot run on this pair, or the file cannot be continued.
-    """
-
-    def __init__(self, pair: Pair, contest: Contest, output: str | Path | None = None) -> None:
-        pair.require_whole("a bench")
-        require_runnable(pair, contest)
-        self._pair, self._contest = pair, contest
-        self._answers = AnswersFile(output)
-        self._answers.begin(contest.asked(), conditions_of(pair, contest.contenders))
-
-    @property
-    def read(self) -> int:
-        """How many prompts are read into the pair's memory."""
-        return prompts_read(self._pair, self._contest)
-
-    def run(self) -> bool:
-        """Measure what is missing; returns False where Ctrl-C stopped it."""
-        return take_steps(self._steps())
+class Bench(ContestRun):
+    """A contest on plain prompts; arguments and errors are those of :class:`~dsbd.measure.bench.driver.ContestRun`."""
 
     def report(self) -> Report:
         """Return the table of everything measured so far."""
-        return bench_report(self._contest, self._answers)
+        return bench_report(self.contest, self.answers)
 
-    def _steps(self) -> Iterator[ContestProgress]:
-        pair, contest, answers = self._pair, self._contest, self._answers
-        at = ContestProgress(0, contest.total, "control")
-        if all(answers.find(turn) is not None for turn in contest.turns()):
+    def steps(self) -> Iterator[ContestProgress]:
+        """Yield the progress of what is missing, and of the control before and after it."""
+        at = ContestProgress(0, self.contest.total, "control")
+        if all(self.answers.find(turn) is not None for turn in self.contest.turns()):
             return
         yield at
-        before = control_milliseconds(pair, contest)
-        yield from run_contest(pair, contest, answers, metered=True)
-        yield replace(at, done=contest.total)
-        after = control_milliseconds(pair, contest)
-        answers.add(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
+        before = control_milliseconds(self.pair, self.contest)
+        yield from super().steps()
+        yield replace(at, done=self.contest.total)
+        after = control_milliseconds(self.pair, self.contest)
+        self.answers.add(Control(before=before, after=after, openmp_runtimes=len(openmp_runtimes())))
 
 
 def bench_report(contest: Contest, answers: AnswersFile) -> Report:

@@ -8,9 +8,8 @@ from typing import Any
 from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.evaluation.report import Report, make_report
-from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
-from dsbd.measure.bench.driver import conditions_of, prompts_read, require_runnable, run_contest, take_steps
+from dsbd.measure.bench.driver import ContestRun
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
 from dsbd.tasks.records import Task
@@ -71,40 +70,17 @@ def evaluate(
     return make_report(evaluation.answers, [run.task for run in exam.runs])
 
 
-class Evaluation:
-    """Contenders on tasks, with one pair.
+class Evaluation(ContestRun):
+    """Contenders on tasks, with one pair; errors are those of :class:`~dsbd.measure.bench.driver.ContestRun`.
 
     Args:
         pair: the models.
         exam: which contenders answer which questions.
         output: a file for the answers; one that exists is continued. None keeps them in memory.
-
-    Raises:
-        DsbdError: a contender cannot run on this pair, a prompt does not fit, or the file has other answers.
     """
 
     def __init__(self, pair: Pair, exam: Exam, output: str | Path | None = None) -> None:
-        pair.require_whole("an evaluation")
-        self._pair = pair
-        self._contest = exam.contest(_fitted(pair, exam))
-        require_runnable(pair, self._contest)
-        self.answers = AnswersFile(output)
-        """Everything decoded so far."""
-        self.answers.begin(exam.asked(), conditions_of(pair, exam.contenders))
-
-    @property
-    def shortened(self) -> int:
-        """How many prompts had to be shortened."""
-        return sum(prompt.shortened for prompt in self._contest.prompts)
-
-    @property
-    def read(self) -> int:
-        """How many prompts are read into the pair's memory."""
-        return prompts_read(self._pair, self._contest)
-
-    def run(self) -> bool:
-        """Decode what is missing; returns False where Ctrl-C stopped it."""
-        return take_steps(run_contest(self._pair, self._contest, self.answers, metered=True))
+        super().__init__(pair, exam.contest(_fitted(pair, exam)), output, exam.asked())
 
 
 def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:

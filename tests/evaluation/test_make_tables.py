@@ -41,13 +41,6 @@ def test_speed_is_tokens_over_seconds():
     assert found.acceptance_rate == 0.75
 
 
-def test_energy_is_left_out_where_it_was_not_measured():
-    """Catches 0 joules of an answer that nobody metered."""
-    assert row(made_up_table(), "sampling").joules_per_token is None
-    answers = [answer("sampling", 0, 1.0, joules=80.0), answer("sampling", 4, 1.0)]
-    assert make_table(answers, task="t", metric="m").rows[0].joules_per_token.mean == 2.0
-
-
 def test_seeds_of_a_question_are_averaged():
     answers = [answer("sampling", question, float(question == seed), round=seed)
                for question in range(8) for seed in (0, 1)]  # fmt: skip

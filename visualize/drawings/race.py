@@ -78,8 +78,7 @@ def race_svg(race: Race | Mapping[str, Any], *, theme: Theme = "light") -> str:
 def _lane(lane: LaneScene, top: int, theme: Theme, colors: Palette) -> str:
     side = 0 if theme == "light" else 1
     bars = "".join(f'<path d="{path}" fill="{COLORS[busy][side]}"/>' for busy, path in bar_paths(lane.bars).items())
-    text = "".join(piece.text for piece in lane.pieces)
-    shown = text if len(text) <= CHARACTERS else f"{text[:CHARACTERS]} …"
+    shown = lane.text if len(lane.text) <= CHARACTERS else f"{lane.text[:CHARACTERS]} …"
     weight = 700 if lane.is_ours else 500
     return (
         f'<g transform="translate({MARGIN} {top})">'

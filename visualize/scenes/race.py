@@ -1,4 +1,4 @@
-"""A race as positions on one clock, texts with their differences, and the sentences that say who was faster."""
+"""A race as positions on one clock, and the sentences that say who was faster; and two texts word by word."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -110,8 +110,8 @@ class LaneScene:
     bars: tuple[Bar, ...]
     ticks: tuple[Tick, ...]
     has_phases: bool
-    pieces: tuple[TextPart, ...]
-    """The returned text, compared with the baseline's."""
+    text: str
+    """The returned text; untrusted."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,6 @@ class RaceScene:
     lanes: tuple[LaneScene, ...]
     sentence: str
     """What the race shows, in one sentence."""
-    baseline: str
-    """Label of the decoder that the others are compared with; empty if there is none."""
 
     @property
     def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
@@ -154,16 +152,14 @@ def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
     running = [(racer, racer.lane) for racer in read.racers if racer.lane is not None]
     running.sort(key=lambda one: HEATS.index(heat_of(one[0])))
     whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
-    base = next((lane.text for racer, lane in running if racer.name == read.baseline), None)
     return RaceScene(
         seconds=whole,
-        lanes=tuple(_lane(racer, lane, read, whole, base) for racer, lane in running),
+        lanes=tuple(_lane(racer, lane, read, whole) for racer, lane in running),
         sentence=meaning_of(read),
-        baseline="" if read.baseline is None else label_of(read.baseline),
     )
 
 
-def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) -> LaneScene:
+def _lane(racer: Racer, lane: Lane, race: Race, whole: float) -> LaneScene:
     return LaneScene(
         name=racer.name,
         label=label_of(racer.name),
@@ -176,7 +172,7 @@ def _lane(racer: Racer, lane: Lane, race: Race, whole: float, base: str | None) 
         bars=tuple(Bar(BUSY[one.phase], one.start / whole, one.end / whole) for one in lane.stretches),
         ticks=tuple(Tick(one.seconds / whole, one.tokens, one.text) for one in lane.landings),
         has_phases=lane.has_phases,
-        pieces=compared(lane.text, lane.text if base is None else base),
+        text=lane.text,
     )
 
 

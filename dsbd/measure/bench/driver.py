@@ -3,9 +3,10 @@
 The bench, the evaluation and the race of the page all run on it.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -44,6 +45,63 @@ class ContestProgress:
     """What a race has run so far; None before its first decode is over, and elsewhere."""
 
 
+class ContestRun:
+    """A contest on one pair, whose answers are kept in a file.
+
+    Args:
+        pair: the models.
+        contest: what is measured; ``auto`` is resolved first.
+        output: a file for the answers; one that exists is continued. None keeps them in memory.
+        asked: what two calls must have in common to share a file; None: that of the contest.
+
+    Raises:
+        DsbdError: something in the contest cannot run on this pair, or the file has other answers.
+    """
+
+    def __init__(
+        self, pair: Pair, contest: Contest, output: str | Path | None = None, asked: Mapping[str, Any] | None = None
+    ) -> None:
+        pair.require_whole("a contest")
+        require_runnable(pair, contest)
+        self.pair, self.contest = pair, contest
+        self.answers = AnswersFile(output)
+        """Everything decoded so far."""
+        self.answers.begin(asked or contest.asked(), conditions_of(pair, contest.contenders))
+
+    @property
+    def read(self) -> int:
+        """How many prompts are read into the pair's memory, by one contender or more."""
+        if self.pair.memory is None:
+            return 0
+        sizes = [(prompt, len(self.pair.encode(prompt.text, self.contest.chat))) for prompt in self.contest.prompts]
+        return sum(
+            any(
+                self.pair.reads(size, self.contest.turn(prompt, one).contender.settings.max_new_tokens)
+                for one in self.contest.contenders
+            )
+            for prompt, size in sizes
+        )
+
+    @property
+    def shortened(self) -> int:
+        """How many prompts had to be shortened."""
+        return sum(prompt.shortened for prompt in self.contest.prompts)
+
+    def run(self) -> bool:
+        """Decode what is missing and say on stderr how far it is; returns False where Ctrl-C stopped it."""
+        try:
+            with ProgressLine("starting", "decode") as bar:
+                for step in self.steps():
+                    bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
+        except KeyboardInterrupt:
+            return False
+        return True
+
+    def steps(self) -> Iterator[ContestProgress]:
+        """Yield the progress of what is missing."""
+        return run_contest(self.pair, self.contest, self.answers, metered=True)
+
+
 def require_runnable(pair: Pair, contest: Contest) -> None:
     """Check everything that could stop a contest later.
 
@@ -72,17 +130,6 @@ def require_runnable(pair: Pair, contest: Contest) -> None:
                     f"{one.name} cannot read a prompt into a memory, and prompt {prompt.id} of {size:,} tokens goes "
                     f"beyond the context; leave {one.method} out of the methods, or load the pair without a memory"
                 )
-
-
-def prompts_read(pair: Pair, contest: Contest) -> int:
-    """Return how many prompts are read into the pair's memory, by one contender or more."""
-    if pair.memory is None:
-        return 0
-    sizes = [(prompt, len(pair.encode(prompt.text, contest.chat))) for prompt in contest.prompts]
-    return sum(
-        any(pair.reads(size, contest.turn(prompt, one).contender.settings.max_new_tokens) for one in contest.contenders)
-        for prompt, size in sizes
-    )
 
 
 def conditions_of(pair: Pair, contenders: Iterable[Contender]) -> dict[str, Any]:
@@ -169,14 +216,3 @@ def _told(trials: Generator[Any, None, Plan | None], at: ContestProgress) -> Gen
             plan: Plan = end.value
             return plan
         yield at
-
-
-def take_steps(steps: Iterable[ContestProgress]) -> bool:
-    """Take all steps and say on stderr how far they are; returns False where Ctrl-C stopped them."""
-    try:
-        with ProgressLine("starting", "decode") as bar:
-            for step in steps:
-                bar.show(f"{step.doing} {step.name}".strip(), step.done, step.total)
-    except KeyboardInterrupt:
-        return False
-    return True

@@ -12,7 +12,7 @@ from dsbd.evaluation.markdown import report_tables
 from dsbd.measure.bench import driver
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import Contest, ContestPrompt
-from dsbd.measure.bench.driver import require_runnable, run_contest, take_steps
+from dsbd.measure.bench.driver import require_runnable, run_contest
 from tests.measure.bench.contests import answers_of, contest_of, measured_answers
 from tests.toy_pair import toy_pair
 
@@ -64,19 +64,6 @@ def test_a_stop_ends_inside_a_decode_and_the_next_call_goes_on():
     assert 0 < len(answers.runs) < contest.total
     list(run_contest(toy_pair(), contest, answers))
     assert without_times(answers.runs) == without_times(measured_answers(contest).runs)
-
-
-def test_ctrl_c_keeps_what_is_done(monkeypatch):
-    contest, answers, real = contest_of(), AnswersFile(), driver.measure_turn
-    monkeypatch.setattr(driver, "measure_turn", lambda *given, **named: interrupted(real, answers, *given, **named))
-
-    def interrupted(real, answers, *given, **named):
-        if len(answers.runs) == 3:
-            raise KeyboardInterrupt
-        return real(*given, **named)
-
-    assert not take_steps(run_contest(toy_pair(), contest, answers))
-    assert len(answers.runs) == 3
 
 
 @pytest.mark.slow
