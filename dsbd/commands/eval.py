@@ -50,7 +50,7 @@ def run(parsed: argparse.Namespace) -> int:
         return _show(parsed, score_file(parsed.score))
     exam = exam_of_flags(parsed)
     answers = require_output(parsed, exam.asked())
-    if answers is not None and all(answers.find(turn) for turn in exam.contest().turns()):
+    if answers is not None and all(answers.find(turn) for turn in exam.turns()):
         return _show(parsed, make_report(answers))
     from dsbd.evaluation.evaluation import Evaluation
 

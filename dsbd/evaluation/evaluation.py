@@ -1,7 +1,7 @@
 """An evaluation: a contest on the questions of tasks. Ctrl-C keeps what is done."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from dsbd.errors import SettingsError
 from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.evaluation.report import Report, make_report
 from dsbd.measure.bench.contenders import DEFAULT_METHODS, contenders
+from dsbd.measure.bench.contest import ContestPrompt
 from dsbd.measure.bench.driver import ContestRun
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
@@ -80,27 +81,27 @@ class Evaluation(ContestRun):
     """
 
     def __init__(self, pair: Pair, exam: Exam, output: str | Path | None = None) -> None:
-        super().__init__(pair, exam.contest(_fitted(pair, exam)), output, exam.asked())
+        super().__init__(pair, replace(exam, prompts=tuple(_fitted(pair, exam))), output)
 
 
-def _fitted(pair: Pair, exam: Exam) -> dict[tuple[str, str], str]:
-    """Return the prompts of the questions, shortened by the rule of their task where the models have no room for them.
+def _fitted(pair: Pair, exam: Exam) -> Iterator[ContestPrompt]:
+    """Yield the prompts of an exam, shortened by the rule of their task where the models have no room for them.
 
-    Those that are read into a memory are left out: they stay whole.
+    Those that are read into a memory stay whole.
     """
 
     def tokens_of(text: str) -> int:
         return len(pair.encode(text, chat=exam.chat))
 
-    found = {}
-    for run in exam.runs:
+    asked = [(run, question) for run in exam.runs for question in run.questions]
+    for prompt, (run, question) in zip(exam.prompts, asked, strict=True):
         room = pair.room_after(run.max_new_tokens)
         if room < 1:
             raise SettingsError(
                 f"max_new_tokens of task {run.name} is {run.max_new_tokens}, and the models' context leaves no "
                 "room for a prompt; lower max_new_tokens"
             )
-        for question in run.questions:
-            if not pair.reads(tokens_of(question.prompt), run.max_new_tokens):
-                found[run.name, question.id] = run.task.fit(question, tokens_of, room)
-    return found
+        text = prompt.text
+        if not pair.reads(tokens_of(text), run.max_new_tokens):
+            text = run.task.fit(question, tokens_of, room)
+        yield replace(prompt, text=text, shortened=text != prompt.text)

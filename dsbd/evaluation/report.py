@@ -81,5 +81,5 @@ def make_report(answers: AnswersFile, tasks: Sequence[Task] = ()) -> Report:
         for own in scored.values()
         for one in own
     )
-    complete = len(answers.runs) >= exam.contest().total
+    complete = len(answers.runs) >= exam.total
     return Report(complete, tables_of(exam, scored, answers.head["conditions"]), plain)

@@ -3,7 +3,7 @@
 The bench, the evaluation and the race of the page all run on it.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -52,21 +52,18 @@ class ContestRun:
         pair: the models.
         contest: what is measured; ``auto`` is resolved first.
         output: a file for the answers; one that exists is continued. None keeps them in memory.
-        asked: what two calls must have in common to share a file; None: that of the contest.
 
     Raises:
         DsbdError: something in the contest cannot run on this pair, or the file has other answers.
     """
 
-    def __init__(
-        self, pair: Pair, contest: Contest, output: str | Path | None = None, asked: Mapping[str, Any] | None = None
-    ) -> None:
+    def __init__(self, pair: Pair, contest: Contest, output: str | Path | None = None) -> None:
         pair.require_whole("a contest")
         require_runnable(pair, contest)
         self.pair, self.contest = pair, contest
         self.answers = AnswersFile(output)
         """Everything decoded so far."""
-        self.answers.begin(asked or contest.asked(), conditions_of(pair, contest.contenders))
+        self.answers.begin(contest.asked(), conditions_of(pair, contest.contenders))
 
     @property
     def read(self) -> int:
