@@ -13,7 +13,7 @@ from dsbd.measure.bench.contest import ContestPrompt
 from dsbd.measure.bench.driver import ContestRun
 from dsbd.models.pair import Pair
 from dsbd.settings import DecodingSettings
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 
 
 def evaluate(

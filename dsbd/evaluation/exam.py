@@ -10,8 +10,8 @@ from dsbd.measure.bench.contenders import OPPONENTS, Contender, require_count, r
 from dsbd.measure.bench.contest import Contest, ContestPrompt, digest_of, plain_contenders
 from dsbd.results import brief
 from dsbd.settings import DecodingSettings
-from dsbd.tasks.records import Question, Task
 from dsbd.tasks.registry import TASKS, load_task
+from dsbd.tasks.task import Question, Task
 
 MAX_SEEDS = 1000
 

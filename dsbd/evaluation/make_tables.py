@@ -26,7 +26,7 @@ from dsbd.measure.bench.contest import limited
 from dsbd.measure.bench.grids import GRID_BASELINE
 from dsbd.measure.bench.records import Run
 from dsbd.methods import resolve
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 Figure = Callable[["ScoredRun"], float]
 

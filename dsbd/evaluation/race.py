@@ -20,7 +20,7 @@ from dsbd.measure.bench.contest import Contest, plain_prompts
 from dsbd.measure.bench.driver import ContestProgress, require_runnable, run_contest
 from dsbd.measure.bench.records import Run
 from dsbd.models.pair import Pair
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 MAX_ROUNDS = 100
 

@@ -14,7 +14,7 @@ from dsbd.measure.bench.plain import to_plain
 from dsbd.measure.bench.records import Control
 from dsbd.progress import ProgressLine
 from dsbd.results import brief
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from dsbd.assets import asset_path
 from dsbd.tasks.files import read_text
-from dsbd.tasks.records import Question, Score, Task, in_order
+from dsbd.tasks.task import Question, Score, Task, in_order
 
 NEEDLE = "The secret animal is a"
 NEEDLE_WORDS = (

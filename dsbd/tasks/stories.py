@@ -7,7 +7,7 @@ import hashlib
 from string import Template
 
 from dsbd.assets import asset_path
-from dsbd.tasks.records import Question, Task
+from dsbd.tasks.task import Question, Task
 
 COUNT = 400
 """Openings there are, the bundled prompts included."""

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from dsbd.evaluation.exam import Exam, make_exam
 from dsbd.measure.bench.contenders import contenders
-from dsbd.tasks.records import Question, Score, Task
+from dsbd.tasks.task import Question, Score, Task
 
 METHODS = ("dsbd:same-law", "beam_sampling", "sampling", "hf_sampling")
 

@@ -7,8 +7,8 @@ import pytest
 
 from dsbd.errors import TaskError
 from dsbd.tasks import squad
-from dsbd.tasks.records import Question
 from dsbd.tasks.squad import Squad
+from dsbd.tasks.task import Question
 from tests.tasks.scoring import chance, mean_score
 
 BRIDGES = "The old bridge was built in 1850 by the Hart brothers.\nIt fell in 1901."

@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 from dsbd.evaluation.race_records import Answer, Race
-from dsbd.tasks.records import Task
 from dsbd.tasks.sql.execution import Row
+from dsbd.tasks.task import Task
 from visualize.scenes.race import compared, label_of
 from visualize.scenes.tokens import flowing
 

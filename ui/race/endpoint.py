@@ -7,8 +7,8 @@ import gradio as gr
 from dsbd.errors import SettingsError, StoppedError, TaskError
 from dsbd.evaluation.race_records import Race
 from dsbd.tasks.own import OwnQuestions, questions_of
-from dsbd.tasks.records import Task
 from dsbd.tasks.registry import load_task
+from dsbd.tasks.task import Task
 
 from ..engine import Engine
 from ..host.limits import Limits

@@ -5,7 +5,7 @@ from html import escape
 
 from dsbd.evaluation.race_records import Race, Racer
 from dsbd.evaluation.statistics import Mean
-from dsbd.tasks.records import Task
+from dsbd.tasks.task import Task
 from visualize.drawings.race import HEIGHT, WIDTH, bar_paths, tick_path
 from visualize.scenes.race import BUSY_WORDS, LaneScene, RaceScene, label_of, quality_said, race_scene
 from visualize.scenes.tokens import flowing

@@ -3,8 +3,8 @@
 import pytest
 
 from dsbd.errors import PromptError, TaskError
-from dsbd.tasks.records import Question, in_order
 from dsbd.tasks.stories import Stories
+from dsbd.tasks.task import Question, in_order
 
 PASSAGE = "one two  three four"
 ASKED = Question("a", f"Read: {PASSAGE}\nAsk: five six", passage=(6, 6 + len(PASSAGE)))
