@@ -80,10 +80,10 @@ def add_output_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def require_output(parsed: argparse.Namespace, asked: Mapping[str, Any]) -> AnswersFile | None:
-    """Return the answers of an earlier call; what can be seen to differ before models are loaded is refused.
+    """Return the answers of an earlier call; refuse those to something else before models are loaded, where possible.
 
     Raises:
-        SettingsError: the file is there and is not to be continued, or the other way round; or it has other answers.
+        SettingsError: the file exists and --resume is missing, or the other way round; or it has other answers.
     """
     exists = parsed.output is not None and Path(parsed.output).is_file() and Path(parsed.output).stat().st_size > 0
     if exists and not parsed.resume:

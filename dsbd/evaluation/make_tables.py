@@ -41,7 +41,7 @@ class ScoredRun:
     score: float | None = None
     """The task's main metric; None where there is no right answer."""
     answer: str = ""
-    """What of the text is scored; empty where there is no task."""
+    """The part of the text that is scored; empty if there is no task."""
     reason: str = ""
     """Why it is wrong, where that is known; untrusted."""
 

@@ -1,7 +1,7 @@
 """A race: a contest whose contenders decode the first prompt once more at the end, recorded, each for its lane.
 
-The figures come from decodes that are not recorded, so recording costs them nothing. What needs the models and what
-only needs their runs are two functions, so that each can run elsewhere.
+The figures come from decodes that are not recorded, so recording does not slow them. ``race`` needs the models;
+``make_race`` needs only what they did, so it can run in another process.
 """
 
 import math

@@ -62,7 +62,7 @@ class Lane:
 
     @property
     def has_phases(self) -> bool:
-        """False for a decoder whose phases nobody tells apart."""
+        """False if the phases of the decoder are not known."""
         return all(stretch.phase != "forward" for stretch in self.stretches)
 
 
@@ -96,7 +96,7 @@ class Answer:
     seed: int
     text: str
     answer: str = ""
-    """What of the text the task scores; empty where there is no task."""
+    """The part of the text that the task scores; empty if there is no task."""
     right: bool | None = None
     reason: str = ""
     """Why it is wrong, where that is known."""

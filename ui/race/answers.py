@@ -60,7 +60,7 @@ def answer_records(race: Race) -> list[dict[str, Any]]:
 
 
 def _download(race: Race) -> str:
-    """A link that holds the file: no server need keep it."""
+    """A link that contains the file, so that the server need not keep it."""
     lines = "".join(json.dumps(record) + "\n" for record in answer_records(race))
     packed = base64.b64encode(lines.encode()).decode()
     return f'<a download="race.jsonl" href="data:application/jsonl;base64,{packed}">All answers as JSON lines</a>'

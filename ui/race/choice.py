@@ -12,7 +12,7 @@ from visualize.scenes.race import label_of
 from ..asked.form import number_of
 
 START = ("sampling", "beam_sampling", "speculative", "dsbd:same-law", "dsbd")
-"""Those who race if nobody chooses: with and without guesses, for one text and for several."""
+"""The default racers: with and without guesses, for one text and for several."""
 MORE = (
     *(f"dsbd:{point}" for point in POINTS if point not in ("same-law", "defaults")),
     *(method for method in METHODS if method not in START),
@@ -24,7 +24,7 @@ RACERS = (*START, *MORE)
 """Names as the bench reads them; ``play`` is DSBD with every setting of the Play tab."""
 PLAY = Contender("dsbd as in Play", "dsbd", DecodingSettings())
 WIDTHS = ("min_width", "max_width", "width_threshold")
-"""What makes the width dynamic: the Play tab may have fixed it, but in a race the width of DSBD stays dynamic."""
+"""What makes the width dynamic. In a race the width of DSBD stays dynamic, even if the Play tab fixes it."""
 SWEPT = ("width_threshold", "draft_width", "draft_depth", "num_beams", "temperature")
 """Settings that may take several values in one race."""
 MOST_VALUES = 12
@@ -50,7 +50,7 @@ def racers_of_page(names: Any, settings: DecodingSettings, grid: Values) -> tupl
 def racers_of_program(names: Any, given: Values) -> tuple[Contender, ...]:
     """Return contenders with the settings that a program gives; all others have their defaults.
 
-    Decoders of ``transformers`` are none: they cannot be stopped inside a decode. Raises: SettingsError: an unknown
+    Decoders of ``transformers`` are refused: they cannot be stopped inside a decode. Raises: SettingsError: an unknown
     name, none, or a setting that a point fixes.
     """
     if isinstance(names, (list, tuple)):

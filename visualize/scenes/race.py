@@ -128,7 +128,7 @@ class RaceScene:
 
     @property
     def heats(self) -> tuple[tuple[Heat, tuple[LaneScene, ...]], ...]:
-        """The heats that somebody runs in, each with its lanes."""
+        """The heats that have runners, each with its lanes."""
         found = ((heat, tuple(lane for lane in self.lanes if lane.heat == heat)) for heat in HEATS)
         return tuple((heat, lanes) for heat, lanes in found if lanes)
 

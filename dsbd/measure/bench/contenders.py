@@ -74,7 +74,7 @@ class Contender:
     settings: DecodingSettings
     """For an opponent the settings of our method that it corresponds to."""
     auto_reason: str | None = None
-    """Why ``auto`` resolved to these settings; None where nothing was ``auto``, or is not resolved yet."""
+    """Why ``auto`` resolved to these settings; None if nothing is ``auto``, or it is not resolved yet."""
 
     @property
     def drafts(self) -> bool:

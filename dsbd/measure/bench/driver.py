@@ -38,11 +38,11 @@ class ContestProgress:
     total: int
     """Decodes, those of earlier calls included."""
     doing: str
-    """What comes next: ``auto``, ``warm-up``, ``decode``, or a preparation of the bench; ``lane`` has just ended."""
+    """What comes next: ``auto``, ``warm-up``, ``decode`` or ``control``; or ``lane``, which has just ended."""
     name: str = ""
     """Of the contender."""
     runs: Any = None
-    """What a race has run so far; None before its first decode is over, and elsewhere."""
+    """What a race has run so far; None before its first decode, and in other contests."""
 
 
 class ContestRun:

@@ -26,7 +26,7 @@ from dsbd.steps import value_of
 from dsbd.stopping import check_of
 
 REST_SECONDS = 0.1
-"""Before and after the turn of another process: by then the threads of an OpenMP runtime sleep."""
+"""Pause before and after the turn of another process, until the threads of an OpenMP runtime sleep."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def _searched(
 ) -> Measured:
     """Ask an engine in a separate process, which reads the clock there.
 
-    Its steps are not counted: there were as many as the longest hypothesis has tokens, or more.
+    It does not report its steps: there were at least as many as the longest hypothesis has tokens.
     """
     engine, took = engine_of(pair, method), list[float]()
     time.sleep(REST_SECONDS)

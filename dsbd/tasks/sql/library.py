@@ -32,7 +32,7 @@ class Library(SqlTask):
         """Choose the questions.
 
         Args:
-            part: "test", or "validation" for whoever tunes something.
+            part: "test", or "validation" to tune on.
             folder: where PART.jsonl and databases/ are; the bundled ones if left out.
 
         Raises:
