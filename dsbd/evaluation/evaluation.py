@@ -81,6 +81,7 @@ class Evaluation(ContestRun):
     """
 
     def __init__(self, pair: Pair, exam: Exam, output: str | Path | None = None) -> None:
+        pair.require_whole("an evaluation")
         super().__init__(pair, replace(exam, prompts=tuple(_fitted(pair, exam))), output)
 
 

@@ -82,7 +82,7 @@ def test_two_processes_decode_as_one(found, folders):
         "beams": "differ in the beams",
         "auto": "2 processes, and auto would measure",
         "bench": "a contest runs in one",
-        "eval": "a contest runs in one",
+        "eval": "an evaluation runs in one",
     }.items():
         assert said in found[what]
 
