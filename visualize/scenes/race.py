@@ -1,4 +1,4 @@
-"""A race as positions on one clock, and the sentences that say who was faster; and two texts word by word."""
+"""A race as lanes on one clock, and the sentences that say who was faster; and two texts word by word."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -66,24 +66,6 @@ PLAIN = ("sampling", "greedy")
 
 
 @dataclass(frozen=True)
-class Bar:
-    """What a decoder does from ``start`` to ``end``, in parts of the whole clock, 0 to 1."""
-
-    busy: Busy
-    start: float
-    end: float
-
-
-@dataclass(frozen=True)
-class Tick:
-    """Tokens that land at one moment of the clock, 0 to 1."""
-
-    at: float
-    tokens: int
-    text: str
-
-
-@dataclass(frozen=True)
 class TextPart:
     """A part of a text; ``differs`` from the text it is compared with."""
 
@@ -106,12 +88,8 @@ class LaneScene:
     quality: str
     """How good its answers were; empty if that was not measured."""
     is_ours: bool
-    seconds: float
-    bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
-    has_phases: bool
-    text: str
-    """The returned text; untrusted."""
+    lane: Lane
+    """What it was busy with, and when tokens landed; its text is untrusted."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +113,7 @@ class RaceScene:
     @property
     def busy(self) -> tuple[Busy, ...]:
         """The kinds of bars that occur, in the order of :data:`BUSY_WORDS`."""
-        found = {bar.busy for lane in self.lanes for bar in lane.bars}
+        found = {BUSY[stretch.phase] for one in self.lanes for stretch in one.lane.stretches}
         return tuple(name for name in BUSY_WORDS if name in found)
 
 
@@ -154,12 +132,12 @@ def race_scene(race: Race | Mapping[str, Any]) -> RaceScene:
     whole = max((lane.seconds for _, lane in running), default=0.0) or 1.0
     return RaceScene(
         seconds=whole,
-        lanes=tuple(_lane(racer, lane, read, whole) for racer, lane in running),
+        lanes=tuple(_lane(racer, lane, read) for racer, lane in running),
         sentence=meaning_of(read),
     )
 
 
-def _lane(racer: Racer, lane: Lane, race: Race, whole: float) -> LaneScene:
+def _lane(racer: Racer, lane: Lane, race: Race) -> LaneScene:
     return LaneScene(
         name=racer.name,
         label=label_of(racer.name),
@@ -168,11 +146,7 @@ def _lane(racer: Racer, lane: Lane, race: Race, whole: float) -> LaneScene:
         said=passes_said(racer, plain_of(race, heat_of(racer))),
         quality=_quality(racer, race),
         is_ours=racer.row.method == "dsbd",
-        seconds=lane.seconds,
-        bars=tuple(Bar(BUSY[one.phase], one.start / whole, one.end / whole) for one in lane.stretches),
-        ticks=tuple(Tick(one.seconds / whole, one.tokens, one.text) for one in lane.landings),
-        has_phases=lane.has_phases,
-        text=lane.text,
+        lane=lane,
     )
 
 
