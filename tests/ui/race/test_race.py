@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from itertools import islice
-from pathlib import Path
 
 import pytest
 from gradio_client import Client
@@ -56,8 +55,8 @@ def plain():
 
 @pytest.fixture
 def file(tmp_path):
-    def written(text, name="mine.jsonl"):
-        path = tmp_path / name
+    def written(text):
+        path = tmp_path / "mine.jsonl"
         path.write_text(text, encoding="utf-8")
         return str(path)
 
@@ -230,21 +229,18 @@ def test_a_query_stands_beside_the_right_one_with_its_rows(plain):
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "said"),
-    [
-        ('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "mine.jsonl", "unknown field &#x27;&lt;img"),
-        ('{"prompt": "x"}\n' * 2001, "mine.jsonl", "this page takes 2,000"),
-    ],
-    ids=lambda value: value[:20],
-)
+    ("text", "said"),
+    [('{"prompt": "x", "<img src=x onerror=alert(1)>": 1}', "unknown field &#x27;&lt;img"),
+     ('{"prompt": "x"}\n' * 2001, "this page takes 2,000")],
+    ids=["markup", "many"],
+)  # fmt: skip
 @pytest.mark.usefixtures("reader")
-def test_bad_files_of_questions_get_a_sentence(file, text, name, said):
-    path = file(text, name)
-    taken, _, problem = bring_questions(path, Limits())
+def test_bad_files_of_questions_get_a_sentence(file, text, said):
+    taken, _, problem = bring_questions(file(text), Limits())
     assert taken is None
     assert said in problem
     assert "<img" not in problem
-    assert str(Path(path).parent) not in problem
+    assert "/" not in problem.replace("</", ""), "a path of the server"
 
 
 @pytest.fixture(scope="module")
