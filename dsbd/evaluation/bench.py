@@ -46,10 +46,17 @@ def bench_report(contest: Contest, answers: AnswersFile) -> Report:
     """Return the table of the answers so far."""
     contenders = answers.with_auto(contest.contenders)
     scored = [ScoredRun(one, run) for one in contenders for run in answers.runs if run.contender == one.name]
-    baselines, conditions = baselines_of(contenders), answers.head.get("conditions")
-    table = make_table(scored, task=PROMPTS, metric=None, baselines=baselines, conditions=conditions)
-    complete, tables = len(answers.runs) >= contest.total, {PROMPTS: table} if scored else {}
-    return Report(complete, tables, control=_control(contest, answers))
+    complete, control = len(answers.runs) >= contest.total, _control(contest, answers)
+    notes = [*(control.notes() if control else []), *([] if complete else ["Not complete: some decodes are missing."])]
+    table = make_table(
+        scored,
+        task=PROMPTS,
+        metric=None,
+        note=" ".join(notes).removesuffix("."),
+        baselines=baselines_of(contenders),
+        conditions=answers.head.get("conditions"),
+    )
+    return Report(complete, {PROMPTS: table} if scored else {}, control=control)
 
 
 def control_milliseconds(pair: Pair, contest: Contest) -> float:

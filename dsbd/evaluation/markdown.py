@@ -65,8 +65,6 @@ def _comparison(found: ContestTable, row: ContenderRow, name: str) -> list[str]:
 
 
 def _notes(report: Report, tables: Sequence[ContestTable]) -> Iterator[str]:
-    if report.control is not None:
-        yield from report.control.notes()
     for found in tables:
         asked = PROMPTS if found.task == PROMPTS else "questions"
         clusters = f" in {found.clusters} clusters" if found.clusters < found.questions else ""

@@ -42,10 +42,11 @@ def only_file():
     ("changes", "best"),
     [
         ({}, GOOD),
+        ({"draft_depth": 3}, replace(GOOD, seconds=((3, 0.02),))),
         ({}, replace(GOOD, seconds=((6, 9.0),))),
         ({"method": "speculative"}, MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0)),
     ],
-    ids=["all", "does not pay", "speculative"],
+    ids=["all", "fixed depth", "does not pay", "speculative"],
 )
 def test_a_plan_comes_back_as_it_was(changes, best):
     """Catches a value that a file changes: a tuple of costs, a depth that is given, a plan that drafts nothing."""

@@ -6,15 +6,14 @@ import pytest
 
 from dsbd.evaluation.bench import Bench, bench_report
 from dsbd.evaluation.markdown import report_tables
-from dsbd.evaluation.report import Report
 from dsbd.measure.bench.answers_file import AnswersFile
 from dsbd.measure.bench.contest import plain_prompts
 from dsbd.measure.bench.driver import run_contest
 from dsbd.measure.bench.records import Control
-from tests.evaluation.made_up import made_up_table
 from tests.measure.bench.contests import contest_of, measured_answers
 from tests.measure.bench.made_up import made_up_run
 from tests.toy_pair import toy_pair
+from visualize.pages.contest_page import contest_page
 
 
 def test_a_bench_has_every_contender_ratios_to_every_baseline_and_a_control():
@@ -82,7 +81,13 @@ def test_the_control_is_compared_with_the_same_decodes():
 )
 def test_figures_of_a_disturbed_bench_are_not_to_be_published(control, warning):
     """Catches a bench whose own baseline became slower or faster among the others, and looks like any other."""
-    printed = report_tables(Report(True, {"prompts": made_up_table()}, control=control))
-    assert f"alone took {control.before:.2f} ms per token" in printed
-    assert ("Do not publish" in printed) is (warning is not None)
-    assert warning is None or warning in printed
+    contest, answers = contest_of(("sampling",)), AnswersFile()
+    answers.add(made_up_run(10, contender="sampling"))
+    if control.row is not None:
+        answers.add(made_up_run(10, contender="beam_sampling", seconds=control.row / 100))
+    answers.add(replace(control, row=None))
+    report = bench_report(contest, answers)
+    for told in (report_tables(report), contest_page(report.tables)):
+        assert f"alone took {control.before:.2f} ms per token" in told
+        assert ("Do not publish" in told) is (warning is not None)
+        assert warning is None or warning in told
