@@ -43,10 +43,11 @@ def only_file():
     [
         ({}, GOOD),
         ({"draft_depth": 3}, replace(GOOD, seconds=((3, 0.02),))),
+        ({"forest": "likely"}, replace(GOOD, forest="likely", cover_width=0, draft_width=24)),
         ({}, replace(GOOD, seconds=((6, 9.0),))),
         ({"method": "speculative"}, MeasuredForest("sampled", 1, 0, ((6, 0.012),), 0.9, 90, 4.0)),
     ],
-    ids=["all", "fixed depth", "does not pay", "speculative"],
+    ids=["all", "fixed depth", "likely", "does not pay", "speculative"],
 )
 def test_a_plan_comes_back_as_it_was(changes, best):
     """Catches a value that a file changes: a tuple of costs, a depth that is given, a plan that drafts nothing."""
@@ -81,6 +82,7 @@ def with_values(**values):
 
 DAMAGES = {
     "cut": lambda text: text[:-30],
+    "no text": lambda text: b"\xff\xfe",
     "deep": lambda text: "[" * 5000,
     "infinite": lambda text: text.replace('"layers_per_second":', '"layers_per_second":1e999,"x":'),
     "more": changed(more=1),
@@ -103,7 +105,8 @@ def test_a_damaged_or_foreign_file_is_ignored(damage):
     save_plan(HERE, ALL, made())
     text = only_file().read_text()
     assert changed()(text) == text, "a change is written as the program writes"
-    only_file().write_text(damage(text))
+    damaged = damage(text)
+    only_file().write_bytes(damaged if isinstance(damaged, bytes) else damaged.encode())
     assert load_plan(HERE, ALL) is None
     assert list(kept_plans()) == []
     save_plan(HERE, ALL, made())

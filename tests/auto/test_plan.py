@@ -165,6 +165,8 @@ def test_text_that_is_foreseen_is_drafted_deeper_than_the_first_measurements():
         (0.7, {}),
         (0.96, {"draft_depth": 4}),
         (0.99, {}),
+        (0.99, {"forest": "likely"}),
+        (0.99, {"method": "speculative"}),
     ],
     ids=str,
 )
