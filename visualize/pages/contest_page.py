@@ -11,16 +11,12 @@ import plotly.graph_objects as go
 
 from dsbd.evaluation.statistics import Interval, Mean
 from dsbd.evaluation.tables import ContestTable, Table, read_table
-from visualize.figures.evaluation import (
-    NOT_MEASURED,
-    pareto_figure,
-    quality_width_figure,
-    width_histogram_figure,
-)
+from visualize.figures.evaluation import NOT_MEASURED, pareto_figure, quality_width_figure, width_histogram_figure
 from visualize.figures.speed import speed_figure, sweep_figures
-from visualize.pages.document import Kit, document, style
+from visualize.pages.document import Kit, document, script, style
 from visualize.pages.plotly_script import plotly_origins, plotly_tag
 from visualize.pages.trace_page import write_page
+from visualize.viewer.bundle import plotly_js_path
 
 Plotly = Literal["inline", "beside"]
 TITLE = "DSBD contest"
@@ -64,12 +60,11 @@ def contest_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -> s
     """Return the page as a string. Raises: ValueError, as :func:`export_contest`."""
     if plotly not in ("inline", "beside"):
         raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
-    chapters, script = [], plotly
+    chapters = []
     for table in map(read_table, tables.values()):
         figures = [figure for figure in contest_figures(table) if figure.data]
-        chapters.append(f"<h2>{escape(table.task)}</h2>{_told(table)}{_charts(figures, script)}{_facts(table)}")
-        script = "beside" if figures else script  # the script stands in the page once
-    tag = "" if plotly == "inline" else "\n" + plotly_tag("beside")
+        chapters.append(f"<h2>{escape(table.task)}</h2>{_told(table)}{_charts(figures)}{_facts(table)}")
+    tag = script(plotly_js_path().read_text(encoding="utf-8")) if plotly == "inline" else plotly_tag("beside")
     body = f"<main><h1>{TITLE}</h1>{''.join(chapters)}</main>"
     return document(TITLE, [body], Kit(style(_LOOK) + tag, scripts=plotly_origins(plotly)))
 
@@ -112,11 +107,7 @@ def _facts(table: ContestTable) -> str:
     return f"<details><summary>Conditions and settings</summary><pre>{told}</pre></details>"
 
 
-def _charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
-    """Return the figures as HTML; ``inline`` puts Plotly's script before the first."""
-    return "\n".join(
-        figure.to_html(
-            full_html=False, include_plotlyjs=plotly == "inline" and place == 0, config={"displaylogo": False}
-        )
-        for place, figure in enumerate(figures)
-    )
+def _charts(figures: Sequence[go.Figure]) -> str:
+    """Return the figures as HTML; the page brings Plotly."""
+    look = {"displaylogo": False, "showSendToCloud": False}
+    return "\n".join(figure.to_html(full_html=False, include_plotlyjs=False, config=look) for figure in figures)
