@@ -29,7 +29,7 @@ class KeptPlan(BaseModel):
     conditions: dict[str, dict[str, Any]]
     """Machine, versions and models: :func:`dsbd.conditions.conditions`."""
     settings: dict[str, Any]
-    """What was asked, without what plans are shared by."""
+    """What was asked, with defaults in the fields that a plan does not depend on."""
     made: datetime
     values: dict[str, Any]
     measured: list[MeasuredForest]
@@ -56,7 +56,7 @@ def load_plan(conditions: Mapping[str, Any], asked: DecodingSettings) -> Plan | 
 
 
 def save_plan(conditions: Mapping[str, Any], asked: DecodingSettings, plan: Plan) -> None:
-    """Keep a plan. A folder that cannot be written is no error, but a warning."""
+    """Keep a plan. A folder that cannot be written is a warning, not an error."""
     kept = KeptPlan(
         conditions=dict(conditions), settings=vars(shared(asked)), made=datetime.now(timezone.utc), **vars(plan)
     )

@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 import dsbd
 from dsbd.__main__ import main as command_line
-from dsbd.measure.bench.bench import Bench
+from dsbd.evaluation.bench import Bench
 from dsbd.measure.bench.contenders import contenders
 from dsbd.measure.bench.contest import Contest, plain_prompts
 from tests.models.test_ranks import MODES, PROMPT, SETTINGS, outcome
@@ -64,7 +64,7 @@ def main(target: str, draft: str, folder: str) -> None:
         "stopped": message(dsbd.decode, pair, PROMPT, SETTINGS, stop=Stop(rank, 9)),
         "other seeds": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, seed=rank)),
         "auto": message(dsbd.decode, pair, PROMPT, replace(SETTINGS, forest="auto")),
-        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], [], {}), plain_prompts([PROMPT]), 1)),
+        "bench": message(Bench, pair, Contest(contenders(["beam_sampling"], {}), plain_prompts([PROMPT]), 1)),
         "eval": message(dsbd.evaluate, pair, ["stories"], folder),
         "beams": message(ranks.require_equal, "the beams", rank),
     }

@@ -81,7 +81,7 @@ def test_two_processes_decode_as_one(found, folders):
         "other seeds": "differ in prompt or settings",
         "beams": "differ in the beams",
         "auto": "2 processes, and auto would measure",
-        "bench": "a bench runs in one",
+        "bench": "a contest runs in one",
         "eval": "an evaluation runs in one",
     }.items():
         assert said in found[what]

@@ -9,7 +9,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.chart_pages import bench_page, evaluation_page
+from visualize.pages.contest_page import contest_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
@@ -41,25 +41,24 @@ CONTENDERS = [row.contender for row in TABLE.rows]
          visualize.forest_text, (3,), {}),
         (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
         (TraceError, "different prompts", visualize.diff_scene, (TRACE, OTHER_PROMPT), {}),
-        (ValueError, "no summary of a bench: contenders", visualize.speed_figure, ({"methods": []},), {}),
-        (ValueError, "str is no summary of a bench", visualize.quality_figure, ("runs.jsonl",), {}),
+        (ValueError, "no table of a contest: task", visualize.speed_figure, ({"methods": []},), {}),
+        (ValueError, "str is no table of a contest", visualize.pareto_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),
-        *((ValueError, "no table of an evaluation", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
+        *((ValueError, "no table of a contest", getattr(visualize, f"{name}_figure"), ({"contenders": []},), {})
           for name in ("pareto", "quality_width", "width_histogram")),
         (ValueError, "against is 'memory'", visualize.pareto_figure, (TABLE,), {"against": "memory"}),
         (ValueError, "'slowest' has no widths; name at most 5 of beam_sampling num_beams=2",
          visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
         (ValueError, "6 contenders are too many",
          visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
-        (ValueError, "plotly is 'cdn'", bench_page, ({},), {"plotly": "cdn"}),
-        (ValueError, "plotly is 'cdn'", evaluation_page, ({},), {"plotly": "cdn"}),
+        (ValueError, "plotly is 'cdn'", contest_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'web'; choose one of 'beside', 'inline', 'cdn'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
           for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
-                             (visualize.export_gif, EMPTY), (visualize.export_evaluation, {"sql": TABLE}))),
+                             (visualize.export_gif, EMPTY), (visualize.export_contest, {"sql": TABLE}))),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, (TRACE,), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
