@@ -13,7 +13,6 @@ from transformers import AutoModelForCausalLM, MixtralConfig
 import dsbd
 from dsbd.cache_folder import cache_folder
 from dsbd.models import choosing
-from dsbd.models.alibi import bias_by_depth
 from dsbd.models.check import check_engine
 from dsbd.models.choosing import ENGINES
 from dsbd.models.engines import fused, graph, traced
@@ -44,7 +43,6 @@ def model_on(engine: str, family: str = "llama", dtype: torch.dtype = torch.floa
     for weight in model.model.parameters():
         if weight.dim() == 1:
             weight.data += torch.rand_like(weight)
-    bias_by_depth(model.model)
     return replace(model, engine=engine)
 
 
