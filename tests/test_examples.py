@@ -31,12 +31,6 @@ def run(tmp_path, monkeypatch, capsys):
     return example
 
 
-def test_every_script_has_a_test():
-    """Catches an example that nothing runs."""
-    scripts = {path.stem for path in EXAMPLES.glob("*.py")}
-    assert scripts == {"decode_and_look", "own_pair", "lesson"}
-
-
 @pytest.mark.slow
 def test_decode_and_look_writes_a_trace_and_a_page(run, tmp_path):
     """Catches an example that prints figures which the result does not have, or writes no page."""
