@@ -15,9 +15,9 @@ from dsbd.models.check import ForestCheck, check_causal, check_engine, check_for
 from dsbd.models.choosing import fastest
 from dsbd.models.engines.fused import why_not_fused
 from dsbd.models.engines.onnx import why_not_onnx
+from dsbd.models.free_memory import free_bytes
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.load_options import resolve_engine
-from dsbd.models.memory import free_bytes
 from dsbd.models.outline import loading_errors
 from dsbd.models.pair import Pair
 from dsbd.models.ranks import ranks_of

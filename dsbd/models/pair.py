@@ -151,7 +151,7 @@ class Pair:
         return WindowedPrompt(read.ids, read)
 
     def reads(self, prompt_size: int, max_new_tokens: int) -> bool:
-        """Return True if a prompt of so many tokens is read into the memory: it does not fit, and has two segments."""
+        """Return True if a prompt of this size is read into the memory: it does not fit, and has two segments."""
         has_two = self.memory is not None and prompt_size > self.memory.settings.segment_tokens
         return has_two and self.room_after(prompt_size) < max_new_tokens
 

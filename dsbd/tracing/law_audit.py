@@ -1,4 +1,4 @@
-"""P, the target's law, in the layers of an iteration: ratios, scale, support and, at temperature 0, the best pairs.
+"""Audits P, the target's law, in the layers of an iteration: ratios, scale, support; at temperature 0 the best pairs.
 
 Within a layer the ratio of two probabilities follows from the log-weights, the multiplicities and the temperature
 alone, because normalising divides both by the same number.

@@ -42,7 +42,7 @@ def test_recorded_traces_follow_and_keep_their_digests(name):
 
 def test_what_is_no_trace_is_refused_with_what_to_give():
     """Catches an AttributeError where the path of a trace is given in place of the trace."""
-    with pytest.raises(TraceError, match=r"is no trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
+    with pytest.raises(TraceError, match=r"is not a trace; give dsbd\.Trace\.load\(path\), or the trace of a"):
         dsbd.verify_trace("trace.json.gz")
 
 

@@ -14,7 +14,6 @@ import dsbd
 from dsbd.cache_folder import cache_folder
 from dsbd.models import choosing
 from dsbd.models.check import check_engine
-from dsbd.models.choosing import ENGINES
 from dsbd.models.engines import fused, graph, traced
 from dsbd.models.engines.graph import GraphRunner
 from dsbd.models.language_model import LanguageModel
@@ -168,7 +167,7 @@ def test_auto_takes_the_fastest_that_there_is(dtype, bias, times, engines, monke
         assert pair.fallbacks == []
         assert asked == expected
         asked.clear()
-        for path in (cache_folder() / ENGINES).glob("*") if damaged else ():
+        for path in (cache_folder() / choosing.FOLDER).glob("*") if damaged else ():
             path.write_text(path.read_text()[:-9])
 
 
