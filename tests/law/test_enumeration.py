@@ -139,6 +139,7 @@ LAYERS = {
     "dynamic, landing off": (SEEN, {"landing": False, "top_k": 3}, (2, 3)),
     "dynamic, EOS": (ENDING, {"cover_width": 1}, (2, 3)),
     "dynamic, top-p, cool": (SEEN, {"top_k": 0, "top_p": 0.85, "temperature": 0.7}, (2,)),
+    "three drafts": (TWO_TOKENS, {"draft_width": 3, "temperature": 1.3, "top_k": 3}, (1, 2)),
     "threshold zero": (SEEN, {"width_threshold": 0.0, "top_k": 3}, (1, 2, 3)),
     "threshold one": (SEEN, {"width_threshold": 1.0}, (1, 2, 3)),
     "unrelated draft": (UNRELATED, {"cover_width": 2, "top_k": 3}, (2, 3)),
