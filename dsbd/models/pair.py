@@ -19,7 +19,7 @@ from dsbd.stopping import Check, never_stop
 KEPT = {
     "states": "each with a separate cache",
     "steps": "each with a separate cache, fed token by token",
-    "paths": "each computed from its first token in every pass",
+    "paths": "each computed from its first token in every iteration",
 }
 """How a model's paths are computed if one row cannot hold them all, by :attr:`LanguageModel.attention`."""
 INSTEAD_OF = {"graph": "runs eagerly", "traced": "runs eagerly", "fused": "is traced", "onnx": "runs on torch"}
