@@ -139,6 +139,7 @@ def test_a_wrong_law_is_seen(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> Non
         {"draft_width": 4, "draft_depth": 3, "temperature": 0.7, "cover_width": 3, "top_k": 6},
         {"draft_width": 3, "replacement": False, "cover_width": 2, "top_k": 0},
         {"forest": "likely", "draft_width": 5, "draft_depth": 3},
+        {"draft_width": 3, "top_p": 0.8, "input_beams": 2, "temperature": 1.3},
         {"method": "width_rule_sampling", "draft_width": 3, "max_width": 3, "width_threshold": 0.5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5},
         {"method": "specinfer", "branching": (3, 2, 2), "top_k": 5, "replacement": False},
