@@ -37,7 +37,7 @@ ALSO = {
     "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
     "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
-    "dsbd/session.py": ["tests/test_tally.py"],
+    "dsbd/session.py": ["tests/tracing/test_false_alarms.py"],
     "dsbd/auto/plan.py": ["tests/auto/test_kept.py"],
     "dsbd/models/engines/fused.py": ["tests/models/engines/test_engines.py"],
     "dsbd/models/engines/graph.py": ["tests/models/engines/test_engines.py"],

@@ -1,7 +1,10 @@
-"""What a prompt of Python prints for the objects that a user holds."""
+"""What a prompt of Python prints for the objects that a user holds, and examples of docstrings."""
+
+import doctest
 
 import dsbd
 import visualize
+from dsbd import results, stopping
 from dsbd.law.beams import Hypothesis, Node
 from tests.evaluation.made_up import made_up_table
 from tests.toy_pair import toy_pair
@@ -21,3 +24,9 @@ def test_a_repr_is_one_short_line():
         shown = repr(one)
         assert "\n" not in shown
         assert 20 < len(shown) < 400, type(one)
+
+
+def test_the_examples_hold():
+    """Catches an example that says something else than the code does."""
+    for module in (results, stopping):
+        assert doctest.testmod(module).failed == 0

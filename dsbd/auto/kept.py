@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from dsbd.auto.plan import PLANNED, MeasuredForest, Plan, could_be_chosen, shared
 from dsbd.cache_folder import cache_folder, file_for, keep_record
 from dsbd.errors import SettingsError
-from dsbd.models.choosing import ENGINES
+from dsbd.models.choosing import FOLDER as ENGINE_TIMES
 from dsbd.settings import DecodingSettings
 
 PLANS = "plans"
@@ -79,7 +79,7 @@ def forget_plans() -> int:
     Raises: OSError: the folder cannot be written.
     """
     found = sorted(plans_folder().glob("*.json"))
-    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINES).glob("*")):
+    for path in (*found, *plans_folder().glob("*.part"), *(cache_folder() / ENGINE_TIMES).glob("*")):
         path.unlink(missing_ok=True)
     return len(found)
 

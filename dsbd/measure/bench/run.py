@@ -17,7 +17,7 @@ from dsbd.measure.bench.records import Hypotheses, Run
 from dsbd.measure.bench.transformers_generate import as_shipped, generate_prefill_seconds, hf_hypotheses
 from dsbd.measure.energy import Meter
 from dsbd.measure.quality import log_likelihood, perplexity
-from dsbd.models.memory import memory_errors
+from dsbd.models.free_memory import memory_errors
 from dsbd.models.pair import Pair
 from dsbd.observer import IterationEnd, Observer
 from dsbd.results import Stats
