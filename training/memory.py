@@ -1,9 +1,9 @@
 """Trains a memory for a target: ``python -m training.memory``.
 
-Two stages, as in the paper. In the first a row has two segments, so the second one gets the memory of the first. In the
-second stage rows are longer, and a segment recalls from all memories before it. The loss is that of the last segment
-only. Gradients go back through the last ``BACK_SEGMENTS`` segments and no further: earlier ones are read without a
-graph. The target's own weights stay; narrow matrices are trained beside them (`training/adapted.py`).
+Two stages, as in the paper. In the first a row has two segments and the second one gets the memory of the first (no
+recall). In the second stage rows are longer, and a segment recalls from all memories before it. The loss is that of the
+last segment only. Gradients go back through the last ``BACK_SEGMENTS`` segments and no further: earlier ones are read
+without a graph. The target's own weights stay; narrow matrices are trained beside them (`training/adapted.py`).
 
 *Source:* Hierarchical Memory Transformer, arXiv 2405.06067; docs/memory.md.
 """
@@ -122,7 +122,11 @@ class MemoryTrainer:
             "matrices": [weight for _, weight in named if weight.ndim == 2],
         }
         self._optimizer = torch.optim.AdamW(
-            [{"params": weights, "lr": RATES[name], "peak": RATES[name]} for name, weights in groups.items()],
+            [
+                {"params": weights, "lr": RATES[name], "peak": RATES[name]}
+                for name, weights in groups.items()
+                if weights
+            ],
             betas=(0.9, 0.95),
             weight_decay=0.0,
         )
@@ -202,10 +206,11 @@ class MemoryTrainer:
 
 def begin_from(model: MemoryModel, earlier: dict) -> None:
     """Take what the first stage learned; recall begins with equal weights."""
-    model.network.load_state_dict(earlier["network"])
+    model.network.load_state_dict(earlier["network"], strict=False)
     model.adapters.load_state_dict(earlier["adapters"])
-    with torch.no_grad():
-        model.network.summary.copy_(model.network.first)
+    if model.network.settings.recall:
+        with torch.no_grad():
+            model.network.summary.copy_(model.network.first)
 
 
 def new_memory_model(target: LlamaForCausalLM, settings: MemorySettings, rank: int, seed: int) -> MemoryModel:
@@ -242,7 +247,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
     parser = argparse.ArgumentParser(prog="python -m training.memory", description=__doc__)
     add = parser.add_argument
-    add("stage", choices=("first", "recall"), help="recall comes second")
+    add("stage", choices=("first", "recall", "flat"), help="first; then recall (HMT) or flat (RMT, for comparison)")
     add("--model", type=Path, required=True, help="folder of the target")
     add("--data", type=Path, required=True, help="folder of the corpora")
     add("--work", type=Path, required=True, help="folder of checkpoints")
@@ -263,7 +268,7 @@ def main(arguments: list[str] | None = None) -> int:
     torch.set_num_threads(options.threads)
     tokenizer = AutoTokenizer.from_pretrained(options.model, trust_remote_code=False)
     target = LlamaForCausalLM.from_pretrained(options.model, dtype=torch.bfloat16, trust_remote_code=False).eval()
-    settings = MemorySettings(target.config.hidden_size, LENGTHS[-1])
+    settings = MemorySettings(target.config.hidden_size, LENGTHS[-1], recall=options.stage == "recall")
     model = new_memory_model(target, settings, options.rank, options.seed)
     checkpoint, first = options.work / f"memory-{options.stage}.pt", options.work / "memory-first.pt"
     if options.stage != "first":

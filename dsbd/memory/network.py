@@ -38,12 +38,13 @@ class MemoryNetwork(torch.nn.Module):
         self.settings = settings
         self.first = torch.nn.Parameter(torch.zeros(size))
         """m_0: the memory before the first segment."""
-        self.summary = torch.nn.Parameter(torch.zeros(size))
-        """T: the prompt around half a segment that asks for its summary."""
-        self.query = torch.nn.Parameter(torch.zeros(size, size))
-        """W_q: of summaries."""
-        self.key = torch.nn.Parameter(torch.eye(size))
-        """W_k: of cached memories."""
+        if settings.recall:
+            self.summary = torch.nn.Parameter(torch.zeros(size))
+            """T: the prompt around half a segment that asks for its summary."""
+            self.query = torch.nn.Parameter(torch.zeros(size, size))
+            """W_q: of summaries."""
+            self.key = torch.nn.Parameter(torch.eye(size))
+            """W_k: of cached memories."""
 
     def recalled(self, states: States, segment: torch.Tensor, memories: torch.Tensor) -> Recalled:
         """Return what a segment remembers: steps 1 and 2.
@@ -56,6 +57,10 @@ class MemoryNetwork(torch.nn.Module):
         rows, count = memories.shape[:2]
         if not count:
             return Recalled(self.first.to(segment.dtype).expand(rows, -1), memories.new_zeros(rows, 0).float())
+        if not self.settings.recall:
+            weights = torch.zeros(rows, count, device=memories.device)
+            weights[:, -1] = 1.0
+            return Recalled(memories[:, -1], weights)
         memories = memories[:, -self.settings.cached_memories :]
         asked = self.summarise(states, segment).float() @ self.query.float()
         keys = memories.float() @ self.key.float()

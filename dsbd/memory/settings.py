@@ -7,7 +7,7 @@ from dsbd.errors import PairError
 
 FORMAT: Literal["dsbd-memory/1"] = "dsbd-memory/1"
 MOST_TOKENS = 1_000_000
-"""The largest size that a file may ask for."""
+"""The longest segment, and so on, that a file may ask for."""
 
 
 @dataclass(frozen=True)
@@ -19,18 +19,23 @@ class MemorySettings:
     segment_tokens: int = 224
     """L: tokens of a segment."""
     sensory_tokens: int = 16
-    """k: this many last tokens of the segment before are shown again in front of a segment."""
+    """k: how many last tokens of the segment before are shown again in front of a segment."""
     cached_memories: int = 100
-    """N: a segment recalls from this many memories, the last ones."""
+    """N: recall looks at so many memories, the last ones."""
+    recall: bool = True
+    """True: a segment recalls from all cached memories (HMT). False: it gets the memory before it (RMT)."""
 
     def __post_init__(self) -> None:
         """Check the values. Raises: PairError: one is not allowed; the message names it."""
         least = {"hidden_size": 1, "segment_tokens": 2, "cached_memories": 1}
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int):
+            if field.name == "recall":
+                if not isinstance(value, bool):
+                    raise PairError(f"recall of the memory is {value!r:.100}; it must be true or false")
+            elif isinstance(value, bool) or not isinstance(value, int):
                 raise PairError(f"{field.name} of the memory is {value!r:.100}; it must be a whole number")
-            if not (low := least.get(field.name, 0)) <= value <= MOST_TOKENS:
+            elif not (low := least.get(field.name, 0)) <= value <= MOST_TOKENS:
                 raise PairError(f"{field.name} of the memory is {value}; it must be from {low} to {MOST_TOKENS:,}")
         if self.sensory_tokens > self.segment_tokens:
             raise PairError(

@@ -60,6 +60,8 @@ PROMPT = "3524673524607352746" * 4
     "changes",
     [
         {},
+        pytest.param({"method": "beam_sampling", "num_beams": 2}, marks=pytest.mark.slow),
+        pytest.param({"replacement": False}, marks=pytest.mark.slow),
         pytest.param({"forest": "likely", "draft_width": 5, "top_k": 6, "max_new_tokens": 2}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -142,6 +144,7 @@ def test_a_trace_holds_the_segments_and_passes_the_audit(pair) -> None:
             lambda memory: memory.update(segments=memory["segments"][-1:]),
             "segment 1 of the prompt is empty, or recalls",
         ),
+        (lambda memory: memory["segments"][1].update(first_memory=1), "segment 2 of the prompt is empty, or recalls"),
         (lambda memory: memory["segments"][0].update(tokens=0), "segment 1 of the prompt is empty"),
         (lambda memory: memory["segments"][1]["weights"].append(0.5), "segment 2 of the prompt is empty, or recalls"),
         (

@@ -43,8 +43,9 @@ def test_what_is_saved_comes_back(saved) -> None:
     torch.testing.assert_close(model.get_parameter(f"{LAYER}.weight"), expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_model_is_known_again_in_another_dtype(saved) -> None:
-    assert load_memory(saved, toy_model(1, 2).to(torch.bfloat16), "toy/target").name == "toy"
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_model_is_known_again_in_another_dtype(saved, dtype) -> None:
+    assert load_memory(saved, toy_model(1, 2).to(dtype), "toy/target").name == "toy"
 
 
 def test_a_memory_of_another_model_is_refused(saved) -> None:
@@ -78,14 +79,21 @@ def _tensors(change):
 
 SPOILED = {
     "no config": (lambda folder: (folder / CONFIG).unlink(), "is not a folder with a config.json"),
+    "no json": (lambda folder: (folder / CONFIG).write_text("{"), "is damaged: config.json is not JSON"),
     "deep json": (lambda folder: (folder / CONFIG).write_text("[" * 100_000), "is damaged: config.json is not JSON"),
     "a list": (lambda folder: (folder / CONFIG).write_text("[]"), "has the format 'list', expected 'dsbd-memory/1'"),
     "another format": (_config(lambda config: config.update(format="x")), "has the format 'x'"),
+    "no sizes": (_config(lambda config: config.pop("memory")), "the sizes in config.json are missing or unknown"),
     "unknown size": (_config(lambda config: config["memory"].update(more=1)), "the sizes in config.json are missing"),
     "no model": (_config(lambda config: config.pop("model")), "does not say which model it was made for"),
     "odd sample": (_config(lambda config: config["model"].update(sample="x")), "the sample in config.json is not"),
     "no weights": (lambda folder: (folder / WEIGHTS).unlink(), "memory.safetensors cannot be read"),
+    "half a file": (
+        lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:200]),
+        "memory.safetensors cannot be read",
+    ),
     "a pickle": (lambda folder: (folder / WEIGHTS).write_bytes(b"\x80\x04."), "memory.safetensors cannot be read"),
+    "no query": (_tensors(lambda tensors: tensors.pop("query")), "query in memory.safetensors is missing"),
     "small key": (_tensors(lambda tensors: tensors.update(key=torch.eye(3))), "key in memory.safetensors is missing"),
     "not a number": (_tensors(lambda tensors: tensors["first"].fill_(torch.nan)), "first in memory.safetensors"),
     "half an adapter": (
@@ -120,7 +128,7 @@ def test_a_damaged_memory_is_one_sentence(saved, tmp_path, name) -> None:
     assert all(torch.equal(weight, before[key]) for key, weight in model.state_dict().items())
 
 
-@pytest.mark.parametrize("given", ["nowhere", 5])
+@pytest.mark.parametrize("given", ["", "nowhere", 5, None])
 def test_a_name_that_is_no_folder_is_named(given) -> None:
     with pytest.raises(PairError, match="give the folder of a memory, or"):
         load_memory(given, toy_model(1, 2), "toy/target")

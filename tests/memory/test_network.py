@@ -36,7 +36,8 @@ def written_out(network, segments, kept):
     return recalled, weights
 
 
-@pytest.mark.parametrize(("count", "cached"), [(1, 100), (5, 100), (5, 2)])
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("cached", [100, 2])
 def test_recall_is_what_the_paper_writes(count: int, cached: int) -> None:
     """Catches a wrong scale, a value matrix, a summary of the whole segment, sensory tokens of another segment, and a
     cache that forgets the wrong end."""
@@ -52,3 +53,13 @@ def test_recall_is_what_the_paper_writes(count: int, cached: int) -> None:
     assert found.weights.shape == (1, min(count - 1, cached))
     torch.testing.assert_close(found.memory[0], recalled, rtol=1e-5, atol=1e-6)  # scores are float32
     torch.testing.assert_close(found.weights[0].double(), torch.tensor(weights).double(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_flat_memory_is_the_one_before() -> None:
+    """Catches a baseline (RMT) that recalls."""
+    network = random_network(SIZE, recall=False)
+    assert {name for name, _ in network.named_parameters()} == {"first"}
+    memories = torch.randn(2, 4, SIZE)
+    found = network.recalled(states, torch.randn(2, 8, SIZE), memories)
+    assert torch.equal(found.memory, memories[:, -1])
+    assert found.weights.tolist() == [[0.0, 0.0, 0.0, 1.0]] * 2

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 import torch
 
-from dsbd.errors import PairError, PromptError
+from dsbd.errors import PairError, PromptError, StoppedError
 from dsbd.memory.reading import Memory, segments_of
 from dsbd.memory.settings import MemorySettings
 from dsbd.steps import value_of
@@ -13,7 +13,7 @@ from tests.memory.toys import random_network
 from tests.toy_pair import toy_pair
 
 
-@pytest.mark.parametrize("tokens", [1, 8, 9, 40])
+@pytest.mark.parametrize("tokens", [1, 7, 8, 9, 16, 17, 40])
 def test_segments_are_the_whole_prompt_and_the_last_is_full(tokens: int) -> None:
     """Catches a token that is lost or read twice, an empty segment, and a short segment in the window."""
     found = segments_of(tokens, 8)
@@ -48,14 +48,18 @@ def test_reading_equals_the_steps_one_by_one(tokens: int) -> None:
     assert [segment.first_memory for segment in found.segments] == [0] * len(found.segments)
 
 
-def test_a_short_prompt() -> None:
-    """Catches sensory tokens counted from before the prompt, and an empty segment."""
-    memory = Memory("toy", random_network(32))
-    found = value_of(memory.reading(toy_pair().target, list(range(10))))
+def test_a_short_first_segment_gives_few_sensory_tokens() -> None:
+    """Catches sensory tokens counted from before the prompt."""
+    found = value_of(Memory("toy", random_network(32)).reading(toy_pair().target, list(range(10))))
     assert (found.ids, found.sensory) == (list(range(10)), 2)
-    assert memory.window_of(10) == 1 + 10
-    with pytest.raises(PromptError, match="a prompt of 8 tokens has nothing before its last segment of 8"):
-        value_of(memory.reading(toy_pair().target, range(8)))
+    assert Memory("toy", random_network(32)).window_of(10) == 1 + 10
+
+
+@pytest.mark.parametrize("tokens", [0, 1, 8])
+def test_a_prompt_with_nothing_to_read_is_refused(tokens: int) -> None:
+    """Catches an empty segment, and a traceback for one."""
+    with pytest.raises(PromptError, match=f"a prompt of {tokens} tokens has nothing before its last segment of 8"):
+        value_of(Memory("toy", random_network(32)).reading(toy_pair().target, range(tokens)))
 
 
 def test_the_last_prompt_is_read_once() -> None:
@@ -66,13 +70,31 @@ def test_the_last_prompt_is_read_once() -> None:
     assert value_of(memory.reading(model, range(31))).digest != first.digest
 
 
+def test_reading_can_be_stopped() -> None:
+    """Catches a stop that waits for the end of a long prompt, and half a memory that is kept."""
+    memory, calls = Memory("toy", random_network(32)), []
+
+    def check() -> None:
+        calls.append(None)
+        if len(calls) == 3:
+            raise StoppedError("stopped")
+
+    with pytest.raises(StoppedError):
+        value_of(memory.reading(toy_pair().target, range(60), check))
+    assert len(calls) == 3
+    assert len(value_of(memory.reading(toy_pair().target, range(60))).segments) == 8
+
+
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
         ({"segment_tokens": 1}, "segment_tokens of the memory is 1; it must be from 2 to"),
         ({"segment_tokens": 2**40}, "segment_tokens of the memory is 1099511627776"),
+        ({"sensory_tokens": -1}, "sensory_tokens of the memory is -1"),
         ({"sensory_tokens": 9}, "sensory_tokens of the memory is 9, more than a segment's 8"),
+        ({"cached_memories": 0}, "cached_memories of the memory is 0"),
         ({"cached_memories": 2.5}, r"cached_memories of the memory is 2\.5; it must be a whole number"),
+        ({"recall": 1}, "recall of the memory is 1; it must be true or false"),
         ({"hidden_size": True}, "hidden_size of the memory is True"),
     ],
 )

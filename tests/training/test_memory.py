@@ -14,7 +14,7 @@ from dsbd.models.language_model import LanguageModel
 from dsbd.steps import value_of
 from dsbd.tasks.needle import NEEDLE, NEEDLE_WORDS
 from training.corpus import encode_documents
-from training.memory import BACK_SEGMENTS, MemoryTrainer, new_memory_model, train
+from training.memory import BACK_SEGMENTS, LENGTHS, MemoryTrainer, begin_from, new_memory_model, train
 from training.needle import MemoryRows
 from training.trainer import save_checkpoint
 
@@ -25,9 +25,9 @@ def tiny():
     return make_tiny_model(layers=2, seed=0)
 
 
-def memory_model():
-    settings = MemorySettings(tiny().config.hidden_size, 8, sensory_tokens=3)
-    model = new_memory_model(tiny(), settings, rank=2, seed=0)
+def memory_model(recall: bool = True, rank: int = 2):
+    settings = MemorySettings(tiny().config.hidden_size, 8, sensory_tokens=3, recall=recall)
+    model = new_memory_model(tiny(), settings, rank, seed=0)
     torch.manual_seed(3)
     with torch.no_grad():
         for weight in (*model.adapters.parameters(), *model.network.parameters()):
@@ -55,9 +55,10 @@ def test_what_is_trained_is_what_decodes() -> None:
     torch.testing.assert_close(losses[0], again, rtol=1e-4, atol=1e-5)
 
 
-def test_gradients_stop_at_the_truncation() -> None:
+@pytest.mark.parametrize("recall", [True, False])
+def test_gradients_stop_at_the_truncation(recall: bool) -> None:
     """Catches a truncation that detaches a copy and changes nothing, and one that stops too early."""
-    model, ids = memory_model(), random_ids(1, 48).view(1, 6, 8)
+    model, ids = memory_model(recall), random_ids(1, 48).view(1, 6, 8)
     read = []
     embed = model.embed
 
@@ -138,3 +139,14 @@ def test_resuming_changes_nothing(parts, tmp_path, monkeypatch) -> None:
         again = theirs.state_dict()
         assert all(torch.equal(weight, again[name]) for name, weight in ours.state_dict().items())
     assert all(bool(weight.any()) for weight in whole.model.adapters.up.values())
+
+
+def test_the_second_stage_begins_with_what_the_first_learned() -> None:
+    """Catches a second stage from scratch, and a recall that begins by looking at one memory only."""
+    first = memory_model(recall=False)
+    saved = {"network": first.network.state_dict(), "adapters": first.adapters.state_dict()}
+    second = new_memory_model(tiny(), MemorySettings(first.network.settings.hidden_size, LENGTHS[0]), 2, 1)
+    begin_from(second, saved)
+    assert torch.equal(second.network.first, first.network.first)
+    assert torch.equal(second.network.summary, first.network.first)
+    assert not second.network.query.any()
