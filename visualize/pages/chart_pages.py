@@ -161,7 +161,9 @@ def _charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
     """Return the figures as HTML; ``inline`` puts Plotly's script before the first."""
     return "\n".join(
         figure.to_html(
-            full_html=False, include_plotlyjs=plotly == "inline" and place == 0, config={"displaylogo": False}
+            full_html=False,
+            include_plotlyjs=plotly == "inline" and place == 0,
+            config={"displaylogo": False, "showSendToCloud": False},
         )
         for place, figure in enumerate(figures)
     )

@@ -10,6 +10,7 @@ from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.figures.test_bench import EVIL, summary
 from tests.visualize.homes import visit
+from tests.watched import UPLOAD
 from visualize.figures.evaluation import NOT_MEASURED
 from visualize.pages.chart_pages import bench_page, evaluation_page
 
@@ -51,4 +52,5 @@ def test_the_page_opens_without_an_error(browser, tmp_path, name):
         seen.page.wait_for_selector(".js-plotly-plot .main-svg")
         assert seen.page.locator(".js-plotly-plot").count() == FIGURES[name]
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+        assert seen.page.locator(UPLOAD).count() == 0
         seen.quiet()
