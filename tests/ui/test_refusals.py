@@ -78,6 +78,8 @@ def test_a_full_queue_is_said_once(visits, engine):
     assert toasts(refused) == 0
     expect(refused.page.locator("#problem [role=alert]")).to_have_count(1)
     refused.page.wait_for_selector("#run")
+    refused.page.evaluate("document.dispatchEvent(new Event('dsbd-live-begins'))")
+    expect(refused.page.locator("#problem")).to_have_text("")
 
 
 @pytest.mark.parametrize("tab", ["Play", "Race"])

@@ -52,6 +52,12 @@ function hand(made, isLive) {
   document.dispatchEvent(new CustomEvent("dsbd-live-scene", {detail: {scene, isLive}}));
 }
 
+/* The forest is seen, and no longer why the server did not take the run. */
+function begins() {
+  document.dispatchEvent(new Event("dsbd-live-begins"));
+  document.querySelector("#forest").scrollIntoView({block: "nearest"});
+}
+
 const hears = {
   progress({loaded, total}) {
     const share = Math.round((100 * loaded) / total);
@@ -60,6 +66,7 @@ const hears = {
   },
   scene({scene: made, isFirst}) {
     const iterations = isFirst ? made.iterations : [...scene.iterations, ...made.iterations];
+    if (isFirst) begins();
     said.textContent = `In this browser: ${made.statistics.layers} tokens in ${made.statistics.iterations} passes so far`;
     hand({...made, iterations}, true);
   },
@@ -77,7 +84,11 @@ async function decode() {
   const {error, prompt, settings, pair} = await told();
   if (error) throw new Error(error);
   if (!settings.method) throw new Error("A browser does not decode with this method; choose another one.");
-  if (!pair) throw new Error("A browser decodes with the bundled models only; choose one of them under Settings.");
+  if (!pair) {
+    throw new Error(
+      "A browser decodes with the bundled pairs for stories and for SQL only; choose one under Settings.",
+    );
+  }
   if (clientPair !== pair) {
     client?.end();
     await fetched(new URL(`${base}live.js`, document.baseURI).href);
@@ -93,6 +104,7 @@ async function decode() {
 function show(running) {
   isRunning = running;
   run.textContent = running ? "Stop" : "Run in my browser";
+  run.classList.toggle("is-running", running);
 }
 
 run.title = "Fetches the models once (about 35 MB); what you type stays in your browser";

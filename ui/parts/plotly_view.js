@@ -5,6 +5,7 @@ const CONFIG = {
   responsive: true,
   displaylogo: false,
   displayModeBar: true,
+  showSendToCloud: false,
   modeBarButtonsToAdd: ["select2d", "lasso2d"],
   toImageButtonOptions: {format: "svg", filename: "dsbd"},
 };

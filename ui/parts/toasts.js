@@ -32,6 +32,11 @@ new MutationObserver(() => {
   }
 }).observe(document.body, {childList: true, subtree: true});
 
+/* A run that the server refused is decoded in this browser (live.js). */
+document.addEventListener("dsbd-live-begins", () => {
+  said = props.value = "";
+});
+
 /* The late answer of an earlier action must not clear the words. */
 for (const action of ["change", "click", "keydown"]) {
   element.closest(".workbench").addEventListener(action, () => (said = ""), true);

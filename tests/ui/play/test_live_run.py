@@ -35,6 +35,6 @@ def test_the_page_says_why_its_own_models_stay_on_the_server(visit):
     """Catches a button that does nothing, with the server and without it."""
     said = visit.page.locator("#live [role=status]")
     visit.page.click("#live button")
-    expect(said).to_contain_text("A browser decodes with the bundled models only")
+    expect(said).to_contain_text("A browser decodes with the bundled pairs for stories and for SQL only")
     visit.page.evaluate("document.dispatchEvent(new Event('dsbd-no-place'))")
     expect(said).to_contain_text("Your own browser can decode it")

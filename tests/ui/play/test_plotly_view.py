@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.served import unpacked
+from tests.watched import UPLOAD
 from ui.decodes.traces import opening_recording
 from ui.play.plotly_view import view_of
 
@@ -35,6 +36,7 @@ def test_the_place_draws_when_it_is_opened_and_a_click_opens_a_pass(visit):
     }""")
     expect(plots.first.locator(".gtitle")).to_have_text(f"Pass {chosen + 1}")
     expect(page.locator("#plotly-figures .modebar-btn[data-val=lasso]").first).to_be_attached()
+    expect(page.locator(UPLOAD)).to_have_count(0)
     page.get_by_role("button", name="Steps").click()
     expect(page.locator("#forest .dsbd-strip")).to_have_attribute("aria-valuenow", str(chosen + 1))
     visit.run("once upon a time")

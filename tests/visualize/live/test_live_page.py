@@ -103,6 +103,16 @@ def test_a_file_opened_from_the_disk_says_what_it_needs(browser, site):
         expect(seen.page.locator(".dsbd-live-run")).to_be_disabled()
 
 
+def test_a_bare_page_has_a_prompt_and_run(browser, site):
+    """Catches a form that takes the slide from the forest."""
+    with visit(browser, (site / "live.html").as_uri() + "?bare") as seen:
+        expect(seen.page.locator(".dsbd-live textarea")).to_be_visible()
+        expect(seen.page.locator(".dsbd-live-run")).to_be_visible()
+        expect(
+            seen.page.locator(".dsbd-live :is(input, select, details, .dsbd-live-run ~ button):visible")
+        ).to_have_count(0)
+
+
 @pytest.mark.slow
 def test_a_closed_off_frame_says_so(browser, site):
     """Catches the browser's own words for a script that such a frame may not load."""

@@ -9,6 +9,7 @@ import visualize
 from dsbd.evaluation.make_tables import make_table
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.homes import visit
+from tests.watched import UPLOAD
 from visualize.figures.evaluation import NOT_MEASURED
 from visualize.pages.contest_page import contest_figures, contest_page
 
@@ -46,4 +47,5 @@ def test_the_page_opens_without_an_error(browser, tmp_path):
         seen.page.wait_for_selector(".js-plotly-plot .main-svg")
         assert seen.page.locator(".js-plotly-plot").count() == sum(bool(one.data) for one in contest_figures(TABLE))
         assert seen.page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")
+        assert seen.page.locator(UPLOAD).count() == 0
         seen.quiet()

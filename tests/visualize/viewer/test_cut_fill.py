@@ -14,6 +14,11 @@ HEIGHTS = """() => [...document.querySelectorAll(".dsbd-cut-field")].map((field)
     return part.hidden ? 0 : parseFloat(part.style.height);
   }))"""
 
+NOTES_HIT = """() => [...document.querySelectorAll(".dsbd-cut-field")].flatMap((field) => {
+  const [note, off] = ["note", "off"].map((kind) => field.querySelector(`.dsbd-cut-${kind}`).getBoundingClientRect());
+  return off.height && note.height && note.bottom > off.top + 1 ? [note.bottom - off.top] : [];
+})"""
+
 
 def kept(page) -> float:
     return float(re.search(r"\d(\.\d+)?", page.inner_text(".dsbd-cut-said")).group())
@@ -31,6 +36,7 @@ def test_a_worse_small_model_shrinks_the_green_and_moves_no_outline(page):
     expect(page.locator(".dsbd-cut")).to_contain_text(f"How many are kept here ({LAYER.width}) is chosen")
     recorded, before = page.evaluate(HEIGHTS), kept(page)
     require_full(recorded)
+    assert page.evaluate(NOTES_HIT) == []
     worst = max(range(len(recorded)), key=lambda at: recorded[at][0])
     slider = page.locator(".dsbd-cut input").nth(worst)
     slider.focus()

@@ -12,6 +12,15 @@ from visualize.words.words import Words
 PHONE = {"viewport": {"width": 390, "height": 844}}
 SAID = ".dsbd-memory-said"
 
+ASIDE = """() => {
+  const middle = (cell, part) => {
+    const {left, right} = cell.querySelector(`.dsbd-memory-${part}`).getBoundingClientRect();
+    return (left + right) / 2;
+  };
+  const cells = [...document.querySelectorAll(".dsbd-memory-cell:has(.dsbd-memory-bar:not([hidden]))")];
+  return Math.max(...cells.map((cell) => Math.abs(middle(cell, "bar") - middle(cell, "box"))));
+}"""
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
@@ -40,6 +49,7 @@ def test_the_last_segment_is_chosen_and_says_what_it_recalls(browser, written):
         assert page.inner_text(SAID) == "Segment 10 recalls segment 1 (41\u202f%) and segment 2 (22\u202f%) most."
         recorded = remembered().prompt.memory.segments[-1].weights
         assert bars(page) == pytest.approx(recorded, abs=1e-5)
+        assert page.evaluate(ASIDE) <= 1, "each bar stands on its box, also that of the short first segment"
         expect(page.locator(".dsbd-memory-large .dsbd-memory-share")).to_have_text(["41%", "22%"])
         expect(page.locator(".dsbd-memory-box .dsbd-memory-sensory")).to_have_count(2)
         legend = page.inner_text(".dsbd-memory-legend")

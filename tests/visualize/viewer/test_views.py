@@ -69,6 +69,8 @@ def test_the_charts_follow_the_iteration(page):
     page.wait_for_selector(".dsbd-chart .main-svg")
     lines = "() => [...document.querySelectorAll('.dsbd-chart')].map((chart) => chart.layout.shapes[0].x0)"
     assert page.evaluate(lines) == [2, 2]  # readers count from 1
+    titles = page.locator(".dsbd-chart :is(.xtitle, .ytitle)").all_text_contents()
+    assert titles == ["pass", "pass", "seconds"]
     widths = page.evaluate("() => document.querySelector('.dsbd-chart').data[0].y")
     assert widths == [len(iteration.layers) for iteration in TRACE.iterations]
     press(page, "PageDown")

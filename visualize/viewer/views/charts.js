@@ -41,8 +41,8 @@ export class ChartsPanel {
         plot_bgcolor: "rgba(0,0,0,0)",
         font: {family: css.fontFamily, color: color("ink"), size: 12},
         legend: {orientation: "h", y: 1, yanchor: "bottom", x: 0},
-        xaxis: {...grid, showgrid: false, range, title: viewer.say("figure.iteration")},
-        yaxis: {...grid, title: axis},
+        xaxis: {...grid, showgrid: false, range, title: {text: viewer.say("figure.iteration")}},
+        yaxis: {...grid, title: {text: axis}},
       };
       const plot = this.plots[at];
       const isNew = !plot.data;

@@ -131,7 +131,7 @@ export class CutFill {
       this.put(column.filled, kept, filled);
       this.put(column.cut, bin.target, cut);
       column.grip.style.bottom = this.share(Math.min(bin.draft, this.top));
-      column.note.style.bottom = this.share(Math.min(Math.max(bin.target, bin.draft), this.top));
+      column.note.style.bottom = this.share(Math.min(bin.target + cut, this.top));
       const [kind, amount] = cut > filled ? ["cut.off", cut] : ["cut.fill", filled];
       column.note.textContent = amount < SEEN ? "" : say(kind, {amount: amount.toFixed(2)});
       column.input.value = bin.draft;

@@ -53,7 +53,6 @@ export class MemoryRow {
     this.title.textContent = say("memory.title", {count: segments.length});
     this.cells = segments.map(({tokens}, at) => {
       const box = make("span", {class: "dsbd-memory-box", text: String(at + 1)});
-      box.style.width = `${(100 * tokens) / longest}%`;
       const repeated = sensory && at >= last - 1 ? make("i", {class: "dsbd-memory-sensory"}) : "";
       if (repeated) repeated.style.width = `${clamp((100 * sensory) / tokens, 5, 100)}%`;
       box.append(repeated);
@@ -61,6 +60,7 @@ export class MemoryRow {
       const bar = make("span", {class: "dsbd-memory-bar"});
       const onclick = () => this.choose(at);
       const entry = button({class: "dsbd-memory-cell", role: "radio", onclick}, share, bar, box);
+      entry.style.gridTemplateColumns = `minmax(18px, ${(100 * tokens) / longest}%)`;
       entry.classList.toggle("dsbd-memory-window", at === last);
       return {entry, share, bar};
     });
