@@ -32,10 +32,10 @@ def make_pair(
 ) -> Pair:
     """Make a pair of loaded models. A model that fails the forest check falls back to one row per path.
 
-    The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised. Three
-    things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention implementation
-    of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If weights change
-    later, make a new pair.
+    The models stay where they are, with their values and dtypes: on one device or several, offloaded or quantised.
+    Three things change in them. They are set to evaluation mode. Grouped queries on ``sdpa`` get an attention
+    implementation of this package. The engine ``fused`` joins weights, and the model's weights become views of them. If
+    weights change later, make a new pair.
 
     A model runs eagerly if hooks move its layers between devices, or if transformers spread it over the processes of
     ``torchrun``. All these processes make the pair and decode together.
