@@ -23,7 +23,7 @@ from .pairs.names import model_name
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.sharing import PICTURE
 from .parts.theme import mark_colors, page_theme
-from .programs import MCP_TOOLS, Tools
+from .programs import MCP_TOOLS
 from .traffic.gate import Gate
 from .traffic.leaving import Leaving
 
@@ -111,5 +111,5 @@ async def _only_our_tools(app: Any) -> AsyncIterator[None]:
     """Before the first request, make only the endpoints of ``MCP_TOOLS`` tools."""
     server = app.get_blocks().mcp_server_obj
     if server is not None:
-        server.tool_to_endpoint = Tools({server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS})
+        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
     yield

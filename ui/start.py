@@ -8,7 +8,7 @@ import importlib.util
 from functools import partial
 from typing import Any
 
-from dsbd.errors import PageError, PairError
+from dsbd.errors import PageError
 from dsbd.steps import value_of
 
 
@@ -52,7 +52,6 @@ def _made(options: argparse.Namespace, limits: Any, host: Any, private: bool, sa
 
     from .engine import Engine
     from .host.allowed_models import ALL, AllowedModels
-    from .host.options import settings_behind
     from .page import build_page
     from .serving import launch_options
     from .traffic.run_log import set_up_log
@@ -61,12 +60,8 @@ def _made(options: argparse.Namespace, limits: Any, host: Any, private: bool, sa
     how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
     patterns = options.allow_models
     allowed = AllowedModels(patterns if patterns is not None else ALL if private else "")
-    try:
-        steps = loading(options.target, options.draft, **how)
-        pair = value_of(steps, lambda words: say(f"{words[:1].upper()}{words[1:]}"))
-    except PairError as error:
-        behind = settings_behind(vars(options))
-        raise PairError(f"{error} (set by {', '.join(behind)})" if behind else str(error)) from None
+    steps = loading(options.target, options.draft, **how)
+    pair = value_of(steps, lambda words: say(f"{words[:1].upper()}{words[1:]}"))
     say("Putting the page together")
     engine = Engine(pair, limits, partial(loading, **how), allowed)
     return build_page(engine), launch_options(engine, host, private)

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import torch
 
 from dsbd.assets import BUNDLED_PAIRS
-from dsbd.auto.measuring import known_plans
-from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
 from dsbd.models.pair import Pair
@@ -71,7 +69,6 @@ class PairShelf:
         self.page_pair = page_pair
         self._others: OrderedDict[str, Pair] = OrderedDict()
         self._most, self.load = most, load
-        self._plans: dict[str, dict[PlanKey, Plan]] = {}
         self._lock = threading.RLock()
 
     def available(self) -> list[str]:
@@ -128,11 +125,10 @@ class PairShelf:
             return self.put(key, value_of(self.load(*PairName.of(key))))
 
     def put(self, key: str, pair: Pair) -> Pair:
-        """Keep a loaded pair under this key, with the plans of ``auto`` made for it before."""
+        """Keep a loaded pair under this key."""
         with self._lock:
             if key not in self._others:
                 self.make_room()
-            known_plans(pair).update(self._plans.pop(key, {}))
             self._others[key] = pair
             return pair
 
@@ -142,9 +138,7 @@ class PairShelf:
             raise PairError("this page keeps one pair in memory (DSBD_MAX_LOADED_PAIRS is 1); its host can allow more")
         with self._lock:
             while len(self._others) + 1 >= self._most:
-                key, pair = self._others.popitem(last=False)
-                self._plans[key] = dict(known_plans(pair))
-                del pair
+                self._others.popitem(last=False)
                 _give_memory_back()
 
     def _is_page(self, key: str) -> bool:

@@ -113,15 +113,9 @@ def choices(engine: Engine) -> list[tuple[str, str]]:
 def look(engine: Engine, target: Any, draft: Any) -> Frame:
     """Say what the pair would take; nothing is fetched."""
     try:
-        name = _name_of(engine, target, draft)
+        models = _wanted(_name_of(engine, target, draft))
     except DsbdError as error:
         return _ready(alert(sentence(error)))
-    try:
-        models = _wanted(name)
-    except DsbdError as error:
-        preset = _preset_of([name.target, name.draft or ""])
-        known = _note(f"{_computed(preset)} {_terms(preset)}") if preset else ""
-        return _ready(alert(sentence(error)) + known)
     return _ready(_told(engine, models))._replace(load=gr.update(visible=True))
 
 
@@ -233,12 +227,6 @@ def _preset_of(names: list[str]) -> Preset | None:
 def _terms(preset: Preset) -> str:
     gated = "" if preset.gated == "no" else f" Gated: {preset.gated}."
     return f"Licence: {preset.licences}.{gated} Vocabulary: {preset.vocabulary}."
-
-
-def _computed(preset: Preset) -> str:
-    """What a known pair takes, computed without the hub."""
-    sizes = [in_gigabytes(size) for size in (preset.download_bytes, preset.memory_bytes(2), preset.memory_bytes(4))]
-    return f"Computed: about {sizes[0]} to fetch; weights in memory {sizes[1]} in bfloat16, {sizes[2]} in float32."
 
 
 def _so_far(model: Wanted, size: int) -> str:

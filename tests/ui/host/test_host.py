@@ -128,18 +128,7 @@ def test_a_page_that_others_reach_is_not_private():
     assert not is_private("0.0.0.0", False, {})
 
 
-@pytest.mark.parametrize("flags", [[], ["--device-map", "diagonal"]], ids=["setting", "flag"])
-def test_a_pair_that_the_environment_names_is_refused_with_the_setting(monkeypatch, capsys, flags):
-    """Catches a message about a device map that leaves a host to guess where it was set."""
-    monkeypatch.setattr("ui.traffic.run_log.set_up_log", lambda level: None)
-    monkeypatch.setenv("DSBD_TARGET", "me/large")
-    monkeypatch.setenv("DSBD_DEVICE_MAP", "auto" if flags else "scattered")
-    said = refusal_of(app.main, [*flags, "--target", "me/other"], capsys)
-    assert f"device_map is '{'diagonal' if flags else 'scattered'}'; choose one of auto, balanced," in said
-    assert said.endswith("cuda:0" if flags else "cuda:0 (set by DSBD_DEVICE_MAP)")
-
-
-@pytest.mark.parametrize(("flag", "value"), [("--target", "./there-is-no-such-model"), ("--device", "abacus")])
+@pytest.mark.parametrize(("flag", "value"), [("--target", "./there-is-no-such-model"), ("--device-map", "diagonal")])
 def test_a_bad_model_or_device_is_one_line_and_exit_code_two(capsys, flag, value):
     assert value.strip("./") in refusal_of(app.main, [flag, value], capsys)
 

@@ -6,7 +6,6 @@ import weakref
 import pytest
 
 import dsbd
-from dsbd.auto.measuring import known_plans
 from dsbd.errors import PairError
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.tracing.trace import Trace
@@ -71,14 +70,6 @@ def test_a_host_may_keep_one_pair_only(loader):
         shelf.put("a", toy_pair_on("eager"))
     with pytest.raises(PairError, match="not in memory"):
         shelf.get(SQL)
-
-
-def test_plans_belong_to_their_pair_and_outlive_it(loader):
-    """Catches trials that are made again for a pair that comes back, and a plan that is used for another pair."""
-    shelf = PairShelf(toy_pair_on("eager"), 2, loader)
-    known_plans(shelf.get(SQL))["settings",] = "plan"
-    assert not known_plans(shelf.get(STORIES))
-    assert known_plans(shelf.get(SQL)) == {("settings",): "plan"}
 
 
 def run_on(engine, pair):
