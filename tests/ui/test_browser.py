@@ -97,18 +97,6 @@ def test_stop_ends_what_waits_in_its_own_tab_and_nothing_else(visit, engine):
     visit.wait_for("#note", "Decoded in")
 
 
-def test_a_trace_is_saved_and_opened_again(visit, tmp_path):
-    visit.open_share()
-    with visit.page.expect_download() as download:
-        visit.page.click("#download")
-    assert download.value.suggested_filename.endswith(".json.gz")
-    mine = tmp_path / "mine.json.gz"
-    download.value.save_as(mine)
-    visit.page.locator("input[type=file]").first.set_input_files(mine)
-    visit.wait_for("#note", "Your trace")
-    expect(visit.page.locator("#problem")).to_have_text("")
-
-
 def test_zoom_is_kept_while_news_arrive(visit, engine):
     """Catches a visitor who looks closer at an iteration and is thrown out by the next one."""
     engine.pace_seconds = 0.15

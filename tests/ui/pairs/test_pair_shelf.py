@@ -10,12 +10,10 @@ from dsbd.errors import PairError
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
-from tests.ui.served import form_values
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf
-from ui.runs import decode
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 STORIES, SQL = BUNDLED_KEYS
@@ -88,10 +86,3 @@ def test_a_run_takes_the_pair_that_its_call_names(loader):
     assert not calls
     assert isinstance(run_on(engine, "other"), Trace)
     assert calls
-
-
-def test_an_unknown_pair_is_refused_in_a_sentence(loader):
-    engine = Engine(toy_pair(), Limits(), loader)
-    *_, last = decode.run(engine, "me", "Once", "dsbd", *form_values(), pair="no/such")
-    assert "no/such" in last.problem
-    assert "is not in memory" in last.problem
