@@ -49,7 +49,7 @@ def head() -> str:
 def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` for this page; a private page answers to names of this machine only."""
     host = host or Host()
-    gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
+    gate = Middleware(Gate, limits=engine.limits, is_private=is_private)
     leaving = Middleware(Leaving, visitors=engine.visitors)
     opening = opening_of(engine.pair.target.id)
     markup = first_paint(opening.recording, opening.prompt, read("parts/first_paint.css"), script_address())

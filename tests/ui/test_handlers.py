@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -50,6 +51,21 @@ def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said)
     assert only.run["visible"] is True
     assert only.forest is KEEP
     assert only.recording is KEEP
+
+
+def test_an_unexpected_error_is_said_and_logged(page, monkeypatch, caplog):
+    """Catches a page that waits on after a bug of its own."""
+
+    def breaks(*_):
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(decode, "settings_of", breaks)
+    play, _ = [function.fn for function in page.fns.values() if function.name == "running"]
+    (last,) = play(SimpleNamespace(session_hash="me"), PAGE, "Once", "dsbd", *values())
+    last = decode.Frame(*last)
+    assert "failed on the server" in last.problem
+    assert (last.run["visible"], last.forest) == (True, KEEP)
+    assert "ours" in caplog.text
 
 
 def test_stopping_keeps_what_was_recorded_and_saves_it(engine):

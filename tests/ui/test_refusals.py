@@ -73,7 +73,7 @@ def test_a_full_queue_is_said_once(visits, engine):
     said = refused.page.locator("#live [role=status]")
     said.evaluate("(element) => { element.textContent = ''; }")
     refused.run("Once upon")
-    refused.wait_for("#problem [role=alert]", "^The queue is full: 1 call waits for the model")
+    refused.wait_for("#problem [role=alert]", "^The queue is full: too many")
     expect(said).to_contain_text("Your own browser can decode it")
     assert toasts(refused) == 0
     expect(refused.page.locator("#problem [role=alert]")).to_have_count(1)

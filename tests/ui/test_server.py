@@ -139,7 +139,7 @@ def test_a_full_queue_says_when_to_come_back(address, site):
     waiting = [call(address, "decode", "Once", {"max_new_tokens": 1}) for _ in range(2)]
     refused = httpx.post(f"{address}/gradio_api/call/decode", json={"data": ["Once", {}]}, timeout=PATIENCE_SECONDS)
     assert refused.status_code == 503
-    assert int(refused.headers["retry-after"]) >= 5
+    assert int(refused.headers["retry-after"]) > 0
     slow.slow.clear()
     for event in (running, *waiting):
         assert heard(address, "decode", event)[0] == "complete"

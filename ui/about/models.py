@@ -22,7 +22,7 @@ def models(pairs: PairShelf) -> str:
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
     heads = ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
-    keys = [key for key in map(pairs.bundled, pairs.available()) if key in BUNDLED_KEYS]  # a memory shares its pair's card
+    keys = [key for key in map(pairs.bundled, pairs.available()) if key in BUNDLED_KEYS]
     cards = "".join(_card(pairs.words(key), key.removeprefix(f"{BUNDLED}:")) for key in keys)
     return figures_table("Models", heads, rows) + cards
 

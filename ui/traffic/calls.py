@@ -27,8 +27,8 @@ class CallError(ValueError):
     """The body is no call; the message is for its sender."""
 
 
-def check_call(body: bytes, handlers: Container[int]) -> str | None:
-    """Refuse a body that no handler can answer; return the session that it names. ``handlers``: their numbers.
+def check_call(body: bytes, handlers: Container[int]) -> None:
+    """Refuse a body that no handler can answer. ``handlers``: their numbers.
 
     Raises:
         CallError: the body is no JSON object, has too many values, or names a handler, a session or a file that does
@@ -57,7 +57,6 @@ def check_call(body: bytes, handlers: Container[int]) -> str | None:
         json.dumps(call, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise CallError("The call holds half of a surrogate pair, which is no character; send whole ones.") from None
-    return session
 
 
 def uploaded(path: str) -> Path | None:

@@ -23,7 +23,7 @@ MIB = 1024 * 1024
 
 def before(app=None, is_private=False, **limits) -> TestClient:
     app = app or PlainTextResponse("taken")
-    return TestClient(Gate(app, visitors=None, limits=Limits(**limits), is_private=is_private))
+    return TestClient(Gate(app, limits=Limits(**limits), is_private=is_private))
 
 
 def test_only_an_upload_counts_as_one():
