@@ -35,7 +35,7 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
 def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> int | None:
     """The port that ``--port`` names; None means the first free port from its setting on, or from 7860.
 
-    Raises: SettingsError: the flag or the setting is no port.
+    Raises: SettingsError: the flag or the setting is not a port.
     """
     if PORT_SETTING in environment:  # Gradio reads it when it is imported, even if there is a flag
         _checked(PORT_SETTING, environment[PORT_SETTING])

@@ -24,7 +24,7 @@ MAX_NAME = 100
 
 
 class CallError(ValueError):
-    """The body is no call; the message is for its sender."""
+    """The body is not a call; the message is for its sender."""
 
 
 def check_call(body: bytes, handlers: Container[int]) -> None:

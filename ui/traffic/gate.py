@@ -152,7 +152,7 @@ class Gate:
 
         try:
             await self.app(scope, receive, sent)
-        except Exception as error:  # all: nobody else turns what Gradio did not foresee into a sentence
+        except Exception as error:  # any: what Gradio did not expect becomes a sentence here
             status, words = _broken(error)
             if status >= 500:
                 logging.exception("a request could not be answered")

@@ -16,12 +16,10 @@ from ui.asked.link import pair_key, pair_name, query_of, read_query
 from ui.decodes import history
 from ui.decodes.python_lines import python_lines
 from ui.decodes.recording import Recording
-from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.pairs.shelf import PAGE, PairShelf
 from ui.play import shown
 from ui.play.play_form import updates
-from ui.runs import decode
 
 SETTINGS = dsbd.DecodingSettings(max_new_tokens=12, draft_depth=2, draft_width=3, top_k=0, temperature=0.5, seed=9)
 
@@ -35,11 +33,6 @@ def ran() -> Recording:
 def pairs() -> PairShelf:
     """The shelf of a page with another pair than the bundled ones, and room for these."""
     return PairShelf(toy_pair(), 2)
-
-
-def asked(**settings) -> list:
-    """Method and fields of the form."""
-    return ["dsbd", *values_of(dsbd.DecodingSettings(**settings))]
 
 
 @pytest.mark.parametrize("method", ["dsbd", "specinfer", "greedy"])
@@ -79,21 +72,6 @@ def test_the_newest_run_is_chosen_and_comes_back_whole(recorded, ran):
     assert ("Toy story", "toy-story") in listed["choices"]
     assert history.find(kept, kept[0].name).trace == ran.trace
     assert history.keep(kept, None, "toy/target") == (kept, gr.skip(), None)
-
-
-def test_a_stopped_run_stands_once_in_the_list(recorded):
-    """Catches a run that Stop takes away."""
-    engine = Engine(toy_pair())
-    frames = decode.run(engine, "me", "Once", *asked(max_new_tokens=60))
-    before = len(next(frame.recording for frame in frames if isinstance(frame.recording, Recording)))
-    engine.visitors.stop("me")
-    *_, last = frames
-    kept, listed, _ = history.keep((), last.news, "toy/target")
-    assert [one.name for one in kept] == ["run-1"]
-    assert listed["value"] == "run-1"
-    assert len(history.find(kept, "run-1")) >= before
-    kept, _, _ = history.keep(kept, (history.RUN, Recording(last.news[1].trace)), "toy/target")
-    assert [one.name for one in kept] == ["run-1", "run-2"], "the same again is another run"
 
 
 def test_old_runs_make_room(ran, monkeypatch):

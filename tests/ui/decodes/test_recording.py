@@ -44,16 +44,6 @@ def test_the_text_is_the_decoders(updates):
         assert text.prompt == "Once <b>"
 
 
-def test_settled_text_only_grows_and_ends_whole(updates):
-    """The part marked as settled is a promise."""
-    before = []
-    for _, text, _, _ in updates:
-        settled = [token.origin for token in text.tokens if token.settled]
-        assert settled[: len(before)] == before
-        before = settled
-    assert all(token.settled for token in updates[-1][1].tokens)
-
-
 def test_what_was_stopped_is_a_trace_that_verifies(updates):
     """A stopped run can be saved, and audited like any other."""
     _, _, partial, iterations = updates[2]

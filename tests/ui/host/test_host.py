@@ -58,25 +58,18 @@ def test_a_slip_in_a_name_is_said_with_the_closest_setting():
     check_names({"HOME": "/", "DSBDX": "1", "MY_DSBD_X": "1", **dict.fromkeys(setting_names(), "")})
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "allowed"),
-    [("log", "loud", "info, warning, off"), ("mcp", "perhaps", "0 and 1")],
-)
-def test_a_word_that_is_no_setting_is_said_with_those_that_are(name, value, allowed):
-    with pytest.raises(SettingsError) as caught:
-        Host.from_environment({setting(name): value})
-    assert str(caught.value).startswith(f"{setting(name)} is {value!r} (")
-    assert str(caught.value).endswith(f"); allowed are {allowed}")
+def test_a_word_that_is_no_setting_is_said_with_those_that_are():
+    with pytest.raises(SettingsError, match=r"^DSBD_LOG is 'loud' \(.*\); allowed are info, warning, off$"):
+        Host.from_environment({"DSBD_LOG": "loud"})
     assert Host.from_environment({"DSBD_LOG": "off", "DSBD_MCP": "1"}) == Host(log="off", mcp=True)
 
 
-@pytest.mark.parametrize(("name", "value"), [("DSBD_LOG", "loud"), ("DSBD_X", "1")])
-def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, capsys, name, value):
-    monkeypatch.setenv(name, value)
-    assert name in refusal_of(app.main, [], capsys)
+def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, capsys):
+    monkeypatch.setenv("DSBD_X", "1")
+    assert "DSBD_X is no setting" in refusal_of(app.main, [], capsys)
 
 
-@pytest.mark.parametrize("value", ["99999", "0", "", "9" * 5000, "７８６０"], ids=lambda text: text[:9])
+@pytest.mark.parametrize("value", ["99999", "", "７８６０"])
 @pytest.mark.parametrize("name", ["--port", "GRADIO_SERVER_PORT"])
 def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
     """Catches a traceback out of Gradio, which takes the setting for a number as soon as it is imported."""

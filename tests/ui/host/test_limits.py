@@ -31,15 +31,6 @@ def test_a_wrong_limit_is_named_with_its_range(name, value, allowed):
     assert str(caught.value) == f"{setting(name)} is {value!r} ({what}); {allowed}"
 
 
-def test_every_number_has_a_range_of_two_ends():
-    """Catches a limit whose message could not say what is allowed."""
-    numbers = [name for name, field in Limits.model_fields.items() if field.annotation is int]
-    assert len(numbers) > 20
-    for name in numbers:
-        with pytest.raises(SettingsError, match=r"allowed are whole numbers from [\d,]+ to [\d,]+$"):
-            Limits.from_environment({setting(name): "many"})
-
-
 def test_a_space_may_be_embedded_by_its_host():
     assert "huggingface.co" in Limits.from_environment({"SPACE_ID": "me/dsbd"}).frame_ancestors
     assert Limits.from_environment({"SPACE_ID": "me/dsbd", "DSBD_FRAME_ANCESTORS": "none"}).frame_ancestors == "none"

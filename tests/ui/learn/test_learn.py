@@ -93,20 +93,12 @@ def test_the_pages_are_served_in_the_headers_of_this_server(address):
 
 @pytest.mark.slow
 def test_what_is_pasted_shows_the_lesson(browser, address, tmp_path):
-    """Catches a frame that the browser refuses in a file of somebody else, and a cell that needs the server."""
+    """Catches a frame that the browser refuses in a file of somebody else."""
     lesson = "lessons/1-speculative-decoding.html"
-    whole = httpx.get(f"{address}gradio_api/dsbd/learn/whole/1-speculative-decoding.html").text
-    (tmp_path / "1-speculative-decoding.html").write_text(whole, encoding="utf-8")
-    cell = learn.snippet(lesson, "jupyter", address).replace("from IPython.display import HTML\n", "")
-    made: dict = {"HTML": lambda text: made.update(text=text)}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        exec(cell, made)
     with closing(browser.new_context()) as context:
-        for text in (learn.snippet(lesson, "iframe", address), made["text"]):
-            pasted = tmp_path / "pasted.html"
-            pasted.write_text(f"<!doctype html><meta charset='utf-8'>{text}", encoding="utf-8")
-            page = context.new_page()
-            page.goto(pasted.as_uri())
-            page.frame_locator("iframe").locator(".dsbd-node").first.wait_for(timeout=PATIENCE)
-            assert page.frame_locator("iframe").locator("h1").inner_text() == "Guess and check"
+        pasted = tmp_path / "pasted.html"
+        pasted.write_text(f"<!doctype html>{learn.snippet(lesson, 'iframe', address)}", encoding="utf-8")
+        page = context.new_page()
+        page.goto(pasted.as_uri())
+        page.frame_locator("iframe").locator(".dsbd-node").first.wait_for(timeout=PATIENCE)
+        assert page.frame_locator("iframe").locator("h1").inner_text() == "Guess and check"

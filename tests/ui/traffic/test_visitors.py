@@ -41,16 +41,6 @@ def test_visitors_come_and_go_at_once():
     assert len(visitors._free) == len(set(visitors._free)) == SLOTS
 
 
-def test_work_aside_keeps_nobody_waiting():
-    """Catches a fetch of an hour that is told to others as a run before theirs, and a slot that is lost."""
-    visitors = Visitors()
-    with visitors.aside("me") as stop:
-        assert visitors.running()[0] == 0
-        visitors.stop("me")
-        assert stop()
-    assert len(visitors._free) == SLOTS
-
-
 def test_uploads_are_counted_by_address_and_hour(monkeypatch):
     """Catches a quota that is shared, that never ends, that counts what it refused, and an upload that could never be
     accepted and is asked to come back."""
