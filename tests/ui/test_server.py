@@ -92,8 +92,8 @@ def test_malformed_calls_get_a_sentence(address, slow, name, data, said):
     ("body", "status", "said"),
     [
         (b'{"data": ["\\ud800"]}', 400, "surrogate"),
-        (b'{"data": [-Infinity]}', 400, "-Infinity"),
-        (b'{"data": [' + b"9" * 5000 + b"]}", 400, "digits"),
+        (b'{"data": [1e999]}', 400, "not finite"),
+        (b'{"data": [' + b"9" * 5000 + b"]}", 400, "plain numbers"),
         (b'{"data": ' + b"[" * 40 + b"]" * 40 + b"}", 400, "deeper"),
         (b"\xff", 400, "no JSON"),
         (b'{"data": ["' + b"x" * 5_000_000, 413, "bytes"),
