@@ -41,7 +41,7 @@ class Door(ThreadingHTTPServer):
         address = host.strip("[]"), port
         self.address_family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
         super().__init__(address, _Answers)
-        self.port = port
+        self.port: int = self.server_address[1]
         self._since = time.monotonic()
         self._doing = "Starting"
 

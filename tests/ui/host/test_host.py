@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import app
-from dsbd.__main__ import main as command_line
+from dsbd.__main__ import main
 from dsbd.errors import SettingsError
 from ui.host.environment import setting
 from ui.host.limits import Limits
@@ -25,9 +24,9 @@ def written(default: object) -> str:
     return f"{default:,}" if isinstance(default, int) else str(default)
 
 
-def refusal_of(main, given, capsys) -> str:
-    """The one line with which a command refuses its flags or its environment."""
-    assert main(given) == 2
+def refusal_of(flags, capsys) -> str:
+    """The one line with which the command refuses its flags or its environment."""
+    assert main(["page", *flags]) == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
     return line
 
@@ -66,7 +65,7 @@ def test_a_word_that_is_no_setting_is_said_with_those_that_are():
 
 def test_a_wrong_setting_is_one_line_before_any_model_is_loaded(monkeypatch, capsys):
     monkeypatch.setenv("DSBD_X", "1")
-    assert "DSBD_X is no setting" in refusal_of(app.main, [], capsys)
+    assert "DSBD_X is no setting" in refusal_of([], capsys)
 
 
 @pytest.mark.parametrize("value", ["99999", "", "７８６０"])
@@ -76,9 +75,8 @@ def test_a_wrong_port_is_one_line_and_exit_code_two(monkeypatch, capsys, name, v
     if name == "GRADIO_SERVER_PORT":
         monkeypatch.setenv(name, value)
     flags = ["--port", value] if name == "--port" else []
-    for main, given in ((app.main, flags), (command_line, ["page", *flags])):
-        said = refusal_of(main, given, capsys)
-        assert f"{name} is {value[:40]!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
+    said = refusal_of(flags, capsys)
+    assert f"{name} is {value!r}; allowed are whole numbers from 1 to 65,535; leave it out" in said
 
 
 def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
@@ -87,7 +85,7 @@ def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        assert app.main(["--host", "127.0.0.1", "--port", str(port)]) == 2
+        assert main(["page", "--host", "127.0.0.1", "--port", str(port)]) == 2
     said = capsys.readouterr().err
     assert f"the page cannot be served: port {port} is taken; choose another --port or --host" in said
 
@@ -96,7 +94,7 @@ def test_a_taken_port_is_one_line_and_exit_code_two(capsys):
 def test_a_wrong_host_is_one_line_and_exit_code_two(monkeypatch, capsys, name, value):
     """Catches a message about a taken port where the address is not one of this machine."""
     monkeypatch.setenv("GRADIO_SERVER_NAME", value if name == "GRADIO_SERVER_NAME" else "")
-    said = refusal_of(app.main, ["--host", value] if name == "--host" else [], capsys)
+    said = refusal_of(["--host", value] if name == "--host" else [], capsys)
     assert f"{name} is {value[:60]!r}, which is no address of this machine; allowed are 127.0.0.1" in said
 
 
@@ -118,13 +116,4 @@ def test_a_page_that_others_reach_is_not_private():
 
 @pytest.mark.parametrize(("flag", "value"), [("--target", "./there-is-no-such-model"), ("--device-map", "diagonal")])
 def test_a_bad_model_or_device_is_one_line_and_exit_code_two(capsys, flag, value):
-    assert value.strip("./") in refusal_of(app.main, [flag, value], capsys)
-
-
-def test_ctrl_c_before_the_page_is_served_is_one_line(monkeypatch, capsys):
-    def interrupted(options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(app, "serve", interrupted)
-    assert app.main([]) == 130
-    assert capsys.readouterr().err == "app.py: stopped\n"
+    assert value.strip("./") in refusal_of([flag, value], capsys)
