@@ -41,9 +41,3 @@ def test_the_form_goes_to_the_browser_s_decoder(visit):
     visit.close_drawer()
     page.click("#live button")
     expect(said).to_contain_text("A browser does not decode with this method")
-
-
-def test_a_server_that_is_away_is_no_obstacle(visit):
-    """Catches a visitor who is left without a way out when the queue is full or the connection is lost."""
-    visit.page.evaluate("document.dispatchEvent(new Event('dsbd-no-place'))")
-    expect(visit.page.locator("#live [role=status]")).to_contain_text("Your own browser can decode it")
