@@ -23,19 +23,20 @@ def serve(options: argparse.Namespace) -> None:
     from .host.options import Host, check_names
     from .starting.door import open_door
 
-    port, private = port_of(options.port), is_private(host_of(options.host), options.share)
+    port, listens = port_of(options.port), host_of(options.host)
+    private = is_private(listens, options.share)
     check_names()
     limits, host = Limits.from_environment(), Host.from_environment()
     if options.mcp:
         host = host.model_copy(update={"mcp": True})
     if host.mcp and importlib.util.find_spec("mcp") is None:
         raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
-    with open_door(options.host, port) as door:
+    with open_door(listens, port) as door:
         door.say("Loading the page's libraries")
         page, served = _made(options, limits, host, private, door.say)
         door.close()
         try:
-            page.launch(server_name=options.host, server_port=door.port, share=options.share, **served)
+            page.launch(server_name=listens or "127.0.0.1", server_port=door.port, share=options.share, **served)
         except OSError as error:
             reason = f"port {door.port} is taken" if "empty port" in str(error) else str(error)
             raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None

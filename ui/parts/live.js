@@ -20,8 +20,9 @@ async function asked() {
   const [key, prompt, method, ...values] = await form();
   if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
   if (!reads[method]) throw new Error("A browser does not decode with this method; choose another one.");
-  if (!pairs[key])
+  if (!pairs[key]) {
     throw new Error("A browser decodes with the bundled models only; choose one of them under Settings.");
+  }
   const settings = {method};
   for (const name of reads[method]) {
     const value = values[fields.indexOf(name)];

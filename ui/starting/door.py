@@ -3,6 +3,7 @@
 It shows a recorded decode, which needs no model, and says what the start does. It loads neither Gradio nor torch.
 """
 
+import errno
 import json
 import os
 import socket
@@ -23,7 +24,7 @@ from visualize.pages.document import Kit, document, packed_element, script
 from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.to_json import scene_json
 
-from ..host.listening import HOST_SETTING, PORT_SETTING
+from ..host.listening import PORT_SETTING
 from ..parts.files import FOLDER, read
 from ..parts.sharing import TITLE
 
@@ -75,18 +76,26 @@ class Door(ThreadingHTTPServer):
 
 
 @contextmanager
-def open_door(host: str | None, port: int | None) -> Iterator[Door]:
+def open_door(host: str, port: int | None) -> Iterator[Door]:
     """Answer at the address of the page until the block ends, or until :meth:`Door.close`.
 
-    Without a port the first free one is taken, as Gradio does. Raises: PageError: there is none.
+    Without a port the first free one is taken, as Gradio does. Raises: PageError: there is none, or the host is not of
+    this machine.
     """
-    name = host or os.environ.get(HOST_SETTING) or "127.0.0.1"
+    name = host or "127.0.0.1"
     first = int(os.environ.get(PORT_SETTING) or FIRST_PORT)
     for one in [port] if port is not None else range(first, first + PORTS):
         try:
             door = Door(name, one)
-        except (OSError, OverflowError):  # the latter beyond the highest port
+        except OverflowError:  # beyond the highest port
             continue
+        except (OSError, UnicodeError) as error:
+            if getattr(error, "errno", None) == errno.EADDRINUSE:
+                continue
+            raise PageError(
+                f"the page cannot listen on {name[:60]!r}, port {one} ({error}); --host takes 127.0.0.1 (this machine "
+                f"only), 0.0.0.0 (everybody who can reach it), and the names and addresses of this machine"
+            ) from None
         break
     else:
         taken = "no port is free" if port is None else f"port {port} is taken"
