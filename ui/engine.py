@@ -83,7 +83,7 @@ class Engine:
     def run(self, job: Job, stop: StopSignal) -> Generator[Any, None, None]:
         """Yield the steps of a job; read it to its end, or close it.
 
-        Raises: PairError: the pair is not in memory. SettingsError: a limit of this page is passed. StoppedError:
+        Raises: PairError: the pair is not in memory. SettingsError: beyond a limit of this page. StoppedError:
         ``stop`` said so, before a forward of a model or before the job began. DsbdError: as the job says.
         """
         note = self.visitors.note(stop, job.call, list(dict.fromkeys(one.method for one in job.settings)))

@@ -30,9 +30,9 @@ class Job(NamedTuple):
     pair: str
     """Key of the pair that decodes."""
     settings: Sequence[DecodingSettings]
-    """Of all that is decoded; fields may be ``auto``."""
+    """The settings of every decode; fields may be ``auto``."""
     check: Callable[[Pair], None]
-    """Refuses what passes a limit of this page. Raises: SettingsError, PromptError."""
+    """Refuses what is beyond a limit of this page. Raises: SettingsError, PromptError."""
     times: int
     """How often each of the settings decodes."""
     seconds: int

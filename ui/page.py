@@ -36,8 +36,6 @@ class Page(gr.Blocks):
                 needed = f"{least} to {wanted}" if least < wanted else str(wanted)
                 words = f"The call has {given} values and needs {needed} ({', '.join(defaults)})."
                 raise gr.Error(words, print_exception=False)
-        elif given < wanted:
-            raise gr.Error(f"The call has {given} values and needs {wanted}.", print_exception=False)
         try:
             return await super().preprocess_data(block_fn, inputs, *more, **named)
         except gr.Error as error:
@@ -45,7 +43,7 @@ class Page(gr.Blocks):
             error.message = without_folders(str(error.message))
             raise
         except Exception:  # all: a component raises anything for a value of an unexpected type
-            words = "A value of the call has the wrong type for its field; reload the page and try again."
+            words = "A value of the call is missing or of the wrong type for its field; reload the page and try again."
             raise gr.Error(words, print_exception=False) from None
 
 

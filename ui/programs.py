@@ -28,16 +28,6 @@ MCP_TOOLS = ("decode", "evaluate", "explain_node", "list_traces")
 """The endpoints that are tools of the MCP server."""
 
 
-class Tools(dict[str, str]):
-    """Endpoints by the name of their tool; an unknown name is refused in a sentence."""
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return the endpoint of a tool. Raises: ValueError: there is no such tool."""
-        if name not in self:
-            raise ValueError(f"There is no tool {name!r}; the tools are {', '.join(self)}. evaluate compares decoders.")
-        return self[name]
-
-
 NUMBERS = ("target_prob", "draft_prob", "target_log_prob", "draft_log_prob", "log_weight")
 
 DRAW: dict[str, Callable[[Scene, int], str]] = {

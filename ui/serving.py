@@ -23,7 +23,7 @@ from .pairs.names import model_name
 from .parts.files import FOLDER, LEARN, page_script, read, script_address
 from .parts.sharing import PICTURE
 from .parts.theme import mark_colors, page_theme
-from .programs import MCP_TOOLS, Tools
+from .programs import MCP_TOOLS
 from .traffic.gate import Gate
 from .traffic.leaving import Leaving
 
@@ -49,7 +49,7 @@ def head() -> str:
 def launch_options(engine: Engine, host: Host | None = None, is_private: bool = False) -> dict[str, Any]:
     """Arguments of ``Blocks.launch`` for this page; a private page answers to names of this machine only."""
     host = host or Host()
-    gate = Middleware(Gate, visitors=engine.visitors, limits=engine.limits, is_private=is_private)
+    gate = Middleware(Gate, limits=engine.limits, is_private=is_private)
     leaving = Middleware(Leaving, visitors=engine.visitors)
     opening = opening_of(engine.pair.target.id)
     markup = first_paint(opening.recording, opening.prompt, read("parts/first_paint.css"), script_address())
@@ -111,5 +111,5 @@ async def _only_our_tools(app: Any) -> AsyncIterator[None]:
     """Before the first request, make only the endpoints of ``MCP_TOOLS`` tools."""
     server = app.get_blocks().mcp_server_obj
     if server is not None:
-        server.tool_to_endpoint = Tools({server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS})
+        server.tool_to_endpoint = {server.tool_prefix + name: f"/{name}" for name in MCP_TOOLS}
     yield

@@ -8,7 +8,7 @@ import importlib.util
 from functools import partial
 from typing import Any
 
-from dsbd.errors import PageError, PairError
+from dsbd.errors import PageError
 from dsbd.steps import value_of
 
 
@@ -23,19 +23,20 @@ def serve(options: argparse.Namespace) -> None:
     from .host.options import Host, check_names
     from .starting.door import open_door
 
-    port, private = port_of(options.port), is_private(host_of(options.host), options.share)
+    port, listens = port_of(options.port), host_of(options.host)
+    private = is_private(listens, options.share)
     check_names()
     limits, host = Limits.from_environment(), Host.from_environment()
     if options.mcp:
         host = host.model_copy(update={"mcp": True})
     if host.mcp and importlib.util.find_spec("mcp") is None:
         raise PageError("--mcp needs the package mcp; run: pip install 'mcp>=1.21,<2'")
-    with open_door(options.host, port) as door:
+    with open_door(listens, port) as door:
         door.say("Loading the page's libraries")
         page, served = _made(options, limits, host, private, door.say)
         door.close()
         try:
-            page.launch(server_name=options.host, server_port=door.port, share=options.share, **served)
+            page.launch(server_name=listens or "127.0.0.1", server_port=door.port, share=options.share, **served)
         except OSError as error:
             reason = f"port {door.port} is taken" if "empty port" in str(error) else str(error)
             raise PageError(f"the page cannot be served: {reason}; choose another --port or --host") from None
@@ -52,7 +53,6 @@ def _made(options: argparse.Namespace, limits: Any, host: Any, private: bool, sa
 
     from .engine import Engine
     from .host.allowed_models import ALL, AllowedModels
-    from .host.options import settings_behind
     from .page import build_page
     from .serving import launch_options
     from .traffic.run_log import set_up_log
@@ -61,12 +61,8 @@ def _made(options: argparse.Namespace, limits: Any, host: Any, private: bool, sa
     how = {"device": options.device, "dtype": options.dtype, "device_map": options.device_map}
     patterns = options.allow_models
     allowed = AllowedModels(patterns if patterns is not None else ALL if private else "")
-    try:
-        steps = loading(options.target, options.draft, **how)
-        pair = value_of(steps, lambda words: say(f"{words[:1].upper()}{words[1:]}"))
-    except PairError as error:
-        behind = settings_behind(vars(options))
-        raise PairError(f"{error} (set by {', '.join(behind)})" if behind else str(error)) from None
+    steps = loading(options.target, options.draft, **how)
+    pair = value_of(steps, lambda words: say(f"{words[:1].upper()}{words[1:]}"))
     say("Putting the page together")
     engine = Engine(pair, limits, partial(loading, **how), allowed)
     return build_page(engine), launch_options(engine, host, private)

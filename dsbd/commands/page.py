@@ -11,15 +11,10 @@ from dsbd.errors import PageError
 
 
 def add(commands: Any) -> None:
-    """Add the subcommand and its flags."""
+    """Add the subcommand and its flags: which pair, and where to listen."""
     summary = "open the page in a browser"
     parser = commands.add_parser("page", help=summary, description=summary, allow_abbrev=False)
     parser.set_defaults(run=run)
-    add_flags(parser)
-
-
-def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of the page, which ``app.py`` has too: which pair, and where to listen."""
     parser.add_argument(
         "--target",
         default=os.environ.get("DSBD_TARGET") or None,

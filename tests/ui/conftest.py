@@ -28,7 +28,6 @@ class PacedEngine(Engine):
     """An engine that a test can slow down or hold, so that there is something left to stop, however slow a machine."""
 
     pace_seconds = 0.0
-    closed = 0
     _held_at: int | None = None
 
     def __init__(self, *given, **named):
@@ -37,13 +36,10 @@ class PacedEngine(Engine):
         """Set once a run waits."""
 
     def run(self, job, stop):
-        try:
-            with closing(super().run(job, stop)) as steps:
-                for place, step in enumerate(steps):
-                    self._wait_at(place, stop)
-                    yield step
-        finally:
-            self.closed += 1
+        with closing(super().run(job, stop)) as steps:
+            for place, step in enumerate(steps):
+                self._wait_at(place, stop)
+                yield step
 
     def hold(self, at: int) -> None:
         """Runs wait before their event of this number, until they are released or their visitor stops them."""

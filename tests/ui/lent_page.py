@@ -101,7 +101,6 @@ def main() -> None:
 
     contenders = [Contender(one, one, DecodingSettings(method=one, max_new_tokens=8)) for one in ("greedy", "sampling")]
     decode("decode", SHORT)
-    decode("longer", DecodingSettings(max_new_tokens=64))
     decode("error", DecodingSettings(max_new_tokens=64), prompt="x" * 100)
     decode("first auto", AUTO)
     decode("second auto", AUTO)

@@ -3,7 +3,6 @@
 import base64
 import gzip
 import json
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -22,13 +21,6 @@ from ui.serving import launch_options
 PATIENCE_SECONDS = 60
 SLOW_SECONDS = 0.25
 LONG = {"method": "sampling", "max_new_tokens": 100}
-
-
-def free_port() -> int:
-    """Return a port far from those that Gradio looks through, where the servers of other tests come and go."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 @contextmanager

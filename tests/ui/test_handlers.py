@@ -2,11 +2,11 @@
 
 import errno
 import gzip
-import json
 import threading
 import time
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import gradio as gr
 import pytest
@@ -28,22 +28,12 @@ from ui.runs.around import KEEP
 values = partial(form_values, max_new_tokens=8, draft_depth=2, draft_width=3)
 
 
-def test_a_run_ends_with_the_whole_trace(engine):
-    *_, last = decode.run(engine, "me", "Once upon", "dsbd", *values())
-    assert last.recording.result is not None
-    assert last.note.startswith("Decoded")
-    assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
-    assert last.news == (history.RUN, last.recording)
-    assert unpacked(last.forest)["iterations"]
-
-
 def test_frames_are_as_wide_as_the_outputs(engine, page):
     """A frame one value short would put every value into its neighbour's place."""
     in_line = [function for function in page.fns.values() if function.concurrency_id == "gpu"]
     assert {function.concurrency_limit for function in in_line} == {1}, "one line for the models"
     widths = {len(function.outputs) for function in in_line if function.api_visibility == "private"}
-    a_plan = 1
-    assert widths == {len(tab.Frame._fields) for tab in (decode, race)} | {a_plan}
+    assert widths == {len(tab.Frame._fields) for tab in (decode, race)}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +41,6 @@ def test_frames_are_as_wide_as_the_outputs(engine, page):
     [
         ("", {}, "Prompt is blank"),
         ("Once", {"seed": -1}, "Seed is -1"),
-        ("Once", {"min_width": 5, "max_width": 2}, "max_width is 2"),
         ("x" * 100, {"max_new_tokens": 64}, "exceeds the context"),
         ("\ud800", {}, "not valid Unicode"),
     ],
@@ -64,13 +53,19 @@ def test_what_is_wrong_is_said_and_the_page_stays(engine, prompt, changed, said)
     assert only.recording is KEEP
 
 
-def test_closing_a_run_closes_the_decode(engine):
-    """Stop must free the model, not only the button."""
-    before = engine.closed
-    frames = decode.run(engine, "me", "Once upon", "sampling", *values(max_new_tokens=64))
-    next(frames)
-    frames.close()
-    assert engine.closed == before + 1
+def test_an_unexpected_error_is_said_and_logged(page, monkeypatch, caplog):
+    """Catches a page that waits on after a bug of its own."""
+
+    def breaks(*_):
+        raise RuntimeError("ours")
+
+    monkeypatch.setattr(decode, "settings_of", breaks)
+    play, _ = [function.fn for function in page.fns.values() if function.name == "running"]
+    (last,) = play(SimpleNamespace(session_hash="me"), PAGE, "Once", "dsbd", *values())
+    last = decode.Frame(*last)
+    assert "failed on the server" in last.problem
+    assert (last.run["visible"], last.forest) == (True, KEEP)
+    assert "ours" in caplog.text
 
 
 def test_stopping_keeps_what_was_recorded_and_saves_it(engine):
@@ -80,7 +75,8 @@ def test_stopping_keeps_what_was_recorded_and_saves_it(engine):
     *_, last = frames
     assert last.note.startswith("Stopped. What was recorded stays: ")
     assert (last.problem, last.run["visible"], last.stop["visible"]) == ("", True, False)
-    assert last.news[1] is last.recording
+    assert last.news == (history.RUN, last.recording)
+    assert unpacked(last.forest)["iterations"]
     assert Trace.load(shown.save_trace(last.recording)[0]).result is None
 
 
@@ -103,8 +99,7 @@ def test_one_run_uses_the_models_at_a_time_without_the_queue(engine):
             time.sleep(0.01)
         return thread
 
-    before, waiting = engine.closed, wait_for_turn("Once")
-    assert engine.closed == before
+    waiting = wait_for_turn("Once")
     engine.visitors.stop("second")
     waiting.join(60)
     assert ended == ["Stopped."]
@@ -116,35 +111,21 @@ def test_one_run_uses_the_models_at_a_time_without_the_queue(engine):
     assert ended[1]["token_ids"]
 
 
-@pytest.fixture
-def trace_file(tmp_path):
-    path = tmp_path / "mine.json.gz"
-    toy_trace().save(path)
-    return path
-
-
-def test_bringing_and_taking_a_trace(engine, trace_file):
-    frame = shown.bring_file(engine, PAGE, str(trace_file))
-    assert frame.problem == ""
-    taken, said = shown.save_trace(frame.recording)
-    assert said == ""
-    assert Trace.load(taken) == toy_trace()
-    assert Path(taken).name.startswith("dsbd-")
+def test_a_trace_that_was_taken_can_be_brought_again(engine):
+    taken, said = shown.save_trace(Recording(toy_trace()))
+    assert (said, Path(taken).name[:5]) == ("", "dsbd-")
+    frame = shown.bring_file(engine, PAGE, taken)
+    assert (frame.problem, frame.recording.trace) == ("", toy_trace())
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"",
         b'{"format": "<script>alert(1)</script>"}',
-        b"[" * 100_000,
-        b"\x1f\x8bnonsense",
         gzip.compress(b" " * (49 << 20), mtime=0),
         b" " * (Limits().max_upload_bytes + 1),
-        json.dumps(toy_trace().to_dict()).replace('"seed": ', '"seed": 1' + "0" * 400, 1).encode(),
-        gzip.compress(b'{"format":"dsbd-trace/1","iterations":[' + b"{}," * 100_000 + b"{}]}", mtime=0),
     ],
-    ids=["empty", "format", "deep", "gzip", "bomb", "large", "10**400", "100,000 empty iterations"],
+    ids=["format", "bomb", "large"],
 )
 @pytest.mark.usefixtures("reader")
 def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
@@ -158,7 +139,7 @@ def test_bad_files_leave_the_page_as_it_is(engine, tmp_path, content):
     assert frame.recording is KEEP
 
 
-def test_a_slow_reader_and_a_full_disk_are_sentences(engine, trace_file, monkeypatch):
+def test_a_slow_reader_and_a_full_disk_are_sentences(engine, monkeypatch):
     """Catches an upload or a download that fails without a word."""
 
     def fails(error):
@@ -168,7 +149,7 @@ def test_a_slow_reader_and_a_full_disk_are_sentences(engine, trace_file, monkeyp
         return failing
 
     monkeypatch.setattr(BoundedProcess, "call", fails(TimeoutError()))
-    assert "more than 20 seconds" in shown.bring_file(engine, PAGE, str(trace_file)).problem
+    assert "more than 20 seconds" in shown.bring_file(engine, PAGE, "mine.json.gz").problem
     monkeypatch.setattr("tempfile.TemporaryDirectory", fails(OSError(errno.ENOSPC, "No space left on device")))
     path, said = shown.save_trace(Recording(toy_trace()))
     assert path is None

@@ -79,7 +79,6 @@ def by_a_lost_line(site, name, event):
     ("name", "leave"),
     [
         ("decode", by_cancelling),
-        ("evaluate", by_cancelling),
         ("decode", by_hanging_up),
         ("decode", by_a_lost_line),
     ],

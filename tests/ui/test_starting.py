@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.axe import named, violations
-from tests.ui.served import free_port, served
+from tests.ui.served import served
 from tests.watched import Watched
 from ui.page import build_page
 from ui.starting.door import open_door
@@ -23,7 +23,7 @@ def test_a_recorded_decode_is_there_before_any_library_is_loaded():
     """Catches an import that makes the first answer wait for Gradio or torch."""
     code = (
         "import sys; from urllib.request import urlopen; from ui.starting.door import open_door\n"
-        f"with open_door('127.0.0.1', {free_port()}) as door:\n"
+        "with open_door('127.0.0.1', 0) as door:\n"
         "    text = urlopen(f'http://127.0.0.1:{door.port}/').read().decode()\n"
         "assert 'dsbd-scene' in text\n"
         "print(sorted({'torch', 'gradio', 'transformers', 'plotly'} & set(sys.modules)))"
@@ -34,7 +34,7 @@ def test_a_recorded_decode_is_there_before_any_library_is_loaded():
 
 def test_whoever_asks_for_the_health_hears_that_the_page_starts(capsys):
     """Catches a server in front that sends visitors to a page without models."""
-    with open_door("127.0.0.1", free_port()) as door:
+    with open_door("127.0.0.1", 0) as door:
         door.say("Loading the models")
         with pytest.raises(HTTPError) as refused:
             urlopen(f"http://127.0.0.1:{door.port}/gradio_api/dsbd/health")
@@ -47,7 +47,7 @@ def test_whoever_asks_for_the_health_hears_that_the_page_starts(capsys):
 @pytest.mark.usefixtures("recorded")
 def test_a_run_that_is_pressed_meanwhile_begins_with_the_page(browser, engine):
     """Catches a visitor who must press Run again, or who has to reload the address by hand."""
-    with open_door("127.0.0.1", free_port()) as door:
+    with open_door("127.0.0.1", 0) as door:
         visitor = Watched(browser.new_context().new_page())
         visitor.page.goto(f"http://127.0.0.1:{door.port}/")
         expect(visitor.page.locator(".dsbd-node:not([hidden])").first).to_be_visible()

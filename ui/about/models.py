@@ -1,21 +1,19 @@
-"""The models of this page and their cards, as markup. A card is untrusted text: nothing in it runs or is fetched."""
+"""The models of this page, and the cards of the bundled ones, as markup."""
 
 import re
 from html import escape
 
 from dsbd.assets import asset_path
-from dsbd.errors import LessonError
 from dsbd.models.language_model import LanguageModel
 from dsbd.models.loading import BUNDLED
 from visualize.pages.markdown import markdown
 
 from ..pairs.names import model_name
-from ..pairs.shelf import PairShelf
+from ..pairs.shelf import BUNDLED_KEYS, PairShelf
 from ..parts.components import figures_table
 
-MOST_CHARACTERS = 60_000
 _FRONT = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_LINK = re.compile(r'<a href="(?P<address>[^"]*)"[^>]*>(?P<words>.*?)</a>', re.DOTALL)
+_LINK = re.compile(r"<a [^>]*>(.*?)</a>", re.DOTALL)
 _HEADING = re.compile(r"<(/?)h([1-6])>")
 
 
@@ -24,7 +22,7 @@ def models(pairs: PairShelf) -> str:
     pair = pairs.page_pair
     rows = "".join(_row(role, model) for role, model in (("Large", pair.target), ("Small", pair.draft)) if model)
     heads = ("Role", "Model", "Parameters", "Numbers", "Device", "Engine")
-    keys = filter(None, map(pairs.bundled, pairs.available()))
+    keys = [key for key in map(pairs.bundled, pairs.available()) if key in BUNDLED_KEYS]
     cards = "".join(_card(pairs.words(key), key.removeprefix(f"{BUNDLED}:")) for key in keys)
     return figures_table("Models", heads, rows) + cards
 
@@ -43,26 +41,12 @@ def _row(role: str, model: LanguageModel) -> str:
 
 
 def _card(words: str, name: str) -> str:
-    path = asset_path(f"models/{name}/README.md")
-    try:
-        text = path.read_text(encoding="utf-8")[:MOST_CHARACTERS]
-    except OSError:
-        return ""
+    text = asset_path(f"models/{name}/README.md").read_text(encoding="utf-8")
     return f"<details><summary>Model card: {escape(words)}</summary>{card_markup(text)}</details>"
 
 
 def card_markup(text: str) -> str:
-    """A model card as markup: without its HTML and pictures, with links to the web only, and with smaller headings."""
-    body = _FRONT.sub("", text, count=1)
-    try:
-        rendered = markdown(body, asset_path("models"))
-    except LessonError:  # a picture that is not here
-        return f"<pre>{escape(body)}</pre>"
-    rendered = _LINK.sub(_link, rendered).replace("<th></th>", "<td></td>")  # an empty corner is no heading
-    return _HEADING.sub(lambda found: f"<{found[1]}h{min(6, int(found[2]) + 2)}>", rendered)
-
-
-def _link(found: re.Match[str]) -> str:
-    if not found["address"].startswith(("https://", "http://")):
-        return found["words"]
-    return f'<a href="{found["address"]}" rel="noopener noreferrer">{found["words"]}</a>'
+    """A model card as markup, without its links, which name files of the repository, and with smaller headings."""
+    body = _LINK.sub(r"\1", markdown(_FRONT.sub("", text, count=1), asset_path("models")))
+    body = body.replace("<th></th>", "<td></td>")  # an empty corner is no heading
+    return _HEADING.sub(lambda found: f"<{found[1]}h{min(6, int(found[2]) + 2)}>", body)

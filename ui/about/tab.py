@@ -1,4 +1,4 @@
-"""The About tab: the algorithm in one picture, the marks, what runs here, the limits, and a plan of any pair."""
+"""The About tab: the algorithm in one picture, the marks, what runs here, and the limits."""
 
 import platform
 from html import escape
@@ -17,7 +17,6 @@ from ..host.limits import setting
 from ..parts.components import figures_table, markup
 from ..parts.files import read
 from .models import models
-from .plan_panel import build_plan_panel
 
 NAME = (
     "DSBD is dynamic-width speculative beam decoding: a small model guesses several versions of a text ahead, the "
@@ -61,7 +60,6 @@ def build_about_tab(engine: Engine) -> None:
             f'<dl class="about-facts">{facts()}</dl>'
             f"<details><summary>Limits of this page</summary>{limits(engine)}</details></section>"
         )
-        build_plan_panel(engine)
         markup(read("about/about.html"))
         gr.Textbox(
             read("about/citation.bib").strip(), label="Please cite the paper", buttons=["copy"], interactive=False,

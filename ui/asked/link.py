@@ -95,7 +95,7 @@ def _settings(given: Mapping[str, str], limits: Limits) -> DecodingSettings:
 
 
 def _value(field: Field, text: str) -> Any:
-    """Return the value of a text; a text that is no such value stays, and the settings refuse it."""
+    """Return the value that a text stands for; other text stays as it is, and the settings refuse it."""
     start = shown_value(field)
     if isinstance(start, bool):
         return TRUTHS.get(text, text)

@@ -31,7 +31,7 @@ def stat_strip(recording: Recording) -> str:
 
 
 def _item(word: str, value: Any, digits: int, unit: str = "", factor: float = 1) -> str:
-    """One figure; a file may hold anything, and what is no number is missing."""
+    """One figure; a value that is not a number, as a file may hold, is shown as missing."""
     if not isinstance(value, (int, float)):
         return f"<div><dt>{word}</dt><dd>{MISSING}</dd></div>"
     small = f" <small>{unit}</small>" if unit else ""

@@ -80,7 +80,7 @@ class Limits(EnvironmentSettings):
 def check_tokens(limits: Limits, tokens: Any) -> None:
     """Refuse more new tokens than this page allows. Call it before the settings are made, which know another range.
 
-    A value that is no number is left to the settings. Raises: SettingsError.
+    The settings refuse a value that is not a number. Raises: SettingsError.
     """
     if isinstance(tokens, (int, float)):
         _require(limits, "max_new_tokens", "max_new_tokens", tokens, "ask for fewer tokens")

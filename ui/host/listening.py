@@ -2,9 +2,7 @@
 
 import os
 import re
-import socket
 from collections.abc import Mapping
-from contextlib import suppress
 
 from dsbd.errors import SettingsError
 
@@ -17,14 +15,8 @@ HOST_SETTING, PORT_SETTING = "GRADIO_SERVER_NAME", "GRADIO_SERVER_PORT"
 
 
 def host_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> str:
-    """The address that ``--host`` or its setting names; empty means this machine only. Raises: SettingsError."""
-    name, host = ("--host", flag) if flag is not None else (HOST_SETTING, environment.get(HOST_SETTING, ""))
-    if host and not _can_listen(host.strip("[]")):
-        raise SettingsError(
-            f"{name} is {host[:60]!r}, which is no address of this machine; allowed are 127.0.0.1 (this machine only), "
-            f"0.0.0.0 (everybody who can reach it), and the names and addresses of this machine"
-        )
-    return host
+    """The address that ``--host`` or its setting names; empty means this machine only."""
+    return flag if flag is not None else environment.get(HOST_SETTING, "")
 
 
 def is_private(host: str, share: bool, environment: Mapping[str, str] = os.environ) -> bool:
@@ -35,23 +27,11 @@ def is_private(host: str, share: bool, environment: Mapping[str, str] = os.envir
 def port_of(flag: str | None, environment: Mapping[str, str] = os.environ) -> int | None:
     """The port that ``--port`` names; None means the first free port from its setting on, or from 7860.
 
-    Raises: SettingsError: the flag or the setting is no port.
+    Raises: SettingsError: the flag or the setting is not a port.
     """
     if PORT_SETTING in environment:  # Gradio reads it when it is imported, even if there is a flag
         _checked(PORT_SETTING, environment[PORT_SETTING])
     return None if flag is None else _checked("--port", flag)
-
-
-def _can_listen(host: str) -> bool:
-    try:
-        found = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return False
-    for family, *_, address in found:
-        with suppress(OSError), socket.socket(family) as tried:
-            tried.bind(address)
-            return True
-    return False
 
 
 def _checked(name: str, given: str) -> int:

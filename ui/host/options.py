@@ -34,12 +34,6 @@ def setting_names() -> list[str]:
     return [setting(name) for name in (*OF_THE_PAIR, *OF_THE_DECODER, *Host.model_fields, *Limits.model_fields)]
 
 
-def settings_behind(options: Mapping[str, object], environment: Mapping[str, str] = os.environ) -> list[str]:
-    """The settings of the pair that are the defaults which a command-line option has kept."""
-    names = [name for name in OF_THE_PAIR if environment.get(setting(name))]
-    return [setting(name) for name in names if options.get(name) == environment[setting(name)]]
-
-
 def check_names(environment: Mapping[str, str] = os.environ) -> None:
     """Refuse settings that do not exist: a limit with a typo in its name would limit nothing. Raises: SettingsError."""
     known = setting_names()

@@ -23,7 +23,7 @@ from ..parts.files import LEARN, read
 from ..parts.wiring import PRIVATE
 from ..play.shown import said_of
 from ..play.tab import Play
-from ..runs.decode import Frame, failed, shown
+from ..runs.decode import Frame, failed, frame_of
 from .site import Place, places
 
 EMBED = "Show this page in your own course: choose where, copy the text, and paste it there."
@@ -59,7 +59,8 @@ def build_learn_tab(engine: Engine, play: Play, tabs: gr.Tabs) -> None:
         staged = markup(stage(start), "learn-stage", read("parts/learn.js"))
         with gr.Accordion("Embed this", open=False, elem_classes="fold") as embed:
             markup(f'<p class="said">{EMBED}</p>')
-            kind = gr.Dropdown(kinds(), value="iframe", label="Where", filterable=False, elem_id="learn-kind")
+            offered = [(words, name) for name, words in KINDS.items()]
+            kind = gr.Dropdown(offered, value="iframe", label="Where", filterable=False, elem_id="learn-kind")
             hosting = markup("", elem_id="learn-hosting")
             text = gr.Textbox(
                 label="Text to paste", buttons=["copy"], interactive=False, lines=6, max_lines=12,
@@ -98,11 +99,6 @@ def choices(*, lessons: bool) -> list[tuple[str, str]]:
     return [
         (f"{number} {place.title}" if lessons else place.title, place.page) for number, place in enumerate(found, 1)
     ]
-
-
-def kinds() -> list[tuple[str, str]]:
-    """Label and name of every kind of snippet."""
-    return [(label, kind) for kind, label in KINDS.items()]
 
 
 def stage(page: Any) -> str:
@@ -164,7 +160,7 @@ def open_in_play(engine: Engine, pair: str, page: Any) -> Frame:
             raise TraceError("there is no such lesson or recording; choose one of the list")
         recording = Recording(Trace.load(place.trace))
         words = f"{escape(place.title)}. {said_of(engine, pair, recording)}"
-        return shown(recording, words)._replace(news=(LESSON, recording))
+        return frame_of(recording, words)._replace(news=(LESSON, recording))
     except DsbdError as error:
         return failed(error)
 

@@ -14,8 +14,6 @@ from typing import NamedTuple
 import torch
 
 from dsbd.assets import BUNDLED_PAIRS
-from dsbd.auto.measuring import known_plans
-from dsbd.auto.plan import Plan, PlanKey
 from dsbd.errors import PairError
 from dsbd.models.loading import BUNDLED, WITH_MEMORY, loading
 from dsbd.models.pair import Pair
@@ -51,17 +49,12 @@ class PairName(NamedTuple):
 
 
 BUNDLED_KEYS = tuple(f"{BUNDLED}:{name}" for name in BUNDLED_PAIRS)
-_TARGETS = dict(
-    zip((*BUNDLED_KEYS, WITH_MEMORY), ("bundled/target", "bundled:sql/target", "bundled:memory/target"), strict=True)
-)
-"""The names of the bundled targets in traces."""
-_WORDS = dict(
-    zip(
-        _TARGETS,
-        ("Stories for children (bundled)", "Questions to SQL (bundled)", "Stories, long prompts (memory)"),
-        strict=True,
-    )
-)
+_OF_BUNDLED = {
+    BUNDLED_KEYS[0]: ("bundled/target", "Stories for children (bundled)"),
+    BUNDLED_KEYS[1]: ("bundled:sql/target", "Questions to SQL (bundled)"),
+    WITH_MEMORY: ("bundled:memory/target", "Stories, long prompts (memory)"),
+}
+"""The target's name in traces and the words for visitors, of each bundled pair."""
 
 
 class PairShelf:
@@ -71,7 +64,6 @@ class PairShelf:
         self.page_pair = page_pair
         self._others: OrderedDict[str, Pair] = OrderedDict()
         self._most, self.load = most, load
-        self._plans: dict[str, dict[PlanKey, Plan]] = {}
         self._lock = threading.RLock()
 
     def available(self) -> list[str]:
@@ -79,7 +71,7 @@ class PairShelf:
         with self._lock:
             if self._most < 2:
                 return [PAGE]
-            return list(dict.fromkeys([PAGE, *(key for key in _TARGETS if not self._is_page(key)), *self._others]))
+            return list(dict.fromkeys([PAGE, *(key for key in _OF_BUNDLED if not self._is_page(key)), *self._others]))
 
     def is_loaded(self, key: str) -> bool:
         with self._lock:
@@ -99,13 +91,15 @@ class PairShelf:
             return self.page_pair.target.id
         with self._lock:
             loaded = self._others.get(key)
-        return loaded.target.id if loaded is not None else _TARGETS.get(key, PairName.of(key).target)
+        if loaded is not None:
+            return loaded.target.id
+        return _OF_BUNDLED[key][0] if key in _OF_BUNDLED else PairName.of(key).target
 
     def words(self, key: str) -> str:
         """A pair as a visitor reads it."""
         own = self.bundled(key)
         if own is not None:
-            return _WORDS[own]
+            return _OF_BUNDLED[own][1]
         if key != PAGE:
             return _named(PairName.of(key))
         draft = self.page_pair.draft
@@ -114,7 +108,7 @@ class PairShelf:
     def bundled(self, key: str) -> str | None:
         """The key of the bundled pair that this key names, if it does; the page's own pair may be bundled."""
         own = bundled_key(self.page_pair) if key == PAGE else key
-        return own if own in _TARGETS else None
+        return own if own in _OF_BUNDLED else None
 
     def open(self, key: str) -> Pair:
         """The pair of this key; it is loaded if it is not in memory. Raises: PairError: it cannot be loaded."""
@@ -128,11 +122,10 @@ class PairShelf:
             return self.put(key, value_of(self.load(*PairName.of(key))))
 
     def put(self, key: str, pair: Pair) -> Pair:
-        """Keep a loaded pair under this key, with the plans of ``auto`` made for it before."""
+        """Keep a loaded pair under this key."""
         with self._lock:
             if key not in self._others:
                 self.make_room()
-            known_plans(pair).update(self._plans.pop(key, {}))
             self._others[key] = pair
             return pair
 
@@ -142,18 +135,16 @@ class PairShelf:
             raise PairError("this page keeps one pair in memory (DSBD_MAX_LOADED_PAIRS is 1); its host can allow more")
         with self._lock:
             while len(self._others) + 1 >= self._most:
-                key, pair = self._others.popitem(last=False)
-                self._plans[key] = dict(known_plans(pair))
-                del pair
+                self._others.popitem(last=False)
                 _give_memory_back()
 
     def _is_page(self, key: str) -> bool:
-        return key == PAGE or (key in _TARGETS and key == bundled_key(self.page_pair))
+        return key == PAGE or (key in _OF_BUNDLED and key == bundled_key(self.page_pair))
 
 
 def bundled_key(pair: Pair) -> str | None:
     """The key of a bundled pair; None for another pair."""
-    return next((key for key, target in _TARGETS.items() if target == pair.target.id), None)
+    return next((key for key, (target, _) in _OF_BUNDLED.items() if target == pair.target.id), None)
 
 
 def public_key(key: str) -> str:

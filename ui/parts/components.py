@@ -27,7 +27,7 @@ def drawer_switch() -> gr.HTML:
 def live_run(data: Mapping[str, Any]) -> gr.HTML:
     """A button that decodes in the visitor's browser.
 
-    ``data`` is plain: the address of the files, the methods by their label, the bundled pairs by their key.
+    ``data`` is plain: the address of the files, the bundled pairs by their key, and the fields of the form.
     """
     given = html.escape(json.dumps(data))
     template = f'<div data-live="{given}"><button type="button">Run in my browser</button></div><p role="status"></p>'

@@ -1,50 +1,37 @@
 /* Decodes what the form asks for in the visitor's own browser: no queue, no server. The models are fetched at the first
- * click, and the viewer shows the decode pass by pass (forest.js).
- *
- * The server says what the form asks for (ui/play/live_run.py). If it is away, the form is read here; then fields below
- * a closed fold keep their defaults. */
-const {base, methods, pairs} = JSON.parse(element.querySelector("[data-live]").dataset.live);
+ * click, and the viewer shows the decode pass by pass (forest.js). */
+const {base, pairs, fields, reads, zeroIsNull} = JSON.parse(element.querySelector("[data-live]").dataset.live);
 const run = element.querySelector("button");
 const said = element.querySelector("[role=status]");
 const NO_PLACE = "The server cannot take this run now. Your own browser can decode it.";
-const WAIT_MS = 3000;
 let client = null;
 let clientPair = null;
 let isRunning = false;
 let scene = null;
 
-/* ---- what the form asks for ----------------------------------------------------------------- */
-
-const told = () =>
+/* What the form holds, also below a closed fold; Gradio's script in this browser knows it (ui/play/live_run.py). */
+const form = () =>
   new Promise((done) => {
-    const timer = setTimeout(() => done(read()), WAIT_MS);
-    const answered = ({detail}) => {
-      clearTimeout(timer);
-      done(JSON.parse(detail));
-    };
-    document.addEventListener("dsbd-live-asked", answered, {once: true});
+    document.addEventListener("dsbd-live-asked", ({detail}) => done(detail), {once: true});
     document.querySelector("#live-ask").click();
   });
 
-/* What a field of the form holds: the text, the chosen one of several, or what a list shows. */
-function typed(name) {
-  const field = document.getElementById(name);
-  return field?.querySelector("input:checked, textarea, input:not([type=radio])")?.value;
-}
-
-function read() {
-  const settings = {method: methods[typed("method")]};
-  for (const {id} of document.querySelectorAll("[id^=field-]")) {
-    const input = document.getElementById(id).querySelector("input[type=checkbox], input");
-    const value =
-      input.type === "checkbox" ? input.checked : input.type === "number" ? Number(input.value) : input.value;
-    settings[id.slice("field-".length)] = value;
+async function asked() {
+  const [key, prompt, method, ...values] = await form();
+  if (!prompt.trim()) throw new Error("The prompt is blank; type a few words, or choose an example.");
+  if (!reads[method]) throw new Error("A browser does not decode with this method; choose another one.");
+  if (!pairs[key]) {
+    throw new Error(
+      "A browser decodes with the bundled pairs for stories and for SQL only; choose one under Settings.",
+    );
   }
-  for (const name of ["max_width", "input_beams"]) settings[name] ||= null;
-  return {prompt: typed("prompt"), settings, pair: pairs[typed("pair") ?? "page"]};
+  const settings = {method};
+  for (const name of reads[method]) {
+    const value = values[fields.indexOf(name)];
+    settings[name] = value === 0 && zeroIsNull.includes(name) ? null : value;
+  }
+  return {prompt, settings, pair: pairs[key]};
 }
-
-/* ---- a run ---------------------------------------------------------------------------------- */
 
 function hand(made, isLive) {
   scene = made;
@@ -81,14 +68,7 @@ async function fetched(script) {
 }
 
 async function decode() {
-  const {error, prompt, settings, pair} = await told();
-  if (error) throw new Error(error);
-  if (!settings.method) throw new Error("A browser does not decode with this method; choose another one.");
-  if (!pair) {
-    throw new Error(
-      "A browser decodes with the bundled pairs for stories and for SQL only; choose one under Settings.",
-    );
-  }
+  const {prompt, settings, pair} = await asked();
   if (clientPair !== pair) {
     client?.end();
     await fetched(new URL(`${base}live.js`, document.baseURI).href);

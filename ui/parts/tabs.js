@@ -9,7 +9,7 @@ const asked = () => {
 };
 const addressOf = (name) => location.pathname + location.search + (name === FIRST ? "" : `#${name}`);
 
-/* Gradio needs a moment to show another tab; what is chosen meanwhile is none of the visitor's choices. */
+/* Gradio needs a moment to show another tab; what it selects meanwhile is not the visitor's choice. */
 let goal = null;
 
 function follow() {

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-"""An event of the page that is no endpoint."""
+"""An event of the page that programs cannot call."""
 ON_GPU: dict[str, Any] = {"concurrency_id": "gpu", "concurrency_limit": 1}
 """An event that uses the models; all these events wait in one line."""
 

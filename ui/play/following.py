@@ -80,7 +80,7 @@ def wire_link(
     ) -> tuple[Any, str, str]:
         try:
             settings, decode = settings_of(method, values), shown or first
-            asked = query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
+            asked = _query(engine, pair, prompt, settings)
         except DsbdError as error:
             return gr.update(value="", visible=False), alert(sentence(error)), ""
         if decode is None or not _is_of(decode, prompt, settings):
@@ -93,6 +93,11 @@ def wire_link(
     given, shown_on = [share.place, recording, *form.inputs], [share.link, problem, share.said]
     asked = share.copy.click(query, given, shown_on, queue=False, js=WITH_PLACE, **PRIVATE)
     asked.then(None, share.link, share.link, js=COPY_LINK, **PRIVATE)
+
+
+def _query(engine: Engine, pair: str, prompt: Any, settings: DecodingSettings) -> str:
+    """The form as a link asks for it. Raises: PromptError."""
+    return query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
 
 
 def _is_of(decode: Recording, prompt: str, asked: DecodingSettings) -> bool:
@@ -125,8 +130,7 @@ def wire_refresh(engine: Engine, form: Form, begun: Any, running: Any) -> None:
 
     def query(pair: str, prompt: Any, method: Any, *values: Any) -> str:
         try:
-            settings = settings_of(method, values)
-            return query_of(check_prompt(prompt, engine.limits), settings, pair_name(pair, engine.pairs))
+            return _query(engine, pair, prompt, settings_of(method, values))
         except DsbdError:
             return ""
 

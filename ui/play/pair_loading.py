@@ -32,8 +32,8 @@ LONGEST_NAME = 300
 ONE_FETCH: dict[str, Any] = {"concurrency_id": "fetch", "concurrency_limit": 1}
 
 
-class Frame(NamedTuple):
-    """The next state of the drawer, in the order of its outputs."""
+class Fold(NamedTuple):
+    """The next state of the fold, in the order of its outputs."""
 
     said: Any = KEEP
     load: Any = KEEP
@@ -45,7 +45,7 @@ class Frame(NamedTuple):
 
 
 def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
-    """The drawer. Returns the key of the visitor's pair, to whose ``change`` parts listen, and where it is chosen."""
+    """The fold. Returns the key of the visitor's pair, to whose ``change`` parts listen, and where it is chosen."""
     chosen = gr.State(PAGE)
 
     def choose(key: Any) -> str:
@@ -54,12 +54,12 @@ def build_pairs_panel(engine: Engine) -> tuple[gr.State, gr.Radio]:
     def offer() -> dict[str, Any]:
         return gr.update(choices=choices(engine))
 
-    with gr.Accordion("Models", open=False, elem_classes="fold", elem_id="models") as drawer:
+    with gr.Accordion("Models", open=False, elem_classes="fold", elem_id="models") as fold:
         which = gr.Radio(choices(engine), value=PAGE, label="Pair", elem_id="pair")
         if engine.allowed:
             _own_pairs(engine, chosen, which)
     which.change(choose, which, chosen, **PRIVATE)  # only queued events report a changed state
-    drawer.expand(offer, outputs=which, queue=False, **PRIVATE)
+    fold.expand(offer, outputs=which, queue=False, **PRIVATE)
     return chosen, which
 
 
@@ -84,13 +84,13 @@ def _own_pairs(engine: Engine, chosen: gr.State, which: gr.Radio) -> None:
         one = engine.allowed.presets()[place]
         return one.target.id, one.draft.id
 
-    def fetching(request: gr.Request, *names: Any) -> Iterator[Frame]:
+    def fetching(request: gr.Request, *names: Any) -> Iterator[Fold]:
         yield from fetch(engine, session_of(request), *names)
 
-    def reading(request: gr.Request, key: str) -> Iterator[Frame]:
+    def reading(request: gr.Request, key: str) -> Iterator[Fold]:
         yield from read(engine, session_of(request), key)
 
-    async def cancel_all(request: gr.Request) -> Frame:
+    async def cancel_all(request: gr.Request) -> Fold:
         await stop_calls(engine, request, cancel)
         return cancelled()
 
@@ -110,22 +110,16 @@ def choices(engine: Engine) -> list[tuple[str, str]]:
     return [(engine.pairs.words(key), public_key(key)) for key in engine.pairs.available()]
 
 
-def look(engine: Engine, target: Any, draft: Any) -> Frame:
+def look(engine: Engine, target: Any, draft: Any) -> Fold:
     """Say what the pair would take; nothing is fetched."""
     try:
-        name = _name_of(engine, target, draft)
+        models = _wanted(_name_of(engine, target, draft))
     except DsbdError as error:
         return _ready(alert(sentence(error)))
-    try:
-        models = _wanted(name)
-    except DsbdError as error:
-        preset = _preset_of([name.target, name.draft or ""])
-        known = _note(f"{_computed(preset)} {_terms(preset)}") if preset else ""
-        return _ready(alert(sentence(error)) + known)
     return _ready(_told(engine, models))._replace(load=gr.update(visible=True))
 
 
-def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Frame]:
+def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Fold]:
     """Fetch what is not on this machine yet; the last frame names the pair, or says what went wrong."""
     yield _busy("Asking what is missing …")
     try:
@@ -148,7 +142,7 @@ def fetch(engine: Engine, session: str, target: Any, draft: Any) -> Iterator[Fra
     yield _busy("Everything is on this machine. Waiting for the models to be free …")._replace(fetched=name.key)
 
 
-def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
+def read(engine: Engine, session: str, key: str) -> Iterator[Fold]:
     """Read a fetched pair into memory and check it; no run goes on meanwhile."""
     if not key:
         return
@@ -174,7 +168,7 @@ def read(engine: Engine, session: str, key: str) -> Iterator[Frame]:
     yield _ready(said)._replace(chosen=key, which=gr.update(choices=choices(engine), value=public_key(key)))
 
 
-def cancelled() -> Frame:
+def cancelled() -> Fold:
     return _ready(_note(CANCELLED))
 
 
@@ -184,7 +178,7 @@ def _tried_first(engine: Engine, name: PairName) -> Generator[str, None, Pair]:
     return (yield from engine.pairs.load(*name))
 
 
-def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Frame, None, Pair | None]:
+def _loaded(steps: Generator[str, None, Pair], stop: Any) -> Generator[Fold, None, Pair | None]:
     """Go through the steps of loading; None if the visitor cancelled between two steps."""
     with closing(steps):
         while not stop():
@@ -235,12 +229,6 @@ def _terms(preset: Preset) -> str:
     return f"Licence: {preset.licences}.{gated} Vocabulary: {preset.vocabulary}."
 
 
-def _computed(preset: Preset) -> str:
-    """What a known pair takes, computed without the hub."""
-    sizes = [in_gigabytes(size) for size in (preset.download_bytes, preset.memory_bytes(2), preset.memory_bytes(4))]
-    return f"Computed: about {sizes[0]} to fetch; weights in memory {sizes[1]} in bfloat16, {sizes[2]} in float32."
-
-
 def _so_far(model: Wanted, size: int) -> str:
     done = min(size, model.fetch_bytes)
     return f"Fetching {model.name}: {in_gigabytes(done)} of {in_gigabytes(model.fetch_bytes)} …"
@@ -250,9 +238,9 @@ def _note(words: str) -> str:
     return f'<p role="status">{escape(words)}</p>'
 
 
-def _busy(words: str) -> Frame:
-    return Frame(said=_note(words), load=gr.update(visible=False), cancel=gr.update(visible=True))
+def _busy(words: str) -> Fold:
+    return Fold(said=_note(words), load=gr.update(visible=False), cancel=gr.update(visible=True))
 
 
-def _ready(said: str) -> Frame:
-    return Frame(said=said, load=gr.update(visible=False), cancel=gr.update(visible=False), fetched="")
+def _ready(said: str) -> Fold:
+    return Fold(said=said, load=gr.update(visible=False), cancel=gr.update(visible=False), fetched="")

@@ -19,7 +19,7 @@ from ..decodes.recording import Recording
 from ..engine import Engine
 from ..host.limits import Limits
 from ..pairs.names import model_name
-from ..runs.decode import Frame, failed, shown
+from ..runs.decode import Frame, failed, frame_of
 from ..runs.sentences import alert, sentence
 
 LARGEST_SEED = 2**63 - 1
@@ -34,7 +34,7 @@ def choose(engine: Engine, pair: str, kept: Sequence[Kept], name: Any) -> Frame:
     try:
         recording = history.find(kept, name)
         words = "A run of this visit." if any(one.name == name for one in kept) else "A recorded decode."
-        return shown(recording, f"{words} {said_of(engine, pair, recording)}")
+        return frame_of(recording, f"{words} {said_of(engine, pair, recording)}")
     except DsbdError as error:
         return failed(error)
 
@@ -45,7 +45,7 @@ def bring_file(engine: Engine, pair: str, path: str | None) -> Frame:
         return Frame()
     try:
         recording = traces.open_file(path, engine.limits)
-        return shown(recording, f"Your trace. {said_of(engine, pair, recording)}")._replace(news=(FILE, recording))
+        return frame_of(recording, f"Your trace. {said_of(engine, pair, recording)}")._replace(news=(FILE, recording))
     except DsbdError as error:
         return failed(error)
 

@@ -49,29 +49,25 @@ class Play:
     first: Recording | None
     """What the page opens with."""
 
-    def show(self, event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
-        """On this event show the frame of a handler of ``given``; the form follows it."""
-        changed = [*self.parts, *self.form.filled]
-        done = event(lambda *values: self._followed(handler(*values)), given, changed, **PRIVATE)
-        self._forget_said(done)
-        self.remember(done)
+    def show(
+        self, event: Any, handler: Callable[..., handlers.Frame], given: list[Any], *, in_drawer: bool = False
+    ) -> None:
+        """On this event show the frame of a handler of ``given``; the form follows it, unless it is a refusal.
 
-    def show_from_drawer(self, event: Any, handler: Callable[..., handlers.Frame], given: list[Any]) -> None:
-        """As :meth:`show`, with a refusal beside the files: on a phone the drawer covers everything else."""
+        With ``in_drawer`` a refusal stands beside the files: on a phone the drawer covers everything else.
+        """
+        tools, share, form = self.tools, self.share, self.form
 
-        def in_drawer(*values: Any) -> list[Any]:
-            frame = handler(*values)
-            refused = frame.problem if isinstance(frame.problem, str) else ""
-            return [*self._followed(frame._replace(note=KEEP, problem="") if refused else frame), refused]
+        def followed(*values: Any) -> list[Any]:
+            frame, beside = handler(*values), ""
+            if in_drawer and frame.problem:
+                frame, beside = frame._replace(note=KEEP, problem=""), frame.problem
+            new, filled = frame.recording, [KEEP] * len(form.filled)
+            if isinstance(new, Recording):
+                filled = updates(new.prompt, new.trace.settings, self.engine.limits)
+            return [*frame, *filled, beside, ""]
 
-        self.remember(event(in_drawer, given, [*self.parts, *self.form.filled, self.tools.said], **PRIVATE))
-
-    def _followed(self, frame: handlers.Frame) -> list[Any]:
-        """The form takes the prompt and the settings of what is shown; a refusal changes nothing."""
-        new = frame.recording
-        if not isinstance(new, Recording):
-            return [*frame, *[KEEP] * len(self.form.filled)]
-        return [*frame, *updates(new.prompt, new.trace.settings, self.engine.limits)]
+        self.remember(event(followed, given, [*self.parts, *form.filled, tools.said, share.said], **PRIVATE))
 
     def remember(self, event: Any) -> None:
         """After an event that may bring a decode: it goes into the list of decodes."""
@@ -118,8 +114,9 @@ class Play:
     def wire_traces(self) -> None:
         """The list of decodes, files in and out, and the program."""
         tools, pair = self.tools, self.form.pair
-        self.show_from_drawer(tools.shown.input, partial(shown.choose, self.engine), [pair, self.kept, tools.shown])
-        self.show_from_drawer(tools.upload.upload, partial(shown.bring_file, self.engine), [pair, tools.upload])
+        chosen, brought = partial(shown.choose, self.engine), partial(shown.bring_file, self.engine)
+        self.show(tools.shown.input, chosen, [pair, self.kept, tools.shown], in_drawer=True)
+        self.show(tools.upload.upload, brought, [pair, tools.upload], in_drawer=True)
         share, recording = self.share, self.parts.recording
         files = [share.file, share.said]
         page = share.page.click(self._page_of_shown, [share.place, recording], files, js=WITH_PLACE, **PRIVATE)

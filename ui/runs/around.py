@@ -1,5 +1,6 @@
 """What every tab with a run has: a note, what went wrong, and the buttons Run and Stop."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -8,7 +9,6 @@ import gradio as gr
 from ..engine import Engine
 from ..parts.wiring import ON_GPU, PRIVATE, place_shown_on, session_of
 from ..traffic.leaving import end_calls
-from ..traffic.visitors import in_words
 from .sentences import alert
 
 KEEP = gr.skip()
@@ -23,6 +23,12 @@ class Around(NamedTuple):
     problem: Any = ""
     run: Any = KEEP
     stop: Any = KEEP
+
+
+WAITING = Around(note="Waiting for the model …", **BUSY)
+"""While the run waits for its turn; Gradio shows its place in the queue beside the note."""
+NOT_BEGUN = Around(note="", problem=KEEP, **READY)
+"""Where the call never reached the queue, or the queue is full: ``toasts.js`` has said which."""
 
 
 def wire_run(
@@ -40,23 +46,22 @@ def wire_run(
     ``broken`` is said after an unexpected error. Returns the event that begins the run, and the run's event.
     """
 
-    def begun(request: gr.Request) -> Around:
-        return begin(engine, session_of(request))
-
     def running(request: gr.Request, *given: Any) -> Iterator[Any]:
-        yield from run(session_of(request), *given)
-
-    def failed(request: gr.Request) -> Around:
-        return broke_off(engine, session_of(request), broken)
+        try:
+            yield from run(session_of(request), *given)
+        except Exception:  # any error that is no sentence is a bug of the page
+            logging.exception("a run failed")
+            ready = dict(zip(around, Around("", alert(broken), **READY), strict=True))
+            yield [ready.get(part, KEEP) for part in outputs]
 
     async def stopped(request: gr.Request) -> Around:
         if await stop_calls(engine, request, around.stop):
             return Around(problem=KEEP)
         return Around(note="Stopped before it began.", **READY)
 
-    first = gr.on(triggers, begun, outputs=list(around), queue=False, **PRIVATE)
+    first = gr.on(triggers, lambda: WAITING, outputs=list(around), queue=False, **PRIVATE)
     then = first.then(running, inputs, outputs, trigger_mode="multiple", **place_shown_on(around.note), **ON_GPU)
-    then.failure(failed, outputs=list(around), queue=False, **PRIVATE)
+    then.failure(lambda: NOT_BEGUN, outputs=list(around), queue=False, **PRIVATE)
     around.stop.click(stopped, outputs=list(around), queue=False, **PRIVATE)
     return first, then
 
@@ -70,23 +75,3 @@ async def stop_calls(engine: Engine, request: gr.Request, button: gr.Button) -> 
         engine.visitors,
         lambda event: event.session_hash == session and button._id in {one._id for one in event.fn.outputs},
     )
-
-
-def begin(engine: Engine, session: str) -> Around:
-    """Return what is shown while the run waits for its turn."""
-    return Around(note=engine.visitors.wait(session), **BUSY)
-
-
-def broke_off(engine: Engine, session: str, broken: str) -> Around:
-    """Return what is shown where the run never began, or failed unexpectedly.
-
-    If the call never reached the queue, ``toasts.js`` has said why.
-    """
-    refused = engine.visitors.was_refused(session)
-    if refused is None:
-        return Around("", alert(broken), **READY)
-    if not refused:
-        return Around("", KEEP, **READY)
-    when, waiting = in_words(engine.visitors.expected_wait_seconds), engine.limits.max_waiting
-    calls = "1 call waits" if waiting == 1 else f"{waiting} calls wait"
-    return Around("", alert(f"The queue is full: {calls} for the model. Come back in {when}."), **READY)

@@ -58,7 +58,7 @@ def run(engine: Engine, session: str, prompt: Any, method: Any, *values: Any, pa
                     recording = _taken_in(recording, step)
                     if recording.result is not None:
                         words = f"Decoded in {len(recording)} passes. Step through them below."
-                        yield shown(recording, words, live=sent > 0)._replace(news=(RUN, recording))
+                        yield frame_of(recording, words, live=sent > 0)._replace(news=(RUN, recording))
                     elif time.monotonic() - shown_at >= FRAME_SECONDS:
                         yield _live(recording, sent)
                         sent, shown_at = len(recording), time.monotonic()
@@ -84,7 +84,7 @@ def _cut_short(recording: Recording | None, why: str) -> Frame:
     if recording is None:
         return Frame(note=f"{why} The first pass was not finished.", **READY)
     words = f"{why} What was recorded stays: {len(recording)} passes."
-    return shown(recording, words, live=True)._replace(news=(RUN, recording))
+    return frame_of(recording, words, live=True)._replace(news=(RUN, recording))
 
 
 def _live(recording: Recording, sent: int) -> Frame:
@@ -100,8 +100,8 @@ def _live(recording: Recording, sent: int) -> Frame:
     )
 
 
-def shown(recording: Recording, note: str, *, live: bool = False) -> Frame:
-    """Return the frame that shows a whole recording and is ready for the next run."""
+def frame_of(recording: Recording, note: str, *, live: bool = False) -> Frame:
+    """Return the frame that shows a whole recording; the page is ready for the next run."""
     return Frame(
         forest=messages.whole_scene(recording, live=live),
         text=messages.text(recording),

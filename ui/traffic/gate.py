@@ -19,7 +19,6 @@ from ..host.listening import LOCAL
 from ..parts.files import LEARN
 from .calls import MAX_BYTES, CallError, check_call
 from .quota import Refusal, UploadQuota
-from .visitors import Visitors
 
 UPLOAD = "/gradio_api/upload"
 MARKS_OF_ONE_FILE = 2
@@ -40,6 +39,8 @@ ONLY_THIS_MACHINE = (
     "this page answers to the names of this machine only: open http://127.0.0.1 with its port, or set "
     "FORWARDED_ALLOW_IPS where another server stands in front of it."
 )
+RETRY_SECONDS = "10"
+"""After this time a client may ask a full queue again."""
 FAULT = "The call failed: internal server error."
 NOT_HERE = "The call names something that is not here, or passes a wrong value; /gradio_api/info lists all endpoints."
 
@@ -69,14 +70,14 @@ def content_security_policy(frame_ancestors: str) -> str:
 
 
 class Gate:
-    """The middleware. It tells ``visitors`` whom the queue refused.
+    """The middleware.
 
     If the page is private, only this machine can reach it: a request that names another host comes from a foreign web
     page whose name leads here (DNS rebinding), and is refused.
     """
 
-    def __init__(self, app: ASGIApp, visitors: Visitors, limits: Limits, is_private: bool = False) -> None:
-        self.app, self.visitors, self.limits, self.is_private = app, visitors, limits, is_private
+    def __init__(self, app: ASGIApp, limits: Limits, is_private: bool = False) -> None:
+        self.app, self.limits, self.is_private = app, limits, is_private
         self.quota = UploadQuota(limits)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -132,17 +133,12 @@ class Gate:
                 return
         handlers = {number for number, one in scope["app"].get_blocks().fns.items() if one.fn is not None}
         try:
-            session = check_call(bytes(body), handlers)
+            check_call(bytes(body), handlers)
         except CallError as error:
             await _refuse(400, str(error), scope, receive, send, more=False)
             return
 
-        async def answered(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 503 and session is not None:
-                self.visitors.refuse(session)
-            await send(message)
-
-        await self._pass_on(scope, replayed(bytes(body), receive), answered)
+        await self._pass_on(scope, replayed(bytes(body), receive), send)
 
     async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
         """To Gradio. An exception becomes a sentence, and an answer that has begun gets its end."""
@@ -156,7 +152,7 @@ class Gate:
 
         try:
             await self.app(scope, receive, sent)
-        except Exception as error:  # all: nobody else turns what Gradio did not foresee into a sentence
+        except Exception as error:  # any: what Gradio did not expect becomes a sentence here
             status, words = _broken(error)
             if status >= 500:
                 logging.exception("a request could not be answered")
@@ -181,7 +177,7 @@ class Gate:
                 headers = MutableHeaders(scope=message)
                 headers.update(given)
                 if message["status"] == 503:
-                    headers["retry-after"] = str(round(max(5.0, self.visitors.expected_wait_seconds)))
+                    headers["retry-after"] = RETRY_SECONDS
             await send(message)
 
         return sent

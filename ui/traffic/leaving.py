@@ -41,7 +41,7 @@ async def end_calls(queue: Queue, visitors: Visitors, which: Which) -> bool:
     """
     is_running = False
     for event in [one for one in queue.event_ids_to_events.values() if which(one)]:
-        visitors.cancel(event._id, event.session_hash)
+        visitors.cancel(event._id)
         if event not in queue.event_queue_per_concurrency_id[event.concurrency_id].queue:
             is_running = True
             continue

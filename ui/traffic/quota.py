@@ -5,7 +5,6 @@ from collections import deque
 from typing import NamedTuple
 
 from ..host.limits import Limits
-from .visitors import in_words
 
 HOUR = 3600.0
 MAX_ADDRESSES = 10_000
@@ -47,5 +46,6 @@ class UploadQuota:
 
 
 def _refused(how_much: str, seconds: float) -> Refusal:
-    words = f"This address has uploaded {how_much} as this page takes. Come back in {in_words(seconds)}."
-    return Refusal(words, seconds)
+    minutes = max(1, round(seconds / 60))
+    when = "a minute" if minutes == 1 else f"{minutes} minutes"
+    return Refusal(f"This address has uploaded {how_much} as this page takes. Come back in {when}.", seconds)

@@ -1,4 +1,4 @@
-"""Who waits, who runs, and who has left or pressed Stop.
+"""Who runs, and who has left or pressed Stop.
 
 A run polls a :class:`StopSignal` between its steps. The signals are in shared memory, because on ZeroGPU a run is a
 forked process, which reads there at once what the page writes.
@@ -24,9 +24,6 @@ SLOTS = 512
 _NUMBER = struct.Struct("<q")
 _BOARD = mmap.mmap(-1, SLOTS * _NUMBER.size)
 """For each slot, the number of the run that may go on, or 0. Shared with all processes forked from this one."""
-FIRST_GUESS_SECONDS = 10.0
-"""The expected time of a run before any run was timed."""
-TIMED_RUNS = 20
 
 
 @dataclass(frozen=True)
@@ -69,23 +66,16 @@ class Visitors:
         self._held: list[_Held] = []
         self._cancelled: deque[str] = deque(maxlen=SLOTS)
         """Cancelled calls, some of which have not begun."""
-        self._waiting: dict[str, bool] = {}
-        """By visitor: whether the queue was full."""
-        self._seconds: deque[float] = deque(maxlen=TIMED_RUNS)
 
     @contextmanager
     def run(self, session: str, seconds: float) -> Iterator[StopSignal]:
         """A run of this visitor that begins now and may take ``seconds``. Its end is logged."""
         note = RunNote(session)
-        with self._lock:
-            self._waiting.pop(session, None)
         with self._signal(session, seconds, note) as signal:
             try:
                 yield signal
             finally:
                 note.write()
-                with self._lock:
-                    self._seconds.append(time.monotonic() - note.began)
 
     def aside(self, session: str) -> AbstractContextManager[StopSignal]:
         """Work of this visitor for which nobody waits, such as a fetch; it has no time limit."""
@@ -121,64 +111,19 @@ class Visitors:
         return len(deadlines), min(deadlines, default=None)
 
     def stop(self, session: str) -> None:
-        """End all work of this visitor at its next look at the signal; the visitor no longer waits."""
+        """End all work of this visitor at its next look at the signal."""
         with self._lock:
-            self._waiting.pop(session, None)
             self._end(lambda one: one.session == session)
 
-    def cancel(self, call: str, session: str) -> None:
+    def cancel(self, call: str) -> None:
         """Cancel a call of Gradio's queue: it ends at its next look at the signal, or never begins."""
         with self._lock:
-            self._waiting.pop(session, None)
             self._cancelled.append(call)
             self._end(lambda one: one.call == call)
 
     def _end(self, which: Callable[[_Held], bool]) -> None:
         for one in filter(which, self._held):
             _write(one.signal.slot, 0)
-
-    def wait(self, session: str) -> str:
-        """The visitor asks for the model. Returns: what to say until its turn comes."""
-        with self._lock:
-            self._waiting.pop(session, None)
-            if len(self._waiting) == SLOTS:  # more cannot wait: some asked and never joined the queue
-                del self._waiting[next(iter(self._waiting))]
-            before = self._ahead()
-            self._waiting[session] = False
-        if not before:
-            return "Waiting for the model …"
-        ahead = "1 run is" if before == 1 else f"{before} runs are"
-        return f"Waiting for the model: {ahead} before yours, {in_words(self._mean() * before)} …"
-
-    def refuse(self, session: str) -> None:
-        """Note that the queue is full and did not accept the call of this visitor."""
-        with self._lock:
-            if session in self._waiting:
-                self._waiting[session] = True
-
-    def was_refused(self, session: str) -> bool | None:
-        """Whether the queue was full or never saw the call; None if the run began. The visitor no longer waits."""
-        with self._lock:
-            return self._waiting.pop(session, None)
-
-    @property
-    def expected_wait_seconds(self) -> float:
-        """The expected time until all present runs and all that wait are done."""
-        with self._lock:
-            return self._mean() * self._ahead()
-
-    def _ahead(self) -> int:
-        return len(self._waiting) + sum(one.note is not None for one in self._held)
-
-    def _mean(self) -> float:
-        return sum(self._seconds) / len(self._seconds) if self._seconds else FIRST_GUESS_SECONDS
-
-
-def in_words(seconds: float) -> str:
-    """A rough duration."""
-    if seconds < 90:
-        return f"about {max(5, 5 * round(seconds / 5))} seconds"
-    return f"about {round(seconds / 60)} minutes"
 
 
 def _write(slot: int, number: int) -> None:

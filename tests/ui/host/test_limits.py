@@ -7,9 +7,6 @@ from dsbd.settings import DecodingSettings
 from ui.host.limits import Limits, check_decode, check_race, setting
 
 VOCABULARY = 4096
-WORST = DecodingSettings(
-    draft_width=256, draft_depth=32, cover_width=256, min_width=64, max_width=64, width_threshold=0.0, top_k=0
-)
 AUTO = {"forest": "auto", "draft_depth": "auto", "draft_width": "auto", "cover_width": "auto"}
 
 
@@ -22,9 +19,7 @@ def test_limits_come_from_the_environment():
     ("name", "value", "allowed"),
     [
         ("max_nodes", "many", "allowed are whole numbers from 1 to 100,000"),
-        ("max_nodes", "0", "allowed are whole numbers from 1 to 100,000"),
-        ("max_nodes", "100001", "allowed are whole numbers from 1 to 100,000"),
-        ("decode_seconds", "-1", "allowed are whole numbers from 1 to 86,400"),
+        ("decode_seconds", "0", "allowed are whole numbers from 1 to 86,400"),
         ("frame_ancestors", "*; script-src *", "write 'none', 'self', * or origins, with spaces between them"),
     ],
 )
@@ -36,35 +31,9 @@ def test_a_wrong_limit_is_named_with_its_range(name, value, allowed):
     assert str(caught.value) == f"{setting(name)} is {value!r} ({what}); {allowed}"
 
 
-def test_every_number_has_a_range_of_two_ends():
-    """Catches a limit whose message could not say what is allowed."""
-    numbers = [name for name, field in Limits.model_fields.items() if field.annotation is int]
-    assert len(numbers) > 20
-    for name in numbers:
-        with pytest.raises(SettingsError, match=r"allowed are whole numbers from [\d,]+ to [\d,]+$"):
-            Limits.from_environment({setting(name): "many"})
-
-
 def test_a_space_may_be_embedded_by_its_host():
     assert "huggingface.co" in Limits.from_environment({"SPACE_ID": "me/dsbd"}).frame_ancestors
     assert Limits.from_environment({"SPACE_ID": "me/dsbd", "DSBD_FRAME_ANCESTORS": "none"}).frame_ancestors == "none"
-
-
-@pytest.mark.parametrize(
-    ("changed", "named"),
-    [
-        ({"max_nodes": 10**5, "max_pairs": 10**10, "max_beam_tokens": 10}, "beams"),
-        ({"max_nodes": 10**5}, "joint laws"),
-        ({}, "nodes"),
-        ({"max_nodes": 10**5, "max_pairs": 10**10, "max_beam_tokens": 10**6, "max_cache_slots": 10}, "cache slots"),
-        ({"max_new_tokens": 8}, "max_new_tokens"),
-    ],
-)
-def test_what_would_hold_the_model_is_refused(changed, named):
-    """Catches a product that no limit bounds: each field of this run is within its range."""
-    with pytest.raises(SettingsError, match=named) as caught:
-        check_decode(Limits(**changed), WORST, VOCABULARY, 10)
-    assert "allowed on this page; " in str(caught.value)
 
 
 NODES = {"max_width": 3, "draft_width": 4, "draft_depth": 5, "cover_width": 6, "max_new_tokens": 10}
@@ -74,6 +43,9 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
 @pytest.mark.parametrize(
     ("settings", "limit", "most", "named"),
     [
+        (NODES, "max_beams", 3, "beams"),
+        (NODES, "max_draft_width", 4, "nodes of a drafted layer"),
+        (NODES, "max_new_tokens", 10, "max_new_tokens"),
         (NODES, "max_nodes", 3 + 5 * (4 + 6), "nodes to score"),
         (NODES, "max_beam_tokens", 3 * 10, "times beams"),
         (NODES, "max_cache_slots", 100 + 3 * 10 + 53, "cache slots"),
@@ -83,7 +55,6 @@ BRANCHES = {"method": "specinfer", "branching": (3, 2), "max_new_tokens": 10, "t
         (BRANCHES, "max_nodes", 1 + 3 + 6, "nodes to score"),
         (BRANCHES, "max_pairs", (1 + 3 + 3) * 7, "pairs"),
     ],
-    ids=["nodes", "tokens", "slots", "pairs", "all pairs", "auto", "branches", "pairs of branches"],
 )
 def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
     """Catches a part that is left out, cover nodes or the prompt, and a limit that is off by one."""
@@ -93,7 +64,7 @@ def test_what_a_run_needs_is_counted_by_hand(settings, limit, most, named):
         check_decode(Limits(**{limit: most - 1}), asked, VOCABULARY, 100)
 
 
-@pytest.mark.parametrize("method", ["dsbd", "beam_sampling", "speculative", "greedy"])
+@pytest.mark.parametrize("method", ["dsbd", "beam_sampling"])
 def test_what_the_form_can_ask_is_allowed(method):
     """Catches limits that refuse plain work, ``auto`` included, and a form whose sliders are refused together."""
     largest = {"max_new_tokens": 256, "draft_depth": 8, "draft_width": 16, "cover_width": 32, "top_k": 200}

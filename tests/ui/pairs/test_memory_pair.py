@@ -22,7 +22,6 @@ from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.pairs.shelf import PAGE, PairShelf
-from ui.play.live_run import tell
 from ui.runs import decode
 
 TARGET = "bundled:memory/target"
@@ -76,15 +75,6 @@ def test_only_the_window_takes_cache_slots(engine):
     job.check(remembering_pair())
     with pytest.raises(SettingsError, match="cache slots"):
         job.check(toy_pair())
-
-
-def test_a_prompt_beyond_the_limit_is_one_sentence(engine):
-    *_, last = decode.run(engine, "me", LONG * 400, "dsbd", *form_values(), pair=WITH_MEMORY)
-    assert "this page takes 20,000" in last.problem
-
-
-def test_no_browser_decodes_with_it(engine):
-    assert json.loads(tell(engine, WITH_MEMORY, "Once", "dsbd", *form_values()))["pair"] == ""
 
 
 def test_the_chapter_fits_the_page_and_not_the_context():

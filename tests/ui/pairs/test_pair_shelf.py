@@ -6,17 +6,14 @@ import weakref
 import pytest
 
 import dsbd
-from dsbd.auto.measuring import known_plans
 from dsbd.errors import PairError
 from dsbd.models.loading import WITH_MEMORY
 from dsbd.tracing.trace import Trace
 from tests.toy_pair import toy_pair, toy_pair_on
-from tests.ui.served import form_values
 from ui.engine import Engine
 from ui.host.limits import Limits
 from ui.jobs import recorded_decode
 from ui.pairs.shelf import BUNDLED_KEYS, PAGE, PairShelf
-from ui.runs import decode
 
 SHORT = dsbd.DecodingSettings(max_new_tokens=8, draft_depth=2, draft_width=3)
 STORIES, SQL = BUNDLED_KEYS
@@ -73,14 +70,6 @@ def test_a_host_may_keep_one_pair_only(loader):
         shelf.get(SQL)
 
 
-def test_plans_belong_to_their_pair_and_outlive_it(loader):
-    """Catches trials that are made again for a pair that comes back, and a plan that is used for another pair."""
-    shelf = PairShelf(toy_pair_on("eager"), 2, loader)
-    known_plans(shelf.get(SQL))["settings",] = "plan"
-    assert not known_plans(shelf.get(STORIES))
-    assert known_plans(shelf.get(SQL)) == {("settings",): "plan"}
-
-
 def run_on(engine, pair):
     with engine.visitors.run("me", 100) as stop:
         return list(engine.run(recorded_decode(engine.limits, "Once", SHORT, pair), stop))[-1].trace
@@ -97,10 +86,3 @@ def test_a_run_takes_the_pair_that_its_call_names(loader):
     assert not calls
     assert isinstance(run_on(engine, "other"), Trace)
     assert calls
-
-
-def test_an_unknown_pair_is_refused_in_a_sentence(loader):
-    engine = Engine(toy_pair(), Limits(), loader)
-    *_, last = decode.run(engine, "me", "Once", "dsbd", *form_values(), pair="no/such")
-    assert "no/such" in last.problem
-    assert "is not in memory" in last.problem

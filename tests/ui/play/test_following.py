@@ -15,7 +15,7 @@ from ui.asked.examples import QUESTIONS
 from ui.asked.form import FIELDS, settings_of, values_of
 from ui.asked.link import Linked
 from ui.decodes import traces
-from ui.decodes.opening import opening_of, said_beside
+from ui.decodes.opening import said_beside
 from ui.decodes.recording import Recording
 from ui.engine import Engine
 from ui.page import build_page
@@ -80,14 +80,6 @@ def test_what_a_link_asks_for_goes_first(engine, toy, key):
     assert (without["runs"], "made by toy/target" in without["frame"][3]) == (KEEP, key == SQL)
     alone = parts(follow(engine, key, (), toy, Linked(None, None, key)))
     assert alone["form"] == parts(follow(engine, key, (), toy, None))["form"]
-
-
-def test_a_page_opens_with_its_own_recording_or_its_own_example(recorded, toy):
-    own = opening_of("toy/target")
-    assert (own.recording, own.prompt, own.settings) == (toy, toy.prompt, toy.trace.settings)
-    other = opening_of("bundled:sql/target")
-    assert (other.recording, other.prompt, other.settings) == (toy, FIRST, dsbd.DecodingSettings())
-    assert "made by toy/target" in other.note
 
 
 def test_what_is_said_beside_is_escaped_and_names_no_folder(toy):

@@ -1,21 +1,9 @@
 """The decode as Plotly figures on the page: drawn when opened, with frames, and clicks that open a pass."""
 
-import json
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.served import unpacked
 from tests.watched import UPLOAD
-from ui.decodes.traces import opening_recording
-from ui.play.plotly_view import view_of
-
-
-def test_both_figures_come_with_their_frames(recorded):
-    recording = opening_recording("toy")
-    figures = unpacked(view_of(recording, True))
-    assert [len(figure.get("frames", [])) for figure in figures] == [len(recording), 0]
-    assert json.dumps(figures[0]) != json.dumps(unpacked(view_of(recording, False))[0])
 
 
 @pytest.mark.slow

@@ -30,6 +30,7 @@ def test_a_link_and_a_page_open_at_the_step_that_is_shown(visit, visits, browser
     said = visit.page.inner_text("#forest .dsbd-sentence")
     name, page = shared(visit, "#document")
     assert name.endswith(".html")
+    assert shared(visit, "#download")[0].endswith(".json.gz")
     (tmp_path / "page.html").write_bytes(page)
     with viewer(browser, tmp_path / "page.html") as seen:
         expect(seen.page.locator(".dsbd-sentence")).to_have_text(said)

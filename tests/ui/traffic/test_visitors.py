@@ -1,52 +1,13 @@
-"""Why a run did not begin, who has a slot, and how much an address may upload."""
+"""Who has a slot, and how much an address may upload."""
 
 import threading
 
-import pytest
-
-from ui.engine import Engine
 from ui.host.limits import Limits
-from ui.runs import around
-from ui.runs.around import KEEP
 from ui.traffic import quota
 from ui.traffic.quota import HOUR, UploadQuota
 from ui.traffic.visitors import SLOTS, Visitors
 
 MIB = 1024 * 1024
-
-
-@pytest.fixture
-def engine(engine, monkeypatch) -> Engine:
-    """The engine, without visitors."""
-    monkeypatch.setattr(engine, "visitors", Visitors())
-    return engine
-
-
-def test_what_is_said_of_a_run_that_did_not_come_to_its_end(engine):
-    """Catches a full queue that is blamed for a call that never reached it, and the other way round."""
-
-    def said():
-        return around.broke_off(engine, "one", "It broke off.").problem
-
-    assert "Waiting" in around.begin(engine, "one").note
-    engine.visitors.refuse("one")
-    assert "The queue is full: 16 calls wait for the model. Come back in" in said()
-    around.begin(engine, "one")
-    assert said() is KEEP
-    around.begin(engine, "one")
-    with engine.visitors.run("one", 1):
-        pass
-    engine.visitors.refuse("one")
-    assert "It broke off." in said()
-
-
-def test_visitors_who_never_join_the_queue_are_forgotten(engine):
-    """Catches names that anybody can make up and that stay for ever."""
-    for number in range(2 * SLOTS):
-        engine.visitors.wait(f"made up {number}")
-    assert f"{SLOTS - 1} runs are before yours" in engine.visitors.wait("one")
-    assert engine.visitors.was_refused("made up 0") is None
-    assert engine.visitors.was_refused("one") is False
 
 
 def test_a_slot_that_is_used_again_revives_no_earlier_run():
@@ -78,16 +39,6 @@ def test_visitors_come_and_go_at_once():
         thread.join()
     assert wrong == []
     assert len(visitors._free) == len(set(visitors._free)) == SLOTS
-
-
-def test_work_aside_keeps_nobody_waiting():
-    """Catches a fetch of an hour that is told to others as a run before theirs, and a slot that is lost."""
-    visitors = Visitors()
-    with visitors.aside("me") as stop:
-        assert visitors.wait("you") == "Waiting for the model …"
-        visitors.stop("me")
-        assert stop()
-    assert len(visitors._free) == SLOTS
 
 
 def test_uploads_are_counted_by_address_and_hour(monkeypatch):
