@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from visualize.drawings.tikz import export_tikz, forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
-    from visualize.embed.widget import widget
     from visualize.figures.bench import quality_figure, speed_figure
     from visualize.figures.decode import timeline_figure, tokens_figure, width_figure
     from visualize.figures.evaluation import (
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
     from visualize.scenes.build import SceneBuilder, build_scene
-    from visualize.scenes.diff import diff_scene
     from visualize.scenes.source import scene_of as scene
     from visualize.scenes.to_json import scene_json
     from visualize.viewer.bundle import viewer_assets
@@ -49,7 +47,6 @@ _NAMES = {
     "drawings.tikz": "export_tikz forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
-    "embed.widget": "widget",
     "figures.bench": "quality_figure speed_figure",
     "figures.decode": "timeline_figure tokens_figure width_figure",
     "figures.evaluation": "pareto_figure quality_width_figure width_histogram_figure",
@@ -62,7 +59,6 @@ _NAMES = {
     "pages.site": "export_site",
     "pages.trace_page": "export_html",
     "scenes.build": "SceneBuilder build_scene",
-    "scenes.diff": "diff_scene",
     "scenes.source": "scene",
     "scenes.to_json": "scene_json",
     "viewer.bundle": "viewer_assets",

@@ -13,7 +13,6 @@ from visualize.pages.chart_pages import bench_page, evaluation_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
-OTHER_PROMPT = replace(TRACE, prompt=replace(TRACE.prompt, pieces=TRACE.prompt.pieces[:1], text=" once"))
 EMPTY = replace(TRACE, iterations=[], result=None)
 CONTENDERS = [row.contender for row in TABLE.rows]
 
@@ -40,7 +39,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (TraceError, "int is no trace; give a trace, the path of a trace file or a result",
          visualize.forest_text, (3,), {}),
         (TraceError, "decode with record=True", visualize.scene, (SimpleNamespace(trace=None),), {}),
-        (TraceError, "different prompts", visualize.diff_scene, (TRACE, OTHER_PROMPT), {}),
         (ValueError, "no summary of a bench: contenders", visualize.speed_figure, ({"methods": []},), {}),
         (ValueError, "str is no summary of a bench", visualize.quality_figure, ("runs.jsonl",), {}),
         (ValueError, "no race", visualize.race_figure, ({"format": "other"},), {}),

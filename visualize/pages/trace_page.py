@@ -11,14 +11,11 @@ from visualize.pages.live_files import FOLDER, write_live
 from visualize.pages.live_parts import live_element, live_kit
 from visualize.pages.plotly_script import PLOTLY_FILE, PlotlyFrom
 from visualize.pages.viewer_parts import carried_kit
-from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
 from visualize.viewer.bundle import plotly_js_path
 
-Drawn = Scene | DiffScene
-"""What a viewer can show."""
 START = script("dsbdReady.then(() => DsbdHost.start());\n")
 
 
@@ -72,7 +69,7 @@ def copy_plotly(folder: Path) -> None:
 
 
 def html_page(
-    scenes: Drawn | Sequence[Drawn],
+    scenes: Scene | Sequence[Scene],
     *,
     plotly: PlotlyFrom = "beside",
     title: str = "",
@@ -83,7 +80,7 @@ def html_page(
     """Return the page as a string.
 
     Args:
-        scenes: one viewer for each; a scene of :func:`visualize.diff_scene` gets two, side by side.
+        scenes: one viewer for each.
         plotly: as for :func:`export_html`, or ``shared`` with another frame of the same page.
         title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``.
@@ -101,7 +98,7 @@ def html_page(
         kit = live_kit(kit, f"{FOLDER}/")
     heading = title or (f"DSBD · {names}" if names else "DSBD")
     language = chosen[0].strings["language"] if chosen else "en"
-    form = live_element(chosen[0], f"{FOLDER}/", language) if live and isinstance(chosen[0], Scene) else ""
+    form = live_element(chosen[0], f"{FOLDER}/", language) if live else ""
     body = [
         f'<main><h1 class="around">{html.escape(heading)}</h1>{form}{_places(chosen, place, bare)}</main>',
         *(f"<noscript><p>{html.escape(_text(scene))}</p></noscript>" for scene in chosen),
@@ -112,12 +109,12 @@ def html_page(
     return document(heading, body, kit, language=language)
 
 
-def _places(scenes: list[Drawn], place: str, bare: bool) -> str:
+def _places(scenes: list[Scene], place: str, bare: bool) -> str:
     """Return an element for each viewer; a single viewer keeps its step in the address."""
     start = (f' data-place="{html.escape(place)}"' if place else "") + (" data-bare" if bare else "")
     lone = ' id="viewer" data-address' if len(scenes) == 1 else ""
     return "".join(f'<div data-scene="dsbd-scene-{at}"{lone}{start}></div>' for at in range(len(scenes)))
 
 
-def _text(scene: Drawn) -> str:
+def _text(scene: Scene) -> str:
     return "".join(scene.prompt) + (scene.result[0].text if scene.result else "")

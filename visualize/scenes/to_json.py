@@ -14,12 +14,10 @@ from dsbd.tracing.audit import verify_trace
 from dsbd.tracing.records import JointSums
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
-from visualize.scenes.diff import DiffScene
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
 from visualize.scenes.tokens import MARKS
 
 FORMAT = "dsbd-scene/3"
-DIFF_FORMAT = "dsbd-diff/1"
 DIGITS = 6
 ALTERNATIVE_DIGITS = 4
 """Digits of the likeliest pairs, which are shown as bars and with two digits."""
@@ -45,12 +43,8 @@ EXACT_JOINT = EXACT | {"target_log_prob", "draft_log_prob"}
 """The same where a beam is tested as a whole."""
 
 
-def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
+def scene_json(scene: Scene) -> dict[str, Any]:
     """Return a scene as plain data for ``json.dumps``: what the viewer's ``mount`` draws.
-
-    Args:
-        scene: of a trace (:func:`visualize.scene`, :func:`visualize.build_scene`), or of two traces side by side
-            (:func:`visualize.diff_scene`).
 
     Returns: new lists and dicts of strings, numbers, booleans and None. Numbers that only a drawing uses have six
     significant digits (four in the table of the likeliest pairs), all others every digit.
@@ -58,14 +52,6 @@ def scene_json(scene: Scene | DiffScene) -> dict[str, Any]:
     Example:
         >>> visualize.scene_json(visualize.scene(trace))["format"]
     """
-    if isinstance(scene, DiffScene):
-        return {
-            "format": DIFF_FORMAT,
-            "language": scene.strings["language"],
-            "left": scene_json(scene.left),
-            "right": scene_json(scene.right),
-            "divergence": None if scene.divergence is None else asdict(scene.divergence),
-        }
     return {
         "format": FORMAT,
         "language": scene.strings["language"],
