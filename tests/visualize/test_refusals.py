@@ -51,7 +51,7 @@ CONTENDERS = [row.contender for row in TABLE.rows]
          visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
         (ValueError, "plotly is 'cdn'", bench_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'cdn'", evaluation_page, ({},), {"plotly": "cdn"}),
-        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline', 'cdn'",
+        (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),

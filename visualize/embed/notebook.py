@@ -68,7 +68,7 @@ def show(
         iteration: the iteration to open at, from 0; its forest is shown finished.
         height: of the frame, in pixels, 200 to 4000.
         plotly: ``inline`` keeps Plotly in the cell (about 2 MB); ``shared`` takes it from another viewer of the
-            notebook; ``beside`` and ``cdn`` as for :func:`visualize.export_html`.
+            notebook; ``beside`` loads ``plotly.min.js``, which lies beside the notebook.
 
     Example:
         >>> visualize.show(trace, iteration=4)

@@ -34,8 +34,7 @@ def export_html(
     Args:
         source: a trace, the path of a trace file, a recorded result, or a list of these.
         path: the HTML file to write.
-        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB), ``cdn``
-            loads it from the publisher's server, checked by its hash; only such a page needs a network.
+        plotly: ``beside`` writes ``plotly.min.js`` next to it, ``inline`` puts it into the file (about 2 MB).
         language: of the sentences and controls.
         title: of the page; empty = the method.
         place: where the viewers open, counted from 1: ``iteration=4&step=6``; empty = at the first step.
@@ -92,8 +91,7 @@ def html_page(
     """
     chosen = list(scenes) if isinstance(scenes, Sequence) else [scenes]
     names = " · ".join(dict.fromkeys(scene.title for scene in chosen if scene.title))
-    # A page that loads Plotly from the network must be small, so it has one language only.
-    kit = carried_kit(plotly, languages=[one.strings["language"] for one in chosen] if plotly == "cdn" else None)
+    kit = carried_kit(plotly)
     if live:
         kit = live_kit(kit, f"{FOLDER}/")
     heading = title or (f"DSBD · {names}" if names else "DSBD")
