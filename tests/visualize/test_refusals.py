@@ -58,10 +58,10 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
           for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
                              (visualize.export_gif, EMPTY), (visualize.export_evaluation, {"sql": TABLE}))),
+        (ValueError, "address is 't.json'; write that of a page", visualize.embed_snippet, ("t.json",), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
-        *((ValueError, said, visualize.embed_snippet, (TRACE,), options) for said, options in (
+        *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (
             ("kind is 'word'; choose one of iframe, jupyter", {"kind": "word"}),
-            ("myst needs the path of a trace file or an address", {"kind": "myst"}),
             ("height is 0", {"height": 0}),
             ("steps is 201; choose a whole number from 0 to 200", {"steps": 201}),
             ("iteration is -1", {"iteration": -1}),
