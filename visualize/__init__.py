@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from visualize.pages.lesson_page import export_lesson
     from visualize.pages.site import export_site
     from visualize.pages.trace_page import export_html
-    from visualize.scenes.build import SceneBuilder, build_scene
+    from visualize.scenes.build import SceneBuilder
     from visualize.scenes.source import scene_of as scene
     from visualize.scenes.to_json import scene_json
     from visualize.viewer.bundle import viewer_assets
@@ -58,7 +58,7 @@ _NAMES = {
     "pages.lesson_page": "export_lesson",
     "pages.site": "export_site",
     "pages.trace_page": "export_html",
-    "scenes.build": "SceneBuilder build_scene",
+    "scenes.build": "SceneBuilder",
     "scenes.source": "scene",
     "scenes.to_json": "scene_json",
     "viewer.bundle": "viewer_assets",

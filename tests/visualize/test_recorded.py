@@ -23,7 +23,7 @@ TOYS = Path(__file__).with_name("traces")
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name)
 def test_a_recorded_trace_can_be_drawn(path):
     trace = Trace.load(path)
-    scene = visualize.build_scene(trace)
+    scene = visualize.scene(trace)
     assert len(scene.iterations) == len(trace.iterations)
     last = len(trace.iterations) - 1
     assert visualize.forest_figure(scene, last).to_json()

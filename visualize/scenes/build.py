@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from dsbd.errors import TraceError
@@ -278,17 +277,13 @@ def _waiting(pending: bytes) -> str:
     return hex_bytes(pending) if pending else ""
 
 
-def build_scene(source: Trace | str | Path, *, language: str = "en") -> Scene:
-    """Return the scene of a whole trace, or of a trace file.
-
-    Example:
-        >>> visualize.build_scene(trace, language="fr").statistics.layers_per_iteration
+def build_scene(trace: Trace, *, language: str = "en") -> Scene:
+    """Return the scene of a whole trace.
 
     Raises:
-        TraceError: the file is no trace, or a node hangs below no input beam.
+        TraceError: a node hangs below no input beam.
         ValueError: there are no sentences in this language.
     """
-    trace = source if isinstance(source, Trace) else Trace.load(source)
     models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
     builder = SceneBuilder(trace.prompt, trace.settings, title=trace.settings.method, models=models, language=language)
     for iteration in trace.iterations:

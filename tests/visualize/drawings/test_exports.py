@@ -23,7 +23,7 @@ def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
     root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     texts = "".join(root.itertext())
-    for node in visualize.build_scene(trace).iterations[1].nodes:
+    for node in visualize.scene(trace).iterations[1].nodes:
         assert node.label in texts
     tags = {element.tag.split("}")[1] for element in root.iter()}
     assert tags <= {"svg", "g", "title", "rect", "path", "text", "circle"}
@@ -31,7 +31,7 @@ def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
 
 def test_text_names_every_node_with_its_verdict(tmp_path):
     text = visualize.forest_text(TRACE, 1)
-    for node in visualize.build_scene(TRACE).iterations[1].nodes:
+    for node in visualize.scene(TRACE).iterations[1].nodes:
         assert node.token in text
     assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | rejected. Its chance was 0.13; the ran" in text
     visualize.export_text(TRACE, tmp_path / "all.txt")

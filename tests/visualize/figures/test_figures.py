@@ -35,7 +35,7 @@ def texts_of(figure):
 
 
 def test_the_forest_has_every_node_and_edge_once():
-    scene = visualize.build_scene(TRACE).iterations[1]
+    scene = visualize.scene(TRACE).iterations[1]
     figure = visualize.forest_figure(TRACE, 1)
     *traces, _ = figure.data
     nodes = [trace for trace in traces if trace.mode == "markers+text"]

@@ -11,8 +11,9 @@ from dsbd.tracing.records import ROOT, NodeKind, path_to
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import TRACES, scene_of, trace_of
-from visualize import SceneBuilder, build_scene, scene_json
+from visualize import SceneBuilder, scene_json
 from visualize.look.states import STATES, mark_of, mark_style
+from visualize.scenes.build import build_scene
 
 
 @pytest.fixture(params=sorted(TRACES))
