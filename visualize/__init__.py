@@ -8,13 +8,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from visualize.drawings.csv import export_csv, nodes_csv
-    from visualize.drawings.decode_svg import decode_svg, export_decode_svg
+    from visualize.drawings.csv import nodes_csv
+    from visualize.drawings.decode_svg import decode_svg
     from visualize.drawings.film import export_gif
     from visualize.drawings.race import race_svg
-    from visualize.drawings.svg import export_svg, forest_svg
-    from visualize.drawings.text import export_text, forest_text
-    from visualize.drawings.tikz import export_tikz, forest_tikz
+    from visualize.drawings.svg import forest_svg
+    from visualize.drawings.text import forest_text
+    from visualize.drawings.tikz import forest_tikz
     from visualize.embed.notebook import show
     from visualize.embed.snippets import embed_snippet
     from visualize.figures.bench import quality_figure, speed_figure
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from visualize.viewer.bundle import viewer_assets
 
 _NAMES = {
-    "drawings.csv": "export_csv nodes_csv",
-    "drawings.decode_svg": "decode_svg export_decode_svg",
+    "drawings.csv": "nodes_csv",
+    "drawings.decode_svg": "decode_svg",
     "drawings.film": "export_gif",
     "drawings.race": "race_svg",
-    "drawings.svg": "export_svg forest_svg",
-    "drawings.text": "export_text forest_text",
-    "drawings.tikz": "export_tikz forest_tikz",
+    "drawings.svg": "forest_svg",
+    "drawings.text": "forest_text",
+    "drawings.tikz": "forest_tikz",
     "embed.notebook": "show",
     "embed.snippets": "embed_snippet",
     "figures.bench": "quality_figure speed_figure",

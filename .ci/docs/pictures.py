@@ -30,8 +30,8 @@ def main() -> None:
     """Write all drawings."""
     IMAGES.mkdir(exist_ok=True)
     (IMAGES / "verification.svg").write_text(verification(), encoding="utf-8")
-    visualize.export_svg(TRACE, IMAGES / "forest.svg")
-    visualize.export_decode_svg(TRACE, IMAGES / "decode.svg")
+    (IMAGES / "forest.svg").write_text(visualize.forest_svg(TRACE), encoding="utf-8")
+    (IMAGES / "decode.svg").write_text(visualize.decode_svg(TRACE), encoding="utf-8")
 
 
 def verification() -> str:

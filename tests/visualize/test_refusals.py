@@ -56,8 +56,8 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (ValueError, "plotly is 'none'", visualize.show, (TRACE,), {"plotly": "none"}),
         (ValueError, "height is 10; choose whole pixels from 200 to 4000", visualize.show, (TRACE,), {"height": 10}),
         *((TraceError, "cannot write", call, (data, "none/x.html"), {})
-          for call, data in ((visualize.export_html, TRACE), (visualize.export_svg, TRACE),
-                             (visualize.export_gif, EMPTY), (visualize.export_evaluation, {"sql": TABLE}))),
+          for call, data in ((visualize.export_html, TRACE), (visualize.export_gif, EMPTY),
+                             (visualize.export_evaluation, {"sql": TABLE}))),
         (ValueError, "address is 't.json'; write that of a page", visualize.embed_snippet, ("t.json",), {}),
         (TraceError, "is no folder", visualize.export_site, ("a.json", "out"), {}),
         *((ValueError, said, visualize.embed_snippet, ("a.html",), options) for said, options in (

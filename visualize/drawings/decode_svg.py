@@ -1,13 +1,11 @@
 """A static SVG of the whole decode as one tree, written without a browser."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from xml.sax.saxutils import escape
 
 from visualize.drawings.captions import isolated
 from visualize.drawings.folded import TOKENS_PER_LINE, WORD_ANGLE, WORD_GAP, BandPart, Folded, Point, word
 from visualize.drawings.svg import svg_document, symbol
-from visualize.files import write
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette
 from visualize.scenes.records import Scene
@@ -51,17 +49,6 @@ def decode_svg(
     width, height = _x(folded.columns + 1) + SIDE, TOP + folded.height + BOTTOM
     parts += _legend(TOP + folded.height + 24, colors, theme, words)
     return svg_document(width, height, colors, title, parts, font_size=11)
-
-
-def export_decode_svg(source: Source | Scene, path: str | Path, *, theme: Theme = "light") -> None:
-    """Write :func:`decode_svg` to a file.
-
-    Example:
-        >>> visualize.export_decode_svg(trace, "decode.svg")
-
-    Raises: TraceError.
-    """
-    write(path, decode_svg(source, theme=theme))
 
 
 def decode_title(scene: Scene, words: Words) -> str:

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
 from visualize.drawings.geometry import PITCH, x_of, y_of
-from visualize.files import write
 from visualize.look.sizes import SIZES
 from visualize.look.states import MARKS, YIELDED, mark_of, mark_style
 from visualize.scenes.records import LayerScene, NodeScene, Scene
@@ -75,17 +73,6 @@ def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
         y = height + 14 + 30 * line
         parts += [_symbol(mark, x, y, 6), _text(x + 14, y, tex(name), ", dsbd-soft")]
     return _document(width, height + 30 * (legend[-1][3] + 1 if legend else 1), parts)
-
-
-def export_tikz(source: Source, path: str | Path, iteration: int = 0) -> None:
-    """Write :func:`forest_tikz` to a file.
-
-    Example:
-        >>> visualize.export_tikz(trace, "forest.tex", iteration=4)
-
-    Raises: TraceError.
-    """
-    write(path, forest_tikz(source, iteration))
 
 
 def tex(text: str) -> str:

@@ -17,10 +17,8 @@ TRACE = toy_trace()
 
 @pytest.mark.parametrize("trace", [TRACE, nasty_trace()], ids=["toy", "nasty"])
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
-    path = tmp_path / "forest.svg"
-    visualize.export_svg(trace, path, 1, theme=theme)
-    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+def test_svg_is_well_formed_and_has_every_label(trace, theme):
+    root = ElementTree.fromstring(visualize.forest_svg(trace, 1, theme=theme))
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     texts = "".join(root.itertext())
     for node in visualize.scene(trace).iterations[1].nodes:
@@ -29,13 +27,12 @@ def test_svg_is_well_formed_and_has_every_label(trace, theme, tmp_path):
     assert tags <= {"svg", "g", "title", "rect", "path", "text", "circle"}
 
 
-def test_text_names_every_node_with_its_verdict(tmp_path):
+def test_text_names_every_node_with_its_verdict():
     text = visualize.forest_text(TRACE, 1)
     for node in visualize.scene(TRACE).iterations[1].nodes:
         assert node.token in text
     assert "├─ ␣fox | rejected | large model 0.012 | small model 0.095 | rejected. Its chance was 0.13; the ran" in text
-    visualize.export_text(TRACE, tmp_path / "all.txt")
-    assert (tmp_path / "all.txt").read_text(encoding="utf-8").count("Pass ") == 7
+    assert visualize.forest_text(TRACE).count("Pass ") == 7
     assert "\x00" not in visualize.forest_text(nasty_trace())
 
 
