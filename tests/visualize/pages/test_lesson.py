@@ -15,7 +15,7 @@ from tests.visualize.homes import hostile_marks, visit
 from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
-from visualize.pages.lesson import CardQuestion, LanesPlace, parse_lesson, read_lesson
+from visualize.pages.lesson import Block, CardQuestion, parse_lesson, read_lesson
 from visualize.pages.lesson_page import printed_steps, stops_of
 from visualize.pages.markdown import markdown
 from visualize.scenes.place import Position, step_of
@@ -123,8 +123,8 @@ def test_lanes_are_taken_out_of_the_text():
     both, upper = parse_lesson(
         HEAD + "## A\nSaid.\n```lanes\nInstead.\n```\n## B\n```lanes alone\n```\nSaid.", Path("x/lesson.md")
     ).cards
-    assert (both.text, both.lanes) == ("Said.", LanesPlace(False, "Instead."))
-    assert (upper.text, upper.lanes) == ("Said.", LanesPlace(True, ""))
+    assert (both.text, both.blocks) == ("Said.", {"lanes": Block("", "Instead.")})
+    assert (upper.text, upper.blocks) == ("Said.", {"lanes": Block("alone", "")})
 
 
 def test_unreadable_lessons_are_one_line(tmp_path, capsys):
