@@ -14,6 +14,7 @@ from visualize.pages.viewer_parts import carried_kit
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, scene_of
 from visualize.scenes.to_json import scene_json
+from visualize.scenes.tokens import flowing
 from visualize.viewer.bundle import plotly_js_path
 
 START = script("dsbdReady.then(() => DsbdHost.start());\n")
@@ -115,4 +116,4 @@ def _places(scenes: list[Scene], place: str, bare: bool) -> str:
 
 
 def _text(scene: Scene) -> str:
-    return "".join(scene.prompt) + (scene.result[0].text if scene.result else "")
+    return "".join(scene.prompt) + (flowing(scene.result[0].text) if scene.result else "")

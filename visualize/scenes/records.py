@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from dsbd.results import VerdictCounts, brief
-from dsbd.tracing.records import Iteration, Layer
+from dsbd.tracing.records import BeamRecord, Iteration, Layer, MemoryRecord
 from dsbd.tracing.trace import Trace
 
 
@@ -277,38 +277,6 @@ class Statistics:
 
 
 @dataclass(frozen=True)
-class ResultBeam:
-    """A ranked hypothesis."""
-
-    node: int
-    text: str
-    log_weight: float
-    score: float
-    finished: bool
-
-
-@dataclass(frozen=True)
-class SegmentScene:
-    """A segment of a prompt that was read into a memory."""
-
-    tokens: int
-    text: str
-    first_memory: int
-    """The segment, from 0, whose memory is the first of ``weights``."""
-    weights: tuple[float, ...]
-    """How much of each memory it recalled."""
-
-
-@dataclass(frozen=True)
-class MemoryScene:
-    """A prompt behind a memory: its segments, of which the last is in the window."""
-
-    segments: tuple[SegmentScene, ...]
-    sensory: int
-    """How many tokens of the segment before the last stand in front of it again."""
-
-
-@dataclass(frozen=True)
 class Scene:
     """A decode, or the part of it there is so far."""
 
@@ -321,13 +289,13 @@ class Scene:
     tokens: tuple[TokenScene, ...]
     iterations: tuple[IterationScene, ...]
     statistics: Statistics
-    result: tuple[ResultBeam, ...]
-    """Ranked; empty while the decode runs."""
+    result: tuple[BeamRecord, ...]
+    """As recorded, ranked; empty while the decode runs."""
     strings: dict[str, str]
     """The sentence templates of the language the scene was built in."""
     whole: WholeScene
     """All iterations as one tree, even if ``iterations`` holds only the newest."""
-    memory: MemoryScene | None = None
-    """What stands for the earlier segments of a long prompt; None if the prompt is read whole."""
+    memory: MemoryRecord | None = None
+    """As recorded: what stands for the earlier segments of a long prompt; None if the prompt is read whole."""
     trace: Trace | None = field(default=None, compare=False, repr=False)
     """The trace that it shows whole, for the audit; None while the decode runs."""

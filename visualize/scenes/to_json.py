@@ -11,11 +11,11 @@ from typing import Any
 
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.audit import verify_trace
-from dsbd.tracing.records import JointSums
+from dsbd.tracing.records import JointSums, MemoryRecord
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
-from visualize.scenes.tokens import MARKS
+from visualize.scenes.tokens import MARKS, flowing
 
 FORMAT = "dsbd-scene/3"
 DIGITS = 6
@@ -37,6 +37,8 @@ ALTERNATIVE = ("layer", "parent", "token", "target_prob", "draft_prob", "node")
 TREE_NODE = ("id", "parent", "position", "row", "mark", "iteration")
 BAND = ("iteration", "first", "last")
 BEAM = ("node", "multiplicity", "log_weight", "finished")
+RESULT = ("node", "text", "log_weight", "score", "finished")
+SEGMENT = ("tokens", "text", "first_memory", "weights")
 EXACT = {"target_prob", "draft_prob"}
 """Of a drafted node: these numbers decide its verdict and keep every digit."""
 EXACT_JOINT = EXACT | {"target_log_prob", "draft_log_prob"}
@@ -59,14 +61,21 @@ def scene_json(scene: Scene) -> dict[str, Any]:
         "models": list(scene.models),
         "settings": {name: list(one) if isinstance(one, tuple) else one for name, one in scene.settings.items()},
         "prompt": list(scene.prompt),
-        **({} if scene.memory is None else {"memory": _rounded(asdict(scene.memory))}),
+        **({} if scene.memory is None else {"memory": _memory(scene.memory)}),
         "tokens": _drawn(TOKEN, scene.tokens),
         "whole": _whole(scene.whole),
         "iterations": [_iteration(iteration) for iteration in scene.iterations],
         "statistics": scene.statistics.to_dict(),
-        "result": [asdict(beam) for beam in scene.result],
+        "result": [{field: getattr(beam, field) for field in RESULT} | {"text": flowing(beam.text)}
+                   for beam in scene.result],
         "evidence": None if scene.trace is None else _evidence(scene.trace),
-    }
+    }  # fmt: skip
+
+
+def _memory(memory: MemoryRecord) -> dict[str, Any]:
+    segments = [{field: getattr(one, field) for field in SEGMENT} | {"text": flowing(one.text)}
+                for one in memory.segments]  # fmt: skip
+    return {"segments": _rounded(segments), "sensory": memory.sensory}
 
 
 def _evidence(trace: Trace) -> dict[str, Any]:
