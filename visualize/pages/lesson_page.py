@@ -220,7 +220,7 @@ def _blocks(lesson: Lesson, card: LessonCard, scene: Scene, words: Words, live: 
 
 def _cut(position: Position, scene: Scene) -> str:
     """Return the place of the picture of a layer."""
-    layers = scene.iterations[position.it].layers if position.it < len(scene.iterations) else ()
+    layers = scene.iterations[position.it].record.layers if position.it < len(scene.iterations) else []
     if not any(one.layer == position.layer and any(pair.draft_prob for pair in one.alternatives) for one in layers):
         raise LessonError("cut: the trace has no guesses there; write ```cut iteration=1 layer=1")
     return f'<div class="cut" data-it="{position.it}" data-layer="{position.layer}"></div>'

@@ -71,19 +71,6 @@ class NodeScene:
 
 
 @dataclass(frozen=True)
-class AlternativeScene:
-    """One of the likeliest pairs of a layer, drafted or not."""
-
-    parent: str
-    """Visible text of the beam's last token; empty if only one beam is alive."""
-    token: str
-    target_prob: float
-    draft_prob: float
-    node: int
-    """Place in ``IterationScene.nodes``; -1 if it is no node of the forest."""
-
-
-@dataclass(frozen=True)
 class LayerScene:
     """One column with its width and the reason for it."""
 
@@ -102,9 +89,6 @@ class LayerScene:
     """None if no threshold chose the width."""
     step: int = 0
     """The step that chooses the width."""
-    alive: tuple[int, ...] = ()
-    """Places of the beams this layer extends."""
-    alternatives: tuple[AlternativeScene, ...] = ()
     record: Layer | None = field(default=None, repr=False)
     """None for a column whose width is not chosen yet."""
 

@@ -11,11 +11,11 @@ from typing import Any
 
 from dsbd.results import ITERATION_PHASES
 from dsbd.tracing.audit import verify_trace
-from dsbd.tracing.records import JointSums, MemoryRecord
+from dsbd.tracing.records import ROOT, JointSums, MemoryRecord
 from dsbd.tracing.trace import Trace
 from visualize.look.states import mark_of
 from visualize.scenes.records import IterationScene, LayerScene, NodeScene, Scene, StepScene, WholeScene
-from visualize.scenes.tokens import MARKS, flowing
+from visualize.scenes.tokens import MARKS, flowing, visible
 
 FORMAT = "dsbd-scene/3"
 DIGITS = 6
@@ -101,8 +101,8 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
         "trials": _records(TRIAL, record.trials, places),
         "draws": _records(DRAW, record.draws, places),
         "beginnings": _records(BEGINNING, record.beginnings, places),
-        "layers": [_layer(layer) for layer in iteration.layers],
-        "alternatives": _alternatives(iteration),
+        "layers": [_layer(layer, places) for layer in iteration.layers],
+        "alternatives": _alternatives(iteration, places),
         "steps": _table(STEP, [_step(step) for step in iteration.steps]),
         "beams_before": _drawn(BEAM, iteration.beams_before),
         "beams_after": _drawn(BEAM, iteration.beams_after),
@@ -112,10 +112,12 @@ def _iteration(iteration: IterationScene) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _layer(layer: LayerScene) -> dict[str, Any]:
-    recorded = {field: getattr(layer.record, field) for field in LAYER}
-    support = layer.record.target_support if layer.record else None
-    drawn = {"at_least": list(layer.at_least), "support": support, "alive": list(layer.alive), "step": layer.step}
+def _layer(layer: LayerScene, places: dict[int, int]) -> dict[str, Any]:
+    record = layer.record
+    assert record is not None, "every layer of a whole iteration has its record"
+    recorded = {field: getattr(record, field) for field in LAYER}
+    alive = [places[node] for node in record.alive]
+    drawn = {"at_least": list(layer.at_least), "support": record.target_support, "alive": alive, "step": layer.step}
     return {**recorded, **drawn}
 
 
@@ -155,13 +157,16 @@ def _node(node: NodeScene, exact_if_drafted: set[str]) -> list[Any]:
     return values
 
 
-def _alternatives(iteration: IterationScene) -> dict[str, Any]:
-    """The likeliest pairs of all layers in one table."""
-    rows = [
-        [layer.layer, *(_rounded(getattr(pair, field), ALTERNATIVE_DIGITS) for field in ALTERNATIVE[1:])]
-        for layer in iteration.layers
-        for pair in layer.alternatives
-    ]
+def _alternatives(iteration: IterationScene, places: dict[int, int]) -> dict[str, Any]:
+    """The likeliest pairs of all layers in one table; a beam is named only where several are alive."""
+    rows = []
+    for layer in iteration.record.layers:
+        for pair in layer.alternatives:
+            is_named = len(layer.alive) > 1 and pair.parent != ROOT
+            parent = iteration.nodes[places[pair.parent]].token if is_named else ""
+            probs = (_rounded(prob, ALTERNATIVE_DIGITS) for prob in (pair.target_prob, pair.draft_prob))
+            place = -1 if pair.node is None else places.get(pair.node, -1)
+            rows.append([layer.layer, parent, visible(pair.text), *probs, place])
     return _table(ALTERNATIVE, rows)
 
 
