@@ -1,6 +1,5 @@
 """The film of a decode: its pictures, its size, and texts that are hard to write."""
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -8,7 +7,6 @@ from PIL import Image
 
 import visualize
 from dsbd.assets import asset_path
-from dsbd.errors import DsbdError
 from tests.visualize.nasty import nasty_trace
 from tests.visualize.toy import toy_trace
 from visualize.drawings import film, lettering
@@ -97,13 +95,6 @@ def test_lines_hold_the_whole_text_and_none_is_too_long():
             assert font.getlength(written) <= 2 * (1200 - 64)
             rest = rest.replace(line, "", 1)
         assert not rest.strip()
-
-
-def test_without_pillow_one_sentence_says_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "PIL.Image", None)
-    with pytest.raises(DsbdError, match="a film needs Pillow; install it with: pip install pillow"):
-        visualize.export_gif(toy_trace(), tmp_path / "film.gif")
-    assert not (tmp_path / "film.gif").exists()
 
 
 @pytest.mark.slow
