@@ -9,7 +9,7 @@ import visualize
 from dsbd.errors import TraceError
 from tests.evaluation.made_up import made_up_table
 from tests.visualize.toy import toy_trace
-from visualize.pages.chart_pages import bench_page, evaluation_page
+from visualize.pages.chart_pages import evaluation_page
 from visualize.words.words import Words
 
 TRACE, TABLE = toy_trace(), made_up_table()
@@ -49,7 +49,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
          visualize.width_histogram_figure, (TABLE,), {"contenders": ["slowest"]}),
         (ValueError, "6 contenders are too many",
          visualize.width_histogram_figure, (TABLE,), {"contenders": CONTENDERS}),
-        (ValueError, "plotly is 'cdn'", bench_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'cdn'", evaluation_page, ({},), {"plotly": "cdn"}),
         (ValueError, "plotly is 'web'; choose one of 'beside', 'inline'",
          visualize.export_html, (TRACE, "x.html"), {"plotly": "web"}),

@@ -12,15 +12,11 @@ import plotly.graph_objects as go
 from dsbd.evaluation.tables import EvaluationTable, Table, read_table
 from dsbd.measure.bench.records import BenchSummary, bench_summary
 from visualize.figures.bench import Summary, bench_figures
-from visualize.figures.evaluation import (
-    NOT_MEASURED,
-    pareto_figure,
-    quality_width_figure,
-    width_histogram_figure,
-)
-from visualize.pages.document import Kit, document, style
+from visualize.figures.evaluation import NOT_MEASURED, pareto_figure, quality_width_figure, width_histogram_figure
+from visualize.pages.document import Kit, document, script, style
 from visualize.pages.plotly_script import plotly_origins, plotly_tag
 from visualize.pages.trace_page import write_page
+from visualize.viewer.bundle import plotly_js_path
 
 Plotly = Literal["inline", "beside"]
 BENCH, EVALUATION = "DSBD bench", "DSBD evaluation"
@@ -71,7 +67,6 @@ def export_bench(summary: Summary, path: str | Path, *, plotly: Plotly = "inline
 
 def bench_page(summary: Summary, *, plotly: Plotly = "inline") -> str:
     """Return the page as a string. Raises: ValueError for an unknown ``plotly``, or data that is no summary."""
-    _require_plotly(plotly)
     bench = bench_summary(summary)
     drawings = bench_figures(bench)
     figures = [figure for figure in drawings.values() if figure.data]
@@ -82,7 +77,7 @@ def bench_page(summary: Summary, *, plotly: Plotly = "inline") -> str:
         title=BENCH,
         notes="".join(f"<p>{escape(note)}</p>" for note in _notes(bench, absent)),
         table=_table(bench),
-        figures=_charts(figures, plotly),
+        figures=_charts(figures),
         conditions=escape(json.dumps(facts, indent=1, ensure_ascii=False)),
     )
     return _document(BENCH, body, plotly)
@@ -129,16 +124,14 @@ def export_evaluation(tables: Mapping[str, Table], path: str | Path, *, plotly: 
 
 def evaluation_page(tables: Mapping[str, Table], *, plotly: Plotly = "inline") -> str:
     """Return the page as a string. Raises: ValueError, as :func:`export_evaluation`."""
-    _require_plotly(plotly)
-    chapters, script = [], plotly
+    chapters = []
     for table in map(read_table, tables.values()):
         figures = [figure for figure in evaluation_figures(table) if figure.data]
         notes = [f"{table.questions} questions in {table.clusters} clusters; seeds of each question: {table.seeds}."]
         notes += [f"{table.note}."] if table.note else []
         notes += [NOT_MEASURED] if all(row.joules_per_token is None for row in table.rows) else []
         said = "".join(f"<p>{escape(note)}</p>" for note in notes)
-        chapters.append(f"<h2>{escape(table.task)}</h2>{said}{_charts(figures, script)}")
-        script = "beside" if figures else script  # the script stands in the page once
+        chapters.append(f"<h2>{escape(table.task)}</h2>{said}{_charts(figures)}")
     return _document(EVALUATION, f"<main><h1>{EVALUATION}</h1>{''.join(chapters)}</main>", plotly)
 
 
@@ -152,21 +145,14 @@ def evaluation_figures(table: EvaluationTable) -> list[go.Figure]:
     ]
 
 
-def _require_plotly(plotly: str) -> None:
-    if plotly not in ("inline", "beside"):
-        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
-
-
-def _charts(figures: Sequence[go.Figure], plotly: Plotly) -> str:
-    """Return the figures as HTML; ``inline`` puts Plotly's script before the first."""
-    return "\n".join(
-        figure.to_html(
-            full_html=False, include_plotlyjs=plotly == "inline" and place == 0, config={"displaylogo": False}
-        )
-        for place, figure in enumerate(figures)
-    )
+def _charts(figures: Sequence[go.Figure]) -> str:
+    look = {"displaylogo": False}
+    return "\n".join(figure.to_html(full_html=False, include_plotlyjs=False, config=look) for figure in figures)
 
 
 def _document(title: str, body: str, plotly: Plotly) -> str:
-    tag = "" if plotly == "inline" else "\n" + plotly_tag("beside")
+    """Return the page with Plotly before its charts. Raises: ValueError."""
+    if plotly not in ("inline", "beside"):
+        raise ValueError(f"plotly is {plotly!r}; choose 'inline' or 'beside'")
+    tag = script(plotly_js_path().read_text(encoding="utf-8")) if plotly == "inline" else plotly_tag("beside")
     return document(title, [body], Kit(style(_LOOK) + tag, scripts=plotly_origins(plotly)))
