@@ -27,8 +27,6 @@ CONTENDERS = [row.contender for row in TABLE.rows]
         (TraceError, "iteration is 99; this trace", visualize.export_gif, (TRACE, "x.gif"), {"iteration": 99}),
         (ValueError, "theme is 'pink'", visualize.export_gif, (TRACE, "x.gif"), {"theme": "pink"}),
         (TraceError, "step is 999; iteration 0 has whole", visualize.forest_svg, (TRACE,), {"step": 999}),
-        *((ValueError, f"tokens_per_line is {bad!r}; choose a whole number from 8 to 4096",
-           visualize.decode_figure, (TRACE,), {"tokens_per_line": bad}) for bad in (7, 4097, 64.0)),
         *((ValueError, "theme is 'pink'", call, (TRACE,), {"theme": "pink"})
           for call in (visualize.decode_svg, visualize.forest_figure, visualize.forest_svg)),
         (ValueError, "no strings for language 'xx'; there are ar, de, en", Words, ("xx",), {}),
