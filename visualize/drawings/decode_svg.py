@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from xml.sax.saxutils import escape
 
 from visualize.drawings.captions import isolated
-from visualize.drawings.decode_tree import WORD_ANGLE, WORD_GAP, DecodeTree, Point, word
+from visualize.drawings.decode_tree import WORD_ANGLE, WORD_GAP, DecodeTree, word
+from visualize.drawings.geometry import Point
 from visualize.drawings.svg import svg_document, symbol
 from visualize.look.states import TREE_MARKS, Theme, mark_of, mark_style
 from visualize.look.theme import Palette, palette

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 
 from dsbd.tracing.records import ROOT
+from visualize.drawings.geometry import Point, smooth
 from visualize.look.states import mark_of
 from visualize.scenes.records import TreeNode, WholeScene
 from visualize.scenes.tokens import MARKS, columns
@@ -22,8 +23,6 @@ WORD_ANGLE = 60
 WORD_GAP = 9.0
 """Pixels from the text to its words."""
 CURVE_POINTS = 9
-
-Point = tuple[float, float]
 
 
 class DecodeTree:
@@ -52,17 +51,8 @@ class DecodeTree:
         rows = {ROOT: 0} | {node.id: node.row for node in self.whole.nodes}
         for node in self.whole.nodes:
             if node.row and mark_of(node.state) == mark:
-                start = (node.position - 1, self.line + rows[node.parent] * ROW)
-                yield curve(start, self.place(node))
-
-
-def curve(start: Point, end: Point) -> list[Point]:
-    """Return a curve that is level at both ends; a straight line if both ends have the same height."""
-    (x0, y0), (x1, y1) = start, end
-    if y0 == y1:
-        return [start, end]
-    steps = (step / (CURVE_POINTS - 1) for step in range(CURVE_POINTS))
-    return [(round(x0 + (x1 - x0) * t, 3), round(y0 + (y1 - y0) * t * t * (3 - 2 * t), 1)) for t in steps]
+                start, end = (node.position - 1, self.line + rows[node.parent] * ROW), self.place(node)
+                yield [start, end] if start[1] == end[1] else smooth(start, end, CURVE_POINTS)
 
 
 def word(node: TreeNode) -> str:

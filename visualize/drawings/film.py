@@ -43,7 +43,7 @@ SMALLEST, LARGEST = 9, 19
 FINE = 2
 """A picture is drawn this many times as large and then made small: its lines are smooth."""
 FADED = 0.65
-"""How far the colour of what does not stay goes towards that of the paper."""
+"""How far what is dropped fades into the paper."""
 SHADES = 6
 GUESSED, DECIDED, STAYED, END = 0.7, 1.2, 0.8, 4.0
 """Seconds of each picture."""
@@ -60,7 +60,7 @@ class Shot:
     caption: str
     text: str
     known: int
-    """So many characters of the text stood before."""
+    """How many characters of the text stood before."""
     seconds: float
     has_settled: bool = False
     """Whether only what leads to the beams that go on keeps its colour."""

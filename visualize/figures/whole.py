@@ -6,7 +6,8 @@ from typing import Any
 
 from visualize.drawings.captions import hover_lines, isolated
 from visualize.drawings.decode_svg import band_title, decode_svg, decode_title
-from visualize.drawings.decode_tree import ROW, WORD_ANGLE, WORD_GAP, DecodeTree, Point, word
+from visualize.drawings.decode_tree import ROW, WORD_ANGLE, WORD_GAP, DecodeTree, word
+from visualize.drawings.geometry import Point
 from visualize.figures.chart_style import empty_figure
 from visualize.figures.hover import hover_label, hover_text
 from visualize.figures.pictured import PicturedFigure
