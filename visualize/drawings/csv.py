@@ -5,7 +5,6 @@ import io
 from decimal import Decimal
 from typing import Any
 
-from dsbd.tracing.records import Iteration
 from visualize.scenes.records import Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 
@@ -15,7 +14,7 @@ DIGITS = 6
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def nodes_csv(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+def nodes_csv(source: Source | Scene, iteration: int = 0) -> str:
     """Return the nodes of one iteration after its last step: a line of names, then one line for each node.
 
     Iterations count from 0. Probabilities have six significant digits. An apostrophe is put before text that a

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.geometry import PITCH, x_of, y_of
@@ -19,9 +18,7 @@ LEGEND = 36
 BARS = 52
 
 
-def forest_svg(
-    source: Source | Iteration | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light"
-) -> str:
+def forest_svg(source: Source | Scene, iteration: int = 0, *, step: int | None = None, theme: Theme = "light") -> str:
     """Return the forest of one iteration as a stand-alone SVG document, at one of its steps; None = after the last.
 
     Iterations and steps count from 0.

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings.captions import known_numbers, whole_token
 from visualize.scenes.records import IterationScene, NodeScene, Scene
 from visualize.scenes.source import Source, check_iteration, scene_of
 from visualize.words.words import number
 
 
-def forest_text(source: Source | Iteration | Scene, iteration: int | None = None) -> str:
+def forest_text(source: Source | Scene, iteration: int | None = None) -> str:
     """Return the forest of one iteration, from 0, as text; None = of all iterations.
 
     Example:

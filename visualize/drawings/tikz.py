@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import label
 from visualize.drawings.geometry import PITCH, x_of, y_of
@@ -49,7 +48,7 @@ _DOCUMENT = r"""%% One iteration as a TikZ picture: compile with pdflatex, or co
 """
 
 
-def forest_tikz(source: Source | Iteration | Scene, iteration: int = 0) -> str:
+def forest_tikz(source: Source | Scene, iteration: int = 0) -> str:
     """Return the forest of one iteration, from 0, as a LaTeX document.
 
     Characters that pdflatex's fonts do not have are written as their code points.

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from dsbd.tracing.records import Iteration
 from visualize.drawings import geometry
 from visualize.drawings.captions import hover_lines, label
 from visualize.drawings.svg import forest_svg
@@ -34,7 +33,7 @@ THIN, THICK, THICKER = 1.2, 2.4, 4.4
 
 
 def forest_figure(
-    source: Source | Iteration | Scene, iteration: int | Literal["all"] = 0, *, theme: Theme = "light"
+    source: Source | Scene, iteration: int | Literal["all"] = 0, *, theme: Theme = "light"
 ) -> PicturedFigure:
     """Draw the forest of one iteration after its verdicts, or the forests of all as frames with a slider.
 

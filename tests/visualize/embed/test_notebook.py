@@ -54,7 +54,7 @@ def test_a_saved_notebook_shows_many_live_viewers(browser, tmp_path):
     shown = [
         visualize.show(TRACE),
         visualize.show(nasty_trace(), plotly="shared", iteration=2),
-        visualize.show(TRACE.iterations[0], plotly="shared", height=500),
+        visualize.show(TRACE, plotly="shared", height=500),
     ]
     bundles = [one._repr_mimebundle_() for one in shown]
     assert [len(bundle["text/html"]) > 1_000_000 for bundle in bundles] == [True, False, False]

@@ -36,5 +36,4 @@ def test_every_row_is_a_path(iteration):
 def test_the_figure_fills_only_what_is_seen():
     (cells,) = visualize.mask_figure(TRACE, 1).data
     assert len(cells.x) == sum(map(sum, mask_info(TRACE, 1).sees))
-    assert mask_info(TRACE.iterations[0]).keys[0] == "prompt"
     assert visualize.mask_figure(replace(TRACE, iterations=[])).layout.annotations[0].text == "nothing recorded"

@@ -50,11 +50,10 @@ def test_plotly_is_beside_or_inside(tmp_path):
     assert inline.stat().st_size < 2_500_000
 
 
-def test_a_scene_comes_from_a_trace_a_file_a_result_or_an_iteration(tmp_path):
+def test_a_scene_comes_from_a_trace_a_file_or_a_result(tmp_path):
     TRACE.save(tmp_path / "t.json")
     for source in (tmp_path / "t.json", str(tmp_path / "t.json"), SimpleNamespace(trace=TRACE), SCENE):
         assert visualize.scene(source) == SCENE
-    assert len(visualize.scene(TRACE.iterations[0]).iterations) == 1
 
 
 @pytest.mark.slow
