@@ -20,8 +20,7 @@ import torch
 
 import dsbd
 import dsbd.decoder
-import dsbd.draft
-import dsbd.score
+import dsbd.host_draft
 from dsbd.files import write_file
 from dsbd.models.engines.onnx import OnnxOnBuffers
 from dsbd.models.engines.traced import TracedForward
@@ -40,16 +39,15 @@ SETTINGS: dict[str, dict[str, Any]] = {
 PARTS: list[tuple[object, str, str]] = [
     (OnnxOnBuffers, "run", "both models' forwards"),
     (TracedForward, "run", "both models' forwards"),
-    (dsbd.draft, "joint_draft_law", "joint draft laws"),
-    (dsbd.draft, "exponential_race", "races, drawing, next frontier"),
-    (dsbd.draft.Drafter, "draft", "races, drawing, next frontier"),
-    (NextTokensOnDemand, "__call__", "target's top-k rows"),
+    (dsbd.host_draft, "host_rows", "top-k rows"),
+    (dsbd.host_draft.HostDrafter, "draft", "draft laws, races, forest"),
+    (NextTokensOnDemand, "__call__", "top-k rows"),
     (ForestRow, "open", "masks, positions, feeding, cache moves"),
     (ForestRow, "feed", "masks, positions, feeding, cache moves"),
     (ForestRow, "commit", "masks, positions, feeding, cache moves"),
     (dsbd.decoder, "verify", "verification"),
-    (dsbd.decoder, "score", "building the forest, host copy, counting"),
-    (dsbd.decoder.Session, "commit", "building the forest, host copy, counting"),
+    (dsbd.decoder, "score", "around the target's forward, counting"),
+    (dsbd.decoder.Session, "commit", "around the target's forward, counting"),
 ]
 
 

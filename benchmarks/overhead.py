@@ -19,12 +19,14 @@ import torch
 
 from dsbd.draft import Drafter
 from dsbd.files import write_file
+from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node
 from dsbd.law.choices import Uniforms
 from dsbd.law.verify import verify
 from dsbd.measure.bench.tables import cell, table
 from dsbd.methods import resolve
 from dsbd.models.load_options import resolve_device
+from dsbd.next_tokens import is_at_hand
 from dsbd.score import score
 from dsbd.settings import DecodingSettings, ResolvedSettings
 
@@ -79,8 +81,10 @@ def measure(settings: ResolvedSettings, vocabulary: int, device: torch.device) -
     slots = 4 + settings.draft_depth * (settings.draft_width + settings.cover_width)
     draft = 4.0 * torch.randn(slots, vocabulary, device=device, generator=generator)
     target = draft + NOISE * torch.randn(slots, vocabulary, device=device, generator=generator)
-    ends = torch.zeros(vocabulary, dtype=torch.bool, device=device)
-    drafter = Drafter(GivenRow(draft), settings, ends, generator)  # type: ignore[arg-type]
+    row: Any = GivenRow(draft)
+    drafter: HostDrafter | Drafter = HostDrafter(row, settings, frozenset(), generator)
+    if not is_at_hand(device):
+        drafter = Drafter(row, settings, torch.zeros(vocabulary, dtype=torch.bool, device=device), generator)
     root = Node(None, -1, 0)
     beams = [Beam(root.child(token), -float(token)) for token in range(4)]
     seconds: dict[str, list[float]] = {"draft": [], "score": [], "verify": []}

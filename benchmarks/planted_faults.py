@@ -34,6 +34,7 @@ ALSO = {
     ],
     "dsbd/law/block.py": ["tests/law/test_examples.py", "tests/law/test_enumeration.py"],
     "dsbd/draft.py": ["tests/law/test_end_to_end.py"],
+    "dsbd/host_draft.py": ["tests/test_draft.py", "tests/law/test_end_to_end.py"],
     "dsbd/next_tokens.py": ["tests/law/test_end_to_end.py"],
     "dsbd/score.py": ["tests/law/test_end_to_end.py"],
     "dsbd/session.py": ["tests/test_tally.py"],

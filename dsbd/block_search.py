@@ -78,9 +78,7 @@ class BlockSearch:
             log_prob = block.log_probs[number : number + 1] if reached else slot.double() - torch.inf
             law = DeviceLaw(token, log_prob, log_prob.isfinite().double(), log_prob)
             best = torch.cat([slot, slot + reached])
-            layers.append(
-                DraftedLayer(law, chosen=slot, draws=1, slots=slot, drafts=1, parents=slot, tokens=token, best=best)
-            )
+            layers.append(DraftedLayer(law, chosen=slot, draws=1, parents=slot, tokens=token, best=best))
         return layers
 
 

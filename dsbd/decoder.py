@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import torch
 
-from dsbd.assembly import drafter_of, row_of
+from dsbd.assembly import drafter_of, nothing_drafted, row_of
 from dsbd.clock import PhaseClock
 from dsbd.law.choices import Uniforms
 from dsbd.law.joint import verify_joint
@@ -41,7 +41,7 @@ def iterations(
     generator = torch.Generator(pair.device).manual_seed(settings.seed)
     clock = PhaseClock(pair.device, exact=any(observer.reads_seconds for observer in observers))
     target_row, drafter = row_of(pair.target, start, check), drafter_of(start, generator, check)
-    session = Session(start, target_row, drafter, clock)
+    session, nothing = Session(start, target_row, drafter, clock), nothing_drafted(pair.device)
     with torch_threads(1), clock.phase("prefill"):  # the rows take more threads for their forwards
         session.prefill()
     while not session.done:
@@ -49,7 +49,7 @@ def iterations(
         depth = session.next_depth()
         with torch_threads(1):
             with clock.phase("draft"):
-                drafted = drafter.draft(session.beams, depth) if drafter and depth else []
+                drafted = drafter.draft(session.beams, depth) if drafter and depth else nothing
             with clock.phase("score"):
                 scored = score(target_row, session.beams, drafted, settings, generator)
             with clock.phase("verify"):

@@ -1,12 +1,12 @@
-"""Drafting: the draft model grows the forest.
+"""Drafting on a device: the draft model grows the forest, and nothing is copied to the host until it is scored.
 
-Everything stays on the model's device; nothing is copied to the host until the forest is scored. A layer has
-``draft_width`` draws of a sampled forest, or the likeliest pairs of a likely one; in a forest drawn per parent every
-slot has ``branching`` draws below it. What is fed to the models are *slots*. On an accelerator each draw has a slot, so
-that all shapes are known without a copy: of equal slots the first carries the multiplicity, and the others are inert,
-which means that nothing is drafted below them. On a CPU the host reads the draws anyway, so equal draws share one slot,
-and the models compute no token twice. Empty slots and tokens that end a beam are inert too.
-A layer has no draws if Q only chooses its width.
+A layer has ``draft_width`` draws of a sampled forest, or the likeliest pairs of a likely one; in a forest drawn per
+parent every slot has ``branching`` draws below it. What is fed to the models are *slots*. Each draw has a slot, so that
+all shapes are known without a copy: of equal slots the first carries the multiplicity, and the others are inert, which
+means that nothing is drafted below them. Empty slots and tokens that end a beam are inert too. A layer has no draws if
+Q only chooses its width.
+
+On a CPU ``dsbd/host_draft.py`` drafts, except for joint tests.
 """
 
 import math
@@ -19,7 +19,7 @@ import torch
 from dsbd.law.beams import Beam
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.models.rows.row import Row
-from dsbd.next_tokens import is_at_hand, token_log_probs
+from dsbd.next_tokens import token_log_probs
 from dsbd.settings import ResolvedSettings
 from dsbd.topk import top_of_row
 
@@ -41,7 +41,7 @@ class DeviceLaw(NamedTuple):
 
 @dataclass(frozen=True)
 class DraftedLayer:
-    """One layer of the forest, on the device: W draws and C cover nodes, and the slots that they have.
+    """One layer of the forest, on the device: a slot for each of W draws and C cover nodes.
 
     Two layers below one input beam "a", with W = 3 and C = 0; the second "aa" is inert::
 
@@ -50,27 +50,21 @@ class DraftedLayer:
         parents   0     0     0            0      1      0     place of the input beam; slot of the layer above
         tokens    a     b     a            b      .      a
         node      aa    ab    -            aab    ab.    aaa
-
-    Where equal draws share a slot, the first layer has the slots 0 and 1 only.
     """
 
     law: DeviceLaw
     chosen: torch.Tensor  # [W + C] index into the law's pairs: the draws, then the covers
     draws: int  # W
-    slots: torch.Tensor  # [n] index into the law's pairs: ``chosen`` itself, or each of its pairs once
-    drafts: int  # the first slots, which hold draws; the others hold covers
-    parents: torch.Tensor  # [n] slot of the layer above, or place of the input beam
-    tokens: torch.Tensor  # [n]
+    parents: torch.Tensor  # [W + C] slot of the layer above, or place of the input beam
+    tokens: torch.Tensor  # [W + C]
     best: torch.Tensor | None = None  # [2] for a joint test: slot of the best beam, and 1 if it reaches this layer
-    is_shared: bool = False  # equal draws share a slot
 
     def without_covers(self) -> "DraftedLayer":
         """Return the layer without its cover nodes."""
         if self.chosen.numel() == self.draws:
             return self
-        slots, parents, tokens = (part[: self.drafts] for part in (self.slots, self.parents, self.tokens))
-        chosen = self.chosen[: self.draws]
-        return replace(self, chosen=chosen, slots=slots, parents=parents, tokens=tokens)
+        chosen, parents, tokens = (part[: self.draws] for part in (self.chosen, self.parents, self.tokens))
+        return replace(self, chosen=chosen, parents=parents, tokens=tokens)
 
 
 @dataclass(frozen=True)
@@ -99,7 +93,6 @@ class Drafter:
         self._settings = settings
         self._ends = ends
         self._generator = generator
-        self._shares_slots = is_at_hand(ends) and settings.lossless  # a joint test compares all draws
         self._no_tokens = torch.empty(0, dtype=torch.int64, device=ends.device)
 
     @torch.inference_mode()
@@ -120,12 +113,9 @@ class Drafter:
             if number == depth:
                 break
             drafts = layer.without_covers()
-            log_weights, log_multiplicities = self._weights(drafts, frontier)
-            if self._shares_slots and not log_weights.isfinite().any():
-                break  # all beams ended
-            logits = self.row.feed(drafts.tokens, drafts.parents + above, (drafts.drafts,))
-            frontier = _Frontier(logits, log_weights, log_multiplicities)
-            above, fed = fed, fed + drafts.drafts
+            logits = self.row.feed(drafts.tokens, drafts.parents + above, (drafts.draws,))
+            frontier = _Frontier(logits, *self._weights(drafts, frontier))
+            above, fed = fed, fed + drafts.draws
         return layers if self._settings.lossless else mark_best(layers, self._ends)
 
     def _draw_layer(self, frontier: _Frontier) -> DraftedLayer:
@@ -142,7 +132,8 @@ class Drafter:
         if settings.cover_width:
             left = law.scores.masked_fill(self._ends[law.pairs % vocabulary], -torch.inf)
             chosen = torch.cat([chosen, likeliest_left(left, chosen, settings.cover_width)])
-        return self._layer(law, chosen, draws, vocabulary)
+        pairs = law.pairs[chosen]
+        return DraftedLayer(law, chosen, draws, pairs // vocabulary, pairs % vocabulary)
 
     def _branch(self, frontier: _Frontier, children: int) -> DraftedLayer:
         """Draw the children of every parent from the law of this parent alone; inert parents get none."""
@@ -150,20 +141,9 @@ class Drafter:
         drawn = exponential_race(laws, children, self._settings, self._generator)  # [B, children]
         parents, pairs = laws.pairs.shape
         chosen = (drawn + torch.arange(0, parents * pairs, pairs, device=drawn.device)[:, None]).flatten()
-        law = DeviceLaw(*(part.flatten() for part in laws))
-        return self._layer(law, chosen, chosen.numel(), frontier.logits.shape[1])
-
-    def _layer(self, law: DeviceLaw, chosen: torch.Tensor, draws: int, vocabulary: int) -> DraftedLayer:
-        """Return the layer of these draws and, behind them, cover nodes."""
-        slots, drafts, is_shared = chosen, draws, False
-        if self._shares_slots:
-            order = chosen.tolist()
-            distinct = dict.fromkeys(order)
-            if is_shared := len(distinct) < len(order):
-                slots, drafts = torch.tensor(list(distinct)), len(set(order[:draws]))
-        pairs = law.pairs[slots]
-        parents, tokens = pairs // vocabulary, pairs % vocabulary
-        return DraftedLayer(law, chosen, draws, slots, drafts, parents, tokens, is_shared=is_shared)
+        law, vocabulary = DeviceLaw(*(part.flatten() for part in laws)), frontier.logits.shape[1]
+        taken = law.pairs[chosen]
+        return DraftedLayer(law, chosen, chosen.numel(), taken // vocabulary, taken % vocabulary)
 
     def _weights(self, drafts: DraftedLayer, above: _Frontier) -> tuple[torch.Tensor, torch.Tensor]:
         """Return log-weights and log-multiplicities of slots as parents.
@@ -172,18 +152,17 @@ class Drafter:
         pair carries the multiplicity of all its draws. Such a draw has probability 0 only below an inert parent; its
         log-weight is then minus infinity.
         """
-        law, slots = drafts.law, drafts.slots
-        log_weights = above.log_weights[drafts.parents] + law.log_probs[slots]
+        law, chosen = drafts.law, drafts.chosen
+        log_weights = above.log_weights[drafts.parents] + law.log_probs[chosen]
         inert = self._ends[drafts.tokens]
         independent = self._settings.forest == "sampled" and self._settings.replacement
-        if independent or law.pairs.numel() < slots.numel():  # only then can two draws hold the same pair
-            equal = slots[:, None] == drafts.chosen
-            if not drafts.is_shared:
-                inert |= equal.tril(-1).any(dim=1)
+        if independent or law.pairs.numel() < chosen.numel():  # only then can two draws hold the same pair
+            equal = chosen[:, None] == chosen
+            inert |= equal.tril(-1).any(dim=1)
         if independent:
             log_multiplicities = equal.sum(dim=1, dtype=torch.float64).log()
         else:
-            inert |= law.probs[slots] == 0
+            inert |= law.probs[chosen] == 0
             log_multiplicities = torch.zeros_like(log_weights)
         return log_weights.masked_fill(inert, -torch.inf), log_multiplicities
 

@@ -53,13 +53,7 @@ class NextTokensOnDemand(_Named):
 
     @torch.inference_mode()
     def _make(self, places: list[int]) -> list[TopTokens]:
-        wanted = torch.from_numpy(np.array(places))
-        log_probs = token_log_probs(self._logits.index_select(0, wanted)).numpy()
-        if 0 < self._top_k < log_probs.shape[1]:
-            return likeliest_tokens(log_probs, self._top_k)
-        require_numbers(log_probs, "target")
-        every = np.arange(log_probs.shape[1])
-        return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
+        return host_rows(self._logits.index_select(0, torch.tensor(places)), self._top_k, "target")
 
     def log_prob(self, node: Node) -> float:
         """Return the raw log p_target(token | parent) of a forest node, nats."""
@@ -102,9 +96,9 @@ NextTokens = NextTokensOnDemand | NextTokensCopied
 """The target's next-token rows of one iteration."""
 
 
-def is_at_hand(tensor: torch.Tensor) -> bool:
-    """Return True if the host can read a tensor without a copy."""
-    return tensor.device.type == "cpu"
+def is_at_hand(device: torch.device) -> bool:
+    """Return True if the host can read a device's tensors without a copy."""
+    return device.type == "cpu"
 
 
 def require_numbers(log_probs: np.ndarray, role: str) -> None:
@@ -124,7 +118,26 @@ def require_numbers(log_probs: np.ndarray, role: str) -> None:
         )
 
 
-def likeliest_tokens(log_probs: np.ndarray, top_k: int) -> list[TopTokens]:
+def host_rows(logits: torch.Tensor, top_k: int, role: str) -> list[TopTokens]:
+    """Return the next tokens of each row of logits on the host: all of them, or the ``top_k`` likeliest if not 0.
+
+    Args:
+        logits: [rows, vocabulary] on a CPU.
+        top_k: 0 is all.
+        role: ``target`` or ``draft``; an error names it.
+
+    Raises:
+        ModelError: there is a NaN.
+    """
+    log_probs = token_log_probs(logits).numpy()
+    if 0 < top_k < log_probs.shape[1]:
+        return likeliest_tokens(log_probs, top_k, role)
+    require_numbers(log_probs, role)
+    every = np.arange(log_probs.shape[1])
+    return [TopTokens(every, row) for row in log_probs.astype(np.float64)]
+
+
+def likeliest_tokens(log_probs: np.ndarray, top_k: int, role: str) -> list[TopTokens]:
     """Return the ``top_k`` likeliest tokens of each row, by id; a few more tokens may be among them.
 
     The entries that lie a stride apart make a group. At least ``top_k`` entries reach the ``top_k``-th best of the
@@ -133,6 +146,7 @@ def likeliest_tokens(log_probs: np.ndarray, top_k: int) -> list[TopTokens]:
     Args:
         log_probs: [rows, vocabulary] on the host, float32 or float64.
         top_k: 1 to vocabulary - 1.
+        role: ``target`` or ``draft``; an error names it.
 
     Raises:
         ModelError: there is a NaN.
@@ -140,7 +154,7 @@ def likeliest_tokens(log_probs: np.ndarray, top_k: int) -> list[TopTokens]:
     rows, size = log_probs.shape
     groups = size // max(size // (4 * top_k), 1)
     largest = log_probs[:, : size // groups * groups].reshape(rows, -1, groups).max(axis=1)
-    require_numbers(largest, "target")  # a NaN makes its whole row NaN
+    require_numbers(largest, role)  # a NaN makes its whole row NaN
     largest.partition(groups - top_k, axis=1)
     bounds = np.maximum(largest[:, groups - top_k], np.finfo(log_probs.dtype).min)
     found = np.flatnonzero(log_probs >= bounds[:, None])

@@ -1,7 +1,7 @@
 """Scores the whole forest in one target forward, the only one of an iteration.
 
-What verification needs comes to the host in one copy: the laws and draws of the draft stage, the
-uniforms of the iteration and, from a GPU, the target's next-token rows of every node.
+A forest that was drafted on the host is there already. Otherwise what verification needs comes to the host in one copy:
+the laws and draws of the draft stage, the uniforms of the iteration, and the target's next-token rows of every node.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from dsbd.draft import DraftedLayer
+from dsbd.host_draft import HostForest
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import BranchedLayer, DraftLaw, Forest, ForestLayer
 from dsbd.law.joint import BestBeam
@@ -22,7 +23,6 @@ from dsbd.next_tokens import (
     NextTokens,
     NextTokensCopied,
     NextTokensOnDemand,
-    is_at_hand,
     next_token_rows,
     require_numbers,
 )
@@ -38,9 +38,9 @@ class Scored:
     uniforms: list[float]
     draft_log_probs: dict[Node, float]
     """Raw log p_draft(token | parent) of each forest node, nats."""
-    slots: list[Node | None]
+    slots: Sequence[Node | None]
     """The node of each slot fed to the target; None where a slot is a duplicate or inert."""
-    draft_slots: list[Node | None]
+    draft_slots: Sequence[Node | None]
     """The same for the slots of the draft model, which the drafts of the last layer were not fed to."""
     best: BestBeam | None
     """For a joint test: the draft's best beam. Its nodes are all that the target scores."""
@@ -50,29 +50,40 @@ class Scored:
 def score(
     row: Row,
     beams: Sequence[Beam],
-    layers: Sequence[DraftedLayer],
+    drafted: HostForest | Sequence[DraftedLayer],
     settings: ResolvedSettings,
     generator: torch.Generator,
 ) -> Scored:
-    """Run the target over the input beams' last tokens and all forest slots, and copy the results once.
+    """Run the target over the input beams' last tokens and all forest slots, and bring what is needed to the host.
 
     Slots are fed drafts first, layer by layer, then cover nodes, layer by layer; for a joint test only the best beam's.
     """
-    tokens, parents, sizes = _feed_of(layers if settings.draws_drafts else [], len(beams), generator.device)
+    if isinstance(drafted, HostForest):
+        tokens, parents, sizes = drafted.feed(beams)
+    else:
+        tokens, parents, sizes = _feed_of(drafted if settings.draws_drafts else [], len(beams), generator.device)
     row.open([beam.node for beam in beams], tokens.numel())
     logits = row.feed(tokens, parents, sizes)
-    count = _uniforms_needed(len(layers), settings)
+    count = _uniforms_needed(len(drafted), settings)
     uniforms = torch.rand(count, dtype=torch.float64, device=generator.device, generator=generator)
-    parts = [uniforms, *(part for layer in layers for part in _parts(layer))]
-    next_tokens: NextTokens
-    if is_at_hand(logits):
-        host, next_tokens = _Host(parts), NextTokensOnDemand(logits, parents, tokens, settings.top_k)
-    else:
-        top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
-        host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], *parts])
-        shape = tuple(top_tokens.shape)
-        next_tokens = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
-    return _ForestBuilder(beams, settings, logits.shape[1], host, next_tokens).build(layers)
+    if isinstance(drafted, HostForest):
+        rows = NextTokensOnDemand(logits, parents, tokens, settings.top_k)
+        return _scored_on_host(beams, drafted, rows, uniforms.tolist())
+    top_tokens, top_log_probs, log_probs = next_token_rows(logits, settings.top_k)
+    parts = [part for layer in drafted for part in _parts(layer)]
+    host = _Host([top_tokens.flatten(), top_log_probs.flatten(), log_probs[parents, tokens], uniforms, *parts])
+    shape = tuple(top_tokens.shape)
+    copied = NextTokensCopied(host.ints().reshape(shape), host.floats().reshape(shape), host.floats())
+    return _ForestBuilder(beams, settings, logits.shape[1], host, copied).build(drafted)
+
+
+def _scored_on_host(
+    beams: Sequence[Beam], drafted: HostForest, rows: NextTokensOnDemand, uniforms: list[float]
+) -> Scored:
+    slots = drafted.slots
+    rows.name([*(beam.node for beam in beams), *slots])
+    forest = Forest(beams, drafted.layers)
+    return Scored(forest, rows, uniforms, drafted.log_probs, slots, drafted.fed_to_draft, None)
 
 
 def _uniforms_needed(depth: int, settings: ResolvedSettings) -> int:
@@ -104,8 +115,8 @@ def _feed_of(
     if layers[0].best is not None:
         best = [layer.tokens[layer.best[:1]] for layer in layers if layer.best is not None]
         return torch.cat(best), torch.arange(len(layers), device=device), [1] * len(layers)
-    drafts = [layer.drafts for layer in layers]
-    covers = [layer.tokens.numel() - layer.drafts for layer in layers]
+    drafts = [layer.draws for layer in layers]
+    covers = [layer.tokens.numel() - layer.draws for layer in layers]
     starts = [0, *accumulate(drafts[:-2], initial=beams)][: len(layers)]
     parents = [layer.parents + start for layer, start in zip(layers, starts, strict=True)]
     tokens = [layer.tokens for layer in layers]
@@ -182,7 +193,7 @@ class _ForestBuilder:
         settings: ResolvedSettings,
         vocabulary: int,
         host: _Host,
-        next_tokens: NextTokens,
+        next_tokens: NextTokensCopied,
     ) -> None:
         self.beams, self.vocabulary, self.host, self.next_tokens = beams, vocabulary, host, next_tokens
         self.settings, self.is_likely = settings, settings.forest == "likely"
@@ -200,11 +211,11 @@ class _ForestBuilder:
             drafted = _HostLayer.read(self.host, self.vocabulary)
             nodes = self._nodes(above, drafted, on_device.draws)
             layers.append(self._forest_layer(above, drafted, nodes, on_device.draws))
-            slots = list(nodes.values()) if on_device.is_shared else _slot_of_each(drafted.chosen, nodes)
+            slots = _slot_of_each(drafted.chosen, nodes)
             fed_to_draft = len(draft_slots)
-            above = slots[: on_device.drafts]
+            above = slots[: on_device.draws]
             draft_slots += above
-            cover_slots += slots[on_device.drafts :]
+            cover_slots += slots[on_device.draws :]
             if self.is_joint:
                 slot, reached = self.host.ints().tolist()
                 best_slots.append(slots[slot] if reached else None)

@@ -6,6 +6,7 @@ from dsbd.block_search import BlockSearch
 from dsbd.clock import PhaseClock
 from dsbd.depth import DepthPolicy
 from dsbd.draft import Drafter
+from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Hypothesis, Node, keep_best, score_hypothesis
 from dsbd.law.verified import VerifiedLayer, draft_layers_passed
 from dsbd.models.rows.row import Row
@@ -59,7 +60,11 @@ class Session:
     """One decode in progress; ``drafter`` is None if nothing is drafted."""
 
     def __init__(
-        self, start: RunStart, target_row: Row, drafter: Drafter | BlockSearch | None, clock: PhaseClock
+        self,
+        start: RunStart,
+        target_row: Row,
+        drafter: HostDrafter | Drafter | BlockSearch | None,
+        clock: PhaseClock,
     ) -> None:
         self._start, self._clock = start, clock
         self._target_row, self._draft_row = target_row, None if drafter is None else drafter.row

@@ -1,19 +1,20 @@
 """The draft's joint law against its twin on the host, and the draws of a forest."""
 
 import math
+from typing import NamedTuple
 
 import pytest
 import torch
 from hypothesis import given, settings
 
 from dsbd.draft import DeviceLaw, Drafter, exponential_race, joint_draft_law, likeliest_left, parent_draft_laws
+from dsbd.host_draft import HostDrafter
 from dsbd.law.beams import Beam, Node
 from dsbd.law.forest import LEAST_DRAFT_PROB
 from dsbd.law.laws import joint_law
 from dsbd.settings import ResolvedSettings
 from tests.law.layers import layers, near_cut, rows_of, settings_of
 from tests.law.oracle import Path, Process, Tables, Warp, Weighted, multiset, p_value
-from tests.toy_pair import read_by_host
 
 EXACT = 1e-12
 FALSE_ALARM = 1e-6
@@ -142,55 +143,117 @@ class TableRow:
         return torch.tensor([self.tables.next_token["draft"](path) for path in asked], dtype=torch.float64).log() + 1.0
 
 
-@pytest.mark.parametrize("at_hand", [True, False], ids=["shared slots", "a slot for each draw"])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"temperature": 0.5, "cover_width": 2},
-        {"replacement": False, "cover_width": 5},
-        {"top_p": 0.5},
-        {"replacement": False},
-        {"replacement": False, "top_p": 0.5},
-        {"replacement": False, "top_k": 2},
-        {"replacement": False, "temperature": 0.0},
-        {"temperature": 0.0},
-        {"forest": "likely"},
-        {"forest": "likely", "top_k": 2},
-        {"forest": "likely", "top_p": 0.5},
-    ],
-    ids=str,
-)
-def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes, at_hand, monkeypatch) -> None:
+CHANGES = [
+    {},
+    {"temperature": 0.5, "cover_width": 2},
+    {"replacement": False, "cover_width": 5},
+    {"top_p": 0.5},
+    {"replacement": False},
+    {"replacement": False, "top_p": 0.5},
+    {"replacement": False, "top_k": 2},
+    {"replacement": False, "temperature": 0.0},
+    {"temperature": 0.0},
+    {"forest": "likely"},
+    {"forest": "likely", "top_k": 2},
+    {"forest": "likely", "top_p": 0.5},
+]
+INPUTS = [(0,), (1,)]
+TABLES = Tables(3, vocabulary=4, eos=3)
+ENDS = torch.tensor([token in TABLES.eos for token in range(4)])
+
+
+class Drawn(NamedTuple):
+    """A layer of a forest: its law, what was drawn from it in order, and the cover nodes."""
+
+    law: list[tuple[Path, float]]
+    drafts: list[Path]
+    covers: list[Path]
+
+
+def drawn_on_device(beams: list[Beam], chosen: ResolvedSettings, seed: int) -> list[Drawn]:
+    drafter = Drafter(TableRow(TABLES), chosen, ENDS, torch.Generator().manual_seed(seed))
+    above, found = INPUTS, list[Drawn]()
+    for layer in drafter.draft(beams, depth=3):
+        paths = [(*above[pair // 4], pair % 4) for pair in layer.law.pairs.tolist()]
+        probs, slots = layer.law.probs.tolist(), layer.chosen.tolist()
+        drafts = [paths[slot] for slot in slots[: layer.draws] if probs[slot] > 0]
+        if chosen.forest == "likely" or not chosen.replacement:
+            drafts = list(dict.fromkeys(drafts))  # behind the last pair, slots hold the first one again
+        covers = [paths[slot] for slot in slots[layer.draws :] if paths[slot] not in drafts]
+        law = [(path, prob) for path, prob in zip(paths, probs, strict=True) if prob > 0]
+        found.append(Drawn(law, drafts, covers))
+        above = [paths[slot] for slot in slots[: layer.draws]]
+    assert len(found) == 3
+    return found
+
+
+def drawn_on_host(beams: list[Beam], chosen: ResolvedSettings, seed: int) -> list[Drawn]:
+    """Check what is fed, too: each node once, behind its parent, and to the draft model only what does not end."""
+    row = TableRow(TABLES)
+    forest = HostDrafter(row, chosen, TABLES.eos, torch.Generator().manual_seed(seed)).draft(beams, depth=3)
+    living = [node for nodes in forest.drafts[:2] for node in nodes if node.token not in TABLES.eos]
+    assert forest.fed_to_draft == living[: len(row.paths) - 2]
+    assert [tuple(node.token_ids()) for node in forest.fed_to_draft] == row.paths[2:]
+    assert len(set(row.paths)) == len(row.paths)
+    tokens, parents, sizes = forest.feed(beams)
+    rows = [*(beam.node for beam in beams), *forest.slots]
+    assert [(rows[parent], token) for parent, token in zip(parents.tolist(), tokens.tolist(), strict=True)] == [
+        (node.parent, node.token) for node in forest.slots
+    ]
+    assert sum(sizes) == len(forest.slots) == len(set(forest.slots)) == len(forest.log_probs)
+    for node in forest.slots:
+        table = TABLES.next_token["draft"](tuple(node.parent.token_ids()))
+        assert forest.log_probs[node] == pytest.approx(math.log(table[node.token]))
+    found = list[Drawn]()
+    for layer in forest.layers:
+        parents_of = [tuple(node.token_ids()) for node in layer.law.parents]
+        pairs = zip(layer.law.parent_places.tolist(), layer.law.tokens.tolist(), strict=True)
+        probs = [1.0] * layer.law.support if layer.law.ranked else layer.law.probs.tolist()
+        law = list(zip([(*parents_of[place], token) for place, token in pairs], probs, strict=True))
+        drafts, covers = ([tuple(node.token_ids()) for node in nodes] for nodes in (layer.drafts, layer.covers))
+        assert layer.draft_probs == [dict(law)[path] for path in drafts]
+        found.append(Drawn(law, covers, []) if chosen.forest == "likely" else Drawn(law, drafts, covers))
+    assert len(found) == 3 or not set(forest.drafts[-1]) - {node for node in forest.slots if node.token in TABLES.eos}
+    return found
+
+
+@pytest.mark.parametrize("draw", [drawn_on_host, drawn_on_device])
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_each_layer_is_drawn_from_the_law_below_the_distinct_drafts_above_it(changes, draw) -> None:
     """Catches slots below which nothing is drawn, or twice, or with another weight, and cover nodes that were drafted,
-    that end or that are not the likeliest: legal, but slower. On a CPU also a token that is fed twice, and layers below
-    a forest that has ended."""
-    read_by_host(at_hand, monkeypatch)
+    that end or that are not the likeliest: legal, but slower."""
     chosen = ResolvedSettings(draft_depth=3, draft_width=5, **changes)
-    tables = Tables(3, vocabulary=4, eos=3)
     inputs = [Weighted((0,), -0.5, 1 + chosen.replacement), Weighted((1,), -0.9, 1)]
-    process = Process(tables, inputs, Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement))
+    process = Process(TABLES, inputs, Warp(chosen.temperature, chosen.top_k, chosen.top_p, chosen.replacement))
     beams = [Beam(Node(None, -1, 0).child(one.path[0]), one.log_weight, one.multiplicity) for one in inputs]
-    ends = torch.tensor([token in tables.eos for token in range(4)])
     for seed in range(4):
-        drafter = Drafter(TableRow(tables), chosen, ends, torch.Generator().manual_seed(seed))
-        above, alive = [one.path for one in inputs], tuple((one.path, one.multiplicity) for one in inputs)
-        layers = drafter.draft(beams, depth=3)
-        for number, layer in enumerate(layers, 1):
-            paths = [(*above[pair // 4], pair % 4) for pair in layer.law.pairs.tolist()]
-            probs = layer.law.probs.tolist()
-            found = [(path, prob) for path, prob in zip(paths, probs, strict=True) if prob > 0]
-            assert len(found) == len(dict(found))
-            assert dict(found) == pytest.approx(dict(process.law(alive, "draft")), abs=EXACT)
-            slots = layer.chosen[:5].tolist()
-            drawn = [paths[slot] for slot in slots if probs[slot] > 0]
-            left = [path for path, _ in sorted(found, key=lambda pair: -pair[1]) if path not in drawn]
-            covers = [path for path in left if path[-1] not in tables.eos][: chosen.cover_width]
-            padding = [paths[slots[0]]] * (min(chosen.cover_width, len(probs)) - len(covers))
-            assert [paths[slot] for slot in layer.chosen[5:].tolist()] == covers + padding
+        alive = tuple((one.path, one.multiplicity) for one in inputs)
+        for layer in draw(beams, chosen, seed):
+            found = dict(layer.law)
+            assert len(found) == len(layer.law)
+            assert found == pytest.approx(dict(process.law(alive, "draft")), abs=EXACT)
+            left = [path for path, _ in sorted(layer.law, key=lambda pair: -pair[1]) if path not in layer.drafts]
+            assert layer.covers == [path for path in left if path[-1] not in TABLES.eos][: chosen.cover_width]
             repeats = chosen.replacement and chosen.forest == "sampled"
-            alive = process.living(multiset(drawn if repeats else set(drawn)))
-            above = [paths[slot] for slot in layer.slots[: layer.drafts].tolist()]
-            assert [*dict.fromkeys(above)] == (above if at_hand else [*dict.fromkeys(paths[slot] for slot in slots)])
-            assert number == len(layers) or alive or not at_hand
-        assert len(layers) == 3 or (at_hand and not alive)
+            assert repeats or len(layer.drafts) == len(set(layer.drafts))
+            alive = process.living(multiset(layer.drafts if repeats else set(layer.drafts)))
+
+
+@pytest.mark.parametrize("changes", [{}, {"replacement": False}, {"temperature": 0.0}, {"forest": "likely"}], ids=str)
+def test_the_host_draws_what_the_device_draws(changes) -> None:
+    """Catches another order of races or pairs: a seed would mean another text on another machine."""
+    chosen = ResolvedSettings(draft_depth=3, draft_width=5, top_k=4, **changes)
+    beams = [Beam(Node(None, -1, 0).child(token), -0.5 * token) for (token,) in INPUTS]
+    for seed in range(4):
+        on_host, on_device = (draw(beams, chosen, seed)[0] for draw in (drawn_on_host, drawn_on_device))
+        assert on_host.drafts == on_device.drafts
+
+
+def test_cover_nodes_of_greedy_drafts_are_the_next_best() -> None:
+    """Catches cover nodes that are taken from the warped law, which holds the best pair only."""
+    chosen = ResolvedSettings(draft_depth=1, draft_width=2, temperature=0.0, cover_width=2)
+    beams = [Beam(Node(None, -1, 0).child(0), -0.5)]
+    (layer,) = HostDrafter(TableRow(TABLES), chosen, TABLES.eos, torch.Generator()).draft(beams, depth=1).layers
+    best = sorted(range(4), key=lambda token: -TABLES.next_token["draft"]((0,))[token])
+    assert [node.token for node in layer.drafts] == best[:1] * 2
+    assert [node.token for node in layer.covers] == [token for token in best[1:] if token not in TABLES.eos][:2]

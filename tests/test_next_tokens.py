@@ -47,7 +47,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
     logits[logits == 1] = -torch.inf
     logits[:, source.integers(size)] = 0.0
     log_probs = token_log_probs(logits).numpy()
-    found = likeliest_tokens(log_probs, top_k)
+    found = likeliest_tokens(log_probs, top_k, "target")
     orders = [np.argsort(-row, kind="stable")[:top_k] for row in log_probs]
     exact = [TopTokens(order, row[order].astype(np.float64)) for order, row in zip(orders, log_probs, strict=True)]
     for row, more, order in zip(log_probs, found, orders, strict=True):
@@ -66,7 +66,7 @@ def test_a_few_tokens_more_than_asked_for_change_no_joint_law(
 def test_few_tokens_more_than_asked_for_are_returned() -> None:
     """Catches a bound that lets a whole row through: then every layer would sort the vocabulary."""
     log_probs = token_log_probs(torch.randn(4, 5000, generator=torch.Generator().manual_seed(1))).numpy()
-    assert all(50 <= row.tokens.size < 100 for row in likeliest_tokens(log_probs, 50))
+    assert all(50 <= row.tokens.size < 100 for row in likeliest_tokens(log_probs, 50, "target"))
 
 
 def test_nan_is_refused() -> None:
@@ -74,7 +74,7 @@ def test_nan_is_refused() -> None:
     is a number here."""
     log_probs = token_log_probs(torch.tensor([[0.0, 1.0, 2.0], [0.0, torch.nan, 1.0]])).numpy()
     with pytest.raises(ModelError, match="the target model returns logits that are not numbers"):
-        likeliest_tokens(log_probs, 1)
+        likeliest_tokens(log_probs, 1, "target")
     require_numbers(np.array([[-1.0, -np.inf], [-2.0, -3.0]]), "target")
     with pytest.raises(ModelError, match="the draft model returns logits that are not numbers"):
         require_numbers(np.array([[-1.0, -np.inf], [np.nan, -3.0]]), "draft")

@@ -9,7 +9,6 @@ from dsbd.draft import DeviceLaw, DraftedLayer
 from dsbd.law.beams import Beam, Node
 from dsbd.score import score
 from dsbd.settings import ResolvedSettings
-from tests.toy_pair import read_by_host
 
 VOCABULARY = 5
 WIDTH = 3
@@ -32,7 +31,7 @@ class SpokenRow:
         return self.logits
 
 
-def drafted(pairs: list[tuple[int, int]], probs: list[float], chosen: list[int], shared: bool = False) -> DraftedLayer:
+def drafted(pairs: list[tuple[int, int]], probs: list[float], chosen: list[int]) -> DraftedLayer:
     """Make a layer whose law has these (parent, token) pairs; the raw draft probability of the n-th is 1 / (n + 2)."""
     law = DeviceLaw(
         torch.tensor([parent * VOCABULARY + token for parent, token in pairs]),
@@ -40,12 +39,9 @@ def drafted(pairs: list[tuple[int, int]], probs: list[float], chosen: list[int],
         torch.tensor(probs, dtype=torch.float64),
         torch.tensor([-math.log(place + 2) for place in range(len(pairs))], dtype=torch.float64),
     )
+    parents, tokens = zip(*(pairs[index] for index in chosen), strict=True)
     draws = min(WIDTH, len(chosen))
-    slots = list(dict.fromkeys(chosen)) if shared else chosen
-    drafts = len(set(chosen[:draws])) if shared else draws
-    parents, tokens = zip(*(pairs[index] for index in slots), strict=True)
-    parts = [torch.tensor(part) for part in (chosen, slots, parents, tokens)]
-    return DraftedLayer(law, parts[0], draws, parts[1], drafts, *parts[2:], is_shared=shared)
+    return DraftedLayer(law, torch.tensor(chosen), draws, torch.tensor(parents), torch.tensor(tokens))
 
 
 FIRST = [(0, 1), (1, 1), (1, 4)], [0.5, 0.3, 0.2]
@@ -61,11 +57,6 @@ def scored(layers, **changes):
     return row, score(row, BEAMS, layers, settings(**changes), torch.Generator().manual_seed(1))
 
 
-@pytest.fixture(params=[True, False], ids=["on demand", "copied"], autouse=True)
-def _at_hand(request, monkeypatch) -> None:
-    read_by_host(request.param, monkeypatch)
-
-
 def test_a_slot_drawn_twice_is_one_node():
     """Catches two nodes of equal content, and a draw that is lost because its node is there already."""
     _, result = scored([drafted(*FIRST, [0, 2, 0]), drafted(*SECOND, [0, 1, 0])])
@@ -77,21 +68,6 @@ def test_a_slot_drawn_twice_is_one_node():
     assert first.draft_probs == [0.5, 0.2, 0.5]
     assert result.slots == [*first.drafts[:2], None, second.drafts[0], None, None]
     assert result.draft_slots == result.slots[:WIDTH]
-
-
-def test_draws_that_share_a_slot_are_trials_of_one_node():
-    """Catches a lost trial, parents counted as if every draw had a slot, and a cover node between the drafts."""
-    second = [(0, 2), (1, 0), (0, 3), (1, 2)], [0.4, 0.4, 0.2, 0.0]
-    layers = [drafted(*FIRST, [0, 2, 0, 1], shared=True), drafted(*second, [1, 1, 0, 2], shared=True)]
-    row, result = scored(layers, cover_width=1)
-    assert (row.tokens, row.parents, row.sizes) == ([1, 4, 0, 2, 1, 3], [0, 1, 3, 2, 1, 2], [2, 2, 1, 1])
-    first, second = result.forest.layers
-    assert [node.token for node in first.drafts] == [1, 4, 1]
-    assert [(node.parent, node.token) for node in second.drafts] == [
-        (first.drafts[1], 0), (first.drafts[1], 0), (first.drafts[0], 2)
-    ]  # fmt: skip
-    assert result.slots == [*first.drafts[:2], *second.drafts[1:], *first.covers, *second.covers]
-    assert result.draft_slots == first.drafts[:2]
 
 
 def test_drafts_without_replacement_keep_the_order_in_which_they_were_drawn():

@@ -31,8 +31,7 @@ class Iterations(dsbd.Observer):
 
 def read_by_host(at_hand: bool, monkeypatch) -> None:
     """Let a decode take the path of a CPU, or that of an accelerator."""
-    for room in ("draft", "score"):
-        monkeypatch.setattr(f"dsbd.{room}.is_at_hand", lambda tensor: at_hand)
+    monkeypatch.setattr("dsbd.assembly.is_at_hand", lambda device: at_hand)
 
 
 def toy_tokenizer() -> PreTrainedTokenizerFast:

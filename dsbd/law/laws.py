@@ -78,6 +78,26 @@ class Law:
         key = int(self.keys[index])
         return key >> _TOKEN_BITS, key & _TOKEN_MASK
 
+    def pairs(self, indices: Ints) -> tuple[Ints, Ints]:
+        """Return the places of the beams and the tokens of many pairs [n].
+
+        >>> from dsbd.law import toy
+        >>> places, tokens = toy.target_law().pairs(np.array([3, 0]))
+        >>> places.tolist(), tokens.tolist()
+        ([1, 0], [0, 0])
+        """
+        keys = self.keys[indices]
+        return keys >> _TOKEN_BITS, keys & _TOKEN_MASK
+
+    def best_first(self) -> Ints:
+        """Return the indices of all pairs [n], likeliest first; of a ranked law in the order they become the best one.
+
+        >>> from dsbd.law import toy
+        >>> toy.target_law().best_first().tolist()
+        [0, 3, 1, 2]
+        """
+        return _best_first(self.probs) if self.ranks is None else self.ranks
+
     def probability(self, index: int) -> float:
         """Return P at a pair. Under a ranked law this is 1: every pair is certain when its turn comes.
 

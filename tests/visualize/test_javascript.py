@@ -11,12 +11,19 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+import dsbd
 import visualize
+from dsbd.tracing.records import Piece
+from dsbd.tracing.trace import Trace
 from tests.visualize.drawings.test_geometry import EDGE
+from tests.visualize.nasty import NASTY, nasty_trace
 from tests.visualize.pages.test_lab import PAIR, ZEROS, oracle_law
-from tests.visualize.traces import TRACES, scene_of
+from tests.visualize.story_pair import PROMPT, story_pair
+from tests.visualize.traces import TRACES, scene_of, trace_of
 from visualize.drawings import geometry
 from visualize.pages.lab_parts import lab_script
+from visualize.pages.live_parts import METHODS
+from visualize.scenes.tokens import decode_piece, flowing, hex_bytes, piece_label, shorten, visible
 from visualize.viewer.bundle import joined, viewer_assets
 from visualize.words.plurals import plural_category
 from visualize.words.words import known_languages, number, tell_apart
@@ -25,6 +32,10 @@ FOLDER = Path(__file__).parent
 SLOW = ("alterations.test.js", "exact.test.js")
 """Run by the tests beside them."""
 TRANSLATED = ("toy", "likely", "ruled", "chance")
+ASSETS = FOLDER.parents[1] / "assets"
+BYTES = ["f09fa6", "8a", "f0", "9fa68a", "e4bd", "a0", "e4bda0", "c3", "ff", "e080", "eda080", "f490", "efbbbf",
+         "e4bde4", "c3a9f0", "00", "efbb", "bf", "f0908080f0", "80", "0ac3"]  # fmt: skip
+TEXTS = [*NASTY, "", " ", "\n", "\t x\r", "\ufeff２", "漢字漢字漢字漢字", "שלום", "a" * 15]
 DRAWN = ("toy", "nasty", "1-dynamic-width.json.gz", "4-cover-nodes.json.gz")
 
 
@@ -90,8 +101,54 @@ def traced(name: str) -> dict:
     return {"scene": visualize.scene_json(scene), "tables": tables}
 
 
+def scenes() -> list[dict]:
+    """What a browser decodes, as traces and their scenes."""
+    folders = (ASSETS / "traces", ASSETS / "lessons" / "traces", FOLDER / "traces")
+    files = {path.name: path for folder in folders for path in sorted(folder.glob("*.json*"))}
+    traces = {name: Trace.load(path) for name, path in files.items()} | {"nasty": nasty_trace(), "greedy": greedy()}
+    return [
+        {"name": name, "trace": trace.to_dict(), "scene": visualize.scene_json(visualize.scene(trace))}
+        for name, trace in traces.items()
+        if trace.settings.method in METHODS and trace.prompt.memory is None
+    ]
+
+
+def greedy() -> Trace:
+    """A decode in which it is certain which picks were guessed."""
+    settings = dsbd.DecodingSettings(method="speculative_beam_search", num_beams=2, draft_width=5, max_new_tokens=8)
+    trace = dsbd.decode(story_pair(), PROMPT, settings, record=True).trace
+    assert trace is not None
+    return trace
+
+
+def stopped() -> dict:
+    """A decode without a result, in another language."""
+    trace = trace_of("toy")
+    models = [model.id for model in (trace.models.target, trace.models.draft) if model is not None]
+    builder = visualize.SceneBuilder(trace.prompt, trace.settings, title="dsbd", models=models, language="ar")
+    for iteration in trace.iterations:
+        builder.add(iteration)
+    scene = builder.scene()
+    best = max((node for node in scene.whole.nodes if node.row == 0), key=lambda node: node.position)
+    return {"trace": trace.to_dict(), "scene": visualize.scene_json(scene), "best": best.id}
+
+
+def pieces() -> list[dict]:
+    """Hostile tokens one after the other: how each is shown, what it adds to the text, and the bytes that then wait."""
+    chance, found, pending = random.Random(5), [], b""
+    for at in range(2000):
+        text = chance.choice(TEXTS)
+        piece = Piece(at, text, None) if at % 3 == 0 else Piece(at, "\ufffd", chance.choice(BYTES))
+        adds, rest = decode_piece(piece, pending)
+        shown = [visible(text), flowing(text), shorten(piece_label(piece)), adds, hex_bytes(rest) if rest else ""]
+        found.append({"piece": {"text": piece.text, "bytes": piece.bytes}, "text": text, "shown": shown})
+        pending = rest
+    return found
+
+
 def what_python_says() -> dict:
     languages = known_languages()
+    live = {entry: joined(f"live/{entry}.js") for entry in ("worker", "panel")}
     asked = [(name, "en") for name in TRACES] + [(name, one) for name in TRANSLATED for one in languages if one != "en"]
     return {
         "traces": {name: traced(name) for name in TRACES},
@@ -99,7 +156,10 @@ def what_python_says() -> dict:
         "numbers": numbers(),
         "plurals": {language: [plural_category(language, count) for count in range(300)] for language in languages},
         "edges": [edges(name, at) for name in DRAWN for at in range(min(4, len(scene_of(name).iterations)))],
-        "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), "live": joined("live/decode.js")},
+        "joined": {"viewer": viewer_assets()["js_classic"], "lab": lab_script(), **live},
+        "scenes": scenes(),
+        "stopped": stopped(),
+        "pieces": pieces(),
         "lab": {
             "pair": PAIR,
             "zeros": ZEROS,

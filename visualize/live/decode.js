@@ -3,15 +3,15 @@
 import {idsOf, ranked} from "./hypotheses.js";
 import {iterations} from "./iterations.js";
 import {generatorOf} from "./random.js";
-import {needsDraftModel, resolved} from "./settings.js";
+import {resolved} from "./settings.js";
 import {Recorder} from "./trace.js";
 
 /* Decodes to the end. Yields {start}, what is known before; after each iteration {iteration, best}, plain data of its
- * record and the text that is best so far; then {trace}. `check` throws to stop, and is called before each call of a
- * model; `now` gives milliseconds. */
+ * record, and the last node and the text of the beam that is best so far; then {trace}. `check` throws to stop, and is
+ * called before each call of a model; `now` gives milliseconds. */
 export async function* decode(pair, prompt, settings, {check = () => {}, now = () => performance.now()} = {}) {
   const chosen = resolved(settings);
-  if (needsDraftModel(chosen) && !pair.draft) {
+  if (chosen.draft_depth > 0 && !pair.draft) {
     throw new Error(
       `method ${chosen.method} needs a draft model; choose sampling, greedy, beam_sampling or beam_search`,
     );
@@ -34,7 +34,8 @@ export async function* decode(pair, prompt, settings, {check = () => {}, now = (
       step = run.next(await step.value());
     } else {
       const iteration = recorder.add(step.value);
-      yield {iteration, best: pair.tokenizer.decode(idsOf(ranked(step.value, chosen)[0].node))};
+      const [{node}] = ranked(step.value, chosen);
+      yield {iteration, best: {node: recorder.ids.get(node), text: pair.tokenizer.decode(idsOf(node))}};
       step = run.next();
     }
   }

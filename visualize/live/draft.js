@@ -1,7 +1,7 @@
-/* Drafting: the draft model grows the forest, layer by layer. dsbd/draft.py makes the same forest of the same numbers.
+/* Drafting: the draft model grows the forest, layer by layer. dsbd/host_draft.py makes the same forest of the same numbers.
  *
  * A layer has draft_width draws of a sampled forest, or the likeliest pairs of a likely one. Equal draws share a
- * *slot*, which carries their multiplicity. Nothing is drafted below an empty slot or a token that ends a beam. */
+ * *slot*, which carries their multiplicity. Nothing is drafted below a token that ends a beam. */
 
 import {bestOf, logProbsOf, warpedLaw} from "../viewer/law/joint.js";
 
@@ -39,42 +39,38 @@ export class Forest {
 export function* drafted(row, beams, depth, settings, {size, eos, generator}) {
   const forest = new Forest(beams);
   let frontier = beams;
-  while (forest.layers.length < depth && frontier.some(Boolean)) {
-    const living = frontier.filter(Boolean);
-    const logits = yield () => row.feed(living.map(({node}) => node));
-    const rows = frontier.map((slot) => (slot ? logProbsOf(logits[living.indexOf(slot)], "draft") : null));
-    const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map((slot) => slot?.node)};
-    law.probs = law.probs.map((prob) => (prob >= LEAST_DRAFT_PROB ? prob : 0));
-    const chosen = slotsOf(law, frontier.length * size, settings, generator);
+  while (forest.layers.length < depth && frontier.length) {
+    const logits = yield () => row.feed(frontier.map(({node}) => node));
+    const rows = Array.from(logits, (one) => logProbsOf(one, "draft"));
+    const law = {...warpedLaw(rows, frontier, settings, size), parents: frontier.map(({node}) => node)};
+    const order = law.isRanked ? [...law.pairs.keys()] : bestOf(law.probs).filter((at) => law.probs[at] >= LEAST_DRAFT_PROB);
+    const drawn = drawnFrom(order, law, settings, generator);
     const raw = (at) => rows[Math.floor(law.pairs[at] / size)][law.pairs[at] % size];
     const grown = (at) => forest.grow(law.parents[Math.floor(law.pairs[at] / size)], law.pairs[at] % size, raw(at));
-    const exists = (at) => law.isRanked || law.probs[at] > 0;
-    const drawn = chosen.filter(exists);
     const drafts = drawn.map(grown);
-    const covers = coversOf(law, chosen, settings, eos).map(grown);
-    forest.layers.push(layerOf(law, drawn, drafts, covers, settings));
-    frontier = [...new Set(chosen)].map((at) => {
-      if (!exists(at) || eos.has(law.pairs[at] % size)) return null;
-      const log_weight = frontier[Math.floor(law.pairs[at] / size)].log_weight + raw(at);
-      return {node: grown(at), log_weight, multiplicity: chosen.filter((one) => one === at).length};
-    });
+    const covers = coversOf(law, drawn, settings, eos).map(grown);
+    forest.layers.push(layerOf(law, order, drawn, drafts, covers, settings));
+    frontier = [...new Set(drawn)]
+      .filter((at) => !eos.has(law.pairs[at] % size))
+      .map((at) => {
+        const multiplicity = drawn.filter((one) => one === at).length;
+        return {node: grown(at), log_weight: law.weightAt(law.pairs[at]), multiplicity};
+      });
   }
   return forest;
 }
 
-/* The pair of each slot, by its place in the law: the draws, or the likeliest. all: how many pairs there are, possible
- * or not; each has its random number. */
-function slotsOf({scores, probs, isRanked}, all, settings, generator) {
-  const {forest, draft_width: width, temperature, top_k, replacement} = settings;
-  if (forest === "likely" || isRanked) return bestOf(scores, width);
-  if (temperature === 0) return Array(width).fill(0);
-  const count = Math.min(top_k || all, all);
+/* The pairs that are drawn, or the likeliest, by their places in the law. order: the places of all that can be drawn,
+ * best first. */
+function drawnFrom(order, {probs, isRanked}, {forest, draft_width: width, temperature, replacement}, generator) {
+  if (forest === "likely" || isRanked) return order.slice(0, width);
+  if (temperature === 0) return Array(width).fill(order[0]);
   const race = () => {
-    const noise = generator.exponentials(count);
-    return probs.map((prob, at) => prob / noise[at]);
+    const noise = generator.exponentials(order.length);
+    return order.map((at, rank) => probs[at] / noise[rank]);
   };
-  if (!replacement) return bestOf(race(), width);
-  return Array.from({length: width}, () => bestOf(race(), 1)[0]);
+  const ranks = replacement ? Array.from({length: width}, () => bestOf(race(), 1)[0]) : bestOf(race(), width);
+  return ranks.map((rank) => order[rank]);
 }
 
 /* The likeliest pairs that were not chosen and do not end. */
@@ -86,11 +82,10 @@ function coversOf({pairs, scores, size}, chosen, {cover_width}, eos) {
 
 /* A layer as the verifier reads it. The nodes of a likely forest were not drawn: they are cover nodes. rest: the mass
  * of Q that was not drawn. */
-function layerOf(law, drawn, drafts, covers, {forest}) {
-  const kept = [...law.pairs.keys()].filter((at) => law.isRanked || law.probs[at] > 0);
-  const rest = kept.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
-  const pairs = kept.map((at) => law.pairs[at]);
-  const probs = kept.map((at) => law.probs[at]);
+function layerOf(law, order, drawn, drafts, covers, {forest}) {
+  const rest = order.reduce((sum, at) => (drawn.includes(at) ? sum : sum + law.probs[at]), 0);
+  const pairs = order.map((at) => law.pairs[at]);
+  const probs = order.map((at) => law.probs[at]);
   const {parents, isRanked, size} = law;
   const held = {pairs, probs, parents, isRanked, size};
   if (forest === "likely") return {drafts: [], draft_probs: [], covers: drafts, rest, law: held};

@@ -5,27 +5,22 @@
  *   {base, pair, megabytes, prompt, settings, reads, methods, words, isSmall}
  * isSmall: only prompt and Run, in the card of a lesson; the settings are those of its decode. */
 
-import {button, download, make} from "../viewer/base/dom.js";
+import {button, download, filled, localised, make} from "../viewer/base/dom.js";
 import {Client} from "./client.js";
 import {OPPONENT, race} from "./race.js";
 import {FIELDS} from "./settings.js";
 
 const MAIN = ["max_new_tokens", "temperature", "draft_depth", "draft_width", "num_beams", "seed"];
-const MORE = [
-  ...["forest", "width_threshold", "min_width", "max_width", "input_beams", "cover_width", "replacement", "landing"],
-  ...["verification", "top_k", "top_p", "length_penalty"],
-];
+const MORE = Object.keys(FIELDS).filter((name) => !["method", "continuation", ...MAIN].includes(name));
 const STEP = 0.05; // of numbers with a fraction
 
 export function mountLive(root, data) {
   const {words, settings, isSmall} = data;
-  const say = (key, values = {}) => words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-  const number = (value, digits = 0) =>
-    value.toLocaleString(document.documentElement.lang, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+  const say = (key, values = {}) => filled(words[key], values);
   const kinds = new Intl.PluralRules(document.documentElement.lang);
   const counted = (name, count) => {
     const key = `${name}.${kinds.select(count)}`;
-    return say(key in words ? key : `${name}.other`, {count: number(count)});
+    return say(key in words ? key : `${name}.other`, {count: localised(count)});
   };
   let trace = null;
   let running = false;
@@ -94,7 +89,7 @@ export function mountLive(root, data) {
       if (control.type !== "number") return [name, control.value];
       return [name, control.value === "" ? undefined : Number(control.value)];
     });
-    return {method: methods.value, ...Object.fromEntries(values.filter(([, value]) => value !== undefined))};
+    return {method: methods.value, ...Object.fromEntries(values)};
   }
 
   /* ---- a run ------------------------------------------------------------------------------ */
@@ -107,7 +102,7 @@ export function mountLive(root, data) {
   const client = new Client(data.base, data.pair, {
     progress({loaded, total}) {
       Object.assign(bar, {max: total, value: loaded});
-      const megabytes = (bytes) => number(bytes / 1e6);
+      const megabytes = (bytes) => localised(bytes / 1e6);
       said.textContent =
         loaded < total ? say("loading", {done: megabytes(loaded), all: megabytes(total)}) : words.starting;
     },
@@ -138,14 +133,14 @@ export function mountLive(root, data) {
     save.hidden = false;
     const {layers, iterations, seconds, tokens_per_second: speed} = trace.result.stats;
     const values = {tokens: counted("tokens", layers), passes: counted("passes", iterations)};
-    said.textContent = say("done", {...values, seconds: number(seconds, 2), speed: number(speed)});
+    said.textContent = say("done", {...values, seconds: localised(seconds, 2), speed: localised(speed)});
   }
 
   async function compare() {
     const table = await race(
       client,
       {prompt: prompt.value, settings: asked()},
-      {words, say, number, names: new Map(data.methods)},
+      {words, say, names: new Map(data.methods)},
       (text) => {
         said.textContent = text;
       },
@@ -181,7 +176,7 @@ export function mountLive(root, data) {
       ? words.stop
       : client.loaded
         ? words.run
-        : say("fetch", {megabytes: number(data.megabytes)});
+        : say("fetch", {megabytes: localised(data.megabytes)});
     contest.disabled = running || methods.value === OPPONENT;
     root.classList.toggle("dsbd-live-running", running);
   }

@@ -1,12 +1,12 @@
 /* A race in this browser: beam sampling and the method of the form take turns on a prompt; the first round warms up. */
 
-import {make, table} from "../viewer/base/dom.js";
+import {localised, make, table} from "../viewer/base/dom.js";
 
 const ROUNDS = 3;
 export const OPPONENT = "beam_sampling";
 
 /* client: a Client. asked: {prompt, settings}. tell: called with what is going on. Returns a table; null if stopped. */
-export async function race(client, {prompt, settings}, {words, say, number, names}, tell) {
+export async function race(client, {prompt, settings}, {words, say, names}, tell) {
   const beams = settings.max_width ?? settings.draft_width ?? settings.num_beams ?? 4;
   const {seed = 0, max_new_tokens} = settings;
   const lanes = [{method: OPPONENT, num_beams: beams, max_new_tokens}, settings].map((one) => ({one, runs: []}));
@@ -24,7 +24,11 @@ export async function race(client, {prompt, settings}, {words, say, number, name
         ? `${names.get(one.method)} (${words["field.num_beams"]}: ${beams})`
         : names.get(one.method);
     const middle = (key) => median(runs.map((stats) => stats[key]));
-    const cells = [number(middle("iterations")), number(middle("seconds"), 2), number(middle("tokens_per_second"))];
+    const cells = [
+      localised(middle("iterations")),
+      localised(middle("seconds"), 2),
+      localised(middle("tokens_per_second")),
+    ];
     return make("tr", {}, make("th", {scope: "row", text: name}), ...cells.map((text) => make("td", {text})));
   });
   const caption = make("caption", {text: say("race.note", {rounds: ROUNDS})});

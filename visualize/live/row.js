@@ -11,7 +11,6 @@ const UNSEEN = -3.4e38;
 export class Row {
   slots = 0;
   peak = 0;
-  calls = 0;
   #forward;
   #perSlot;
   #caches;
@@ -38,7 +37,6 @@ export class Row {
       const positions = tokens.map((_, place) => start + place);
       await this.#run(tokens, positions, (sees, place) => sees.fill(0, 0, start + place + 1), [0]);
     }
-    this.calls = Number(stored.length > 0);
     this.#prompt = stored.length;
     this.#last = ids.at(-1);
   }
@@ -61,7 +59,6 @@ export class Row {
     const asked = nodes.map((node) => places.get(node) - this.slots);
     const logits = await this.#run(tokens, positions, sees, asked);
     places.forEach((slot, node) => this.#slotOf.set(node, slot));
-    this.calls += 1;
     return logits;
   }
 

@@ -14,7 +14,6 @@ const METHODS = [
   "sampling",
   "greedy",
 ];
-const DRAFTING = ["dsbd", "speculative_beam_search", "speculative"];
 const WIDEST = 64;
 
 export const FIELDS = {
@@ -74,8 +73,6 @@ export function resolved(asked) {
   }
   return {...found, ...ELSEWHERE, verification: "token", ...implied(found)};
 }
-
-export const needsDraftModel = ({method, draft_depth}) => DRAFTING.includes(method) && draft_depth > 0;
 
 const shown = (value) => String(JSON.stringify(value)).slice(0, 60);
 

@@ -1,14 +1,13 @@
 /* Turns a decode into a trace, dsbd-trace/1, as plain data: dsbd/tracing/records.py says what each field means. */
 
 import {bestOf} from "../viewer/law/joint.js";
+import {countsOf} from "./counts.js";
 import {digestOf} from "./digest.js";
 import {idsOf, ranked} from "./hypotheses.js";
 import {GENERATOR} from "./random.js";
 
 const ROOT = 0; // the id of the end of the prompt
 const ALTERNATIVES = 5;
-const VERDICTS = ["accepted", "rejected", "orphaned", "unneeded"];
-const KINDS = ["recovered", "fresh", "bonus"];
 
 export class Recorder {
   constructor(pair, prompt, settings) {
@@ -55,37 +54,23 @@ export class Recorder {
     return {text, token_ids, beams, stats: this.stats(token_ids.length, end)};
   }
 
-  stats(new_tokens, {length: layers, prefill_seconds, rows}) {
+  stats(new_tokens, {prefill_seconds, rows}) {
     const {iterations, prompt} = this;
-    const trials = iterations.flatMap((one) => one.trials);
-    const draws = iterations.flatMap((one) => one.draws);
-    const sumOf = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
-    const counted = (items, key, names) =>
-      Object.fromEntries(names.map((name) => [name, items.filter((one) => one[key] === name).length]));
-    const counts = {...counted(trials, "verdict", VERDICTS), ...counted(draws, "kind", KINDS)};
-    const secondsOf = (phase) => sumOf(iterations.map(({phases}) => phases[phase]));
-    const phases = Object.fromEntries(Object.keys(iterations[0].phases).map((phase) => [phase, secondsOf(phase)]));
-    const decoding = sumOf(Object.values(phases));
-    const beams = iterations.flatMap((one) => one.layers.flatMap((layer) => layer.beams));
-    const tried = counts.accepted + counts.rejected;
+    const counts = countsOf(iterations);
+    const sumOf = (numberOf) => iterations.reduce((sum, one) => sum + numberOf(one), 0);
+    const phases = Object.keys(iterations[0].phases).map((phase) => [phase, sumOf((one) => one.phases[phase])]);
     const forPrompt = Number(prompt.ids.length > 1);
     const bytes = (row) => (row ? row.peak * row.bytesPerSlot : 0);
     return {
       new_tokens,
-      layers,
-      iterations: iterations.length,
+      ...counts,
       target_calls: iterations.length + forPrompt,
       // a layer below which nothing lives takes no forward; it counts as one, as in Python
-      draft_calls: rows.draft ? sumOf(iterations.map((one) => one.draft_depth)) + forPrompt : 0,
-      seconds: prefill_seconds + decoding,
+      draft_calls: rows.draft ? sumOf((one) => one.draft_depth) + forPrompt : 0,
+      seconds: prefill_seconds + counts.seconds,
       prefill_seconds,
-      ...phases,
-      tokens_per_second: decoding > 0 ? layers / decoding : 0,
-      layers_per_iteration: layers / iterations.length,
-      acceptance_rate: tried ? counts.accepted / tried : null,
-      ...counts,
-      landed: draws.filter(({landed}) => landed).length,
-      mean_width: sumOf(beams.map(({multiplicity}) => multiplicity)) / layers,
+      ...Object.fromEntries(phases),
+      tokens_per_second: counts.seconds > 0 ? counts.layers / counts.seconds : 0,
       kv_peak_slots: Math.max(...iterations.map(({kept}) => kept.slots_scored)),
       kv_peak_bytes: bytes(rows.target) + bytes(rows.draft),
     };

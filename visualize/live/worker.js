@@ -36,27 +36,23 @@ async function load({base, pair: name}) {
 
 async function run({prompt, settings, language}) {
   let builder = null;
-  let passes = 0;
+  let best = null;
   try {
     const asked = {text: prompt, ids: pair.tokenizer.encode(prompt)};
-    for await (const {start, iteration, best, trace} of decode(pair, asked, settings, {check: unlessStopped})) {
-      if (start && language) builder = builderOf(start, language);
+    for await (const {start, iteration, trace, ...told} of decode(pair, asked, settings, {check: unlessStopped})) {
+      if (start && language) builder = new SceneBuilder(start, language);
       if (iteration && builder) {
+        best = told.best;
         builder.add(iteration);
-        tell("scene", {scene: builder.scene({last: 1}), isFirst: passes++ === 0, best});
+        tell("scene", {scene: builder.scene({best: best.node, last: 1}), isFirst: !iteration.index, best: best.text});
       }
-      if (trace) tell("done", {scene: builder?.scene({result: trace.result}), trace});
+      if (trace) tell("done", {scene: builder?.scene(trace.result), trace});
       await breathe();
     }
   } catch (error) {
     if (error.message !== STOPPED) throw error;
-    tell("stopped", {scene: passes ? builder.scene({}) : null});
+    tell("stopped", {scene: best && builder.scene({best: best.node})});
   }
-}
-
-function builderOf({prompt, settings, models: {target, draft}}, language) {
-  const models = [target, draft].filter(Boolean).map(({id}) => id);
-  return new SceneBuilder({prompt, settings, title: settings.method, models, language});
 }
 
 /* One thing at a time, in the order in which it was asked for; only a stop is heard at once. */

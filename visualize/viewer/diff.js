@@ -17,7 +17,8 @@ export class Diff {
   setScene(scene) {
     this.viewers?.forEach((viewer) => viewer.destroy());
     this.scene = scene;
-    const {say} = this;
+    this.words = new Words(scene.language);
+    const say = (this.say = (key, values) => this.words.say(key, values));
     const holders = [make("div"), make("div")];
     const jump = button({text: say("diff.jump"), onclick: () => this.goto(scene.divergence)});
     const change = (event) => {
@@ -46,14 +47,6 @@ export class Diff {
     });
     head.dataset.theme = this.viewers[0].root.dataset.theme;
     this.mark();
-  }
-
-  get words() {
-    return new Words(this.scene.language);
-  }
-  get say() {
-    const {words} = this;
-    return (key, values) => words.say(key, values);
   }
 
   sentence() {
@@ -92,12 +85,10 @@ export class Diff {
     const {divergence} = this.scene;
     this.viewers?.forEach((viewer) => {
       const {it, step} = viewer.where();
-      const parted = divergence && (it > divergence.it || (it === divergence.it && step >= divergence.step));
-      viewer.root.classList.toggle("dsbd-parted", Boolean(parted));
-      viewer.root.classList.toggle(
-        "dsbd-parting",
-        Boolean(divergence && it === divergence.it && step === divergence.step),
-      );
+      const isIn = divergence?.it === it;
+      const isParted = isIn ? step >= divergence.step : it > divergence?.it;
+      viewer.root.classList.toggle("dsbd-parted", isParted);
+      viewer.root.classList.toggle("dsbd-parting", isIn && step === divergence.step);
     });
   }
 

@@ -10,6 +10,7 @@ import {Iteration} from "./forest/iteration.js";
 import {STYLES, remember, remembered} from "./base/languages.js";
 import {markOf} from "./base/marks.js";
 import {MemoryRow} from "./views/memory.js";
+import {drawLegend} from "./page/legend.js";
 import {Place, placeIn} from "./page/place.js";
 import {buildShell} from "./page/shell.js";
 import {Strip} from "./forest/strip.js";
@@ -231,7 +232,7 @@ export class Viewer {
       this.controls.build();
       this.forest.build();
     }
-    if (changed || news) p.legend.build();
+    if (changed || news) drawLegend(this, p.legend);
     this.strip.update();
     p.whole.classList.toggle("dsbd-with-strip", !this.strip.element.hidden);
     this.controls.update(sentence);

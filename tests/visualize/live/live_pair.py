@@ -1,16 +1,15 @@
-"""What Python says of the bundled pairs: ids and pieces of their tokenizers, logits of paths in a forest."""
+"""What Python says of the bundled pairs: ids and pieces of their tokenizers, and the decodes that are recorded."""
 
 import random
 import unicodedata
-from functools import cache
-from itertools import chain
 from typing import Any
 
-import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoTokenizer
 
 from dsbd.assets import asset_path
 from dsbd.models.pieces import TokenBytes
+from dsbd.tracing.trace import Trace
+from visualize.pages.live_parts import METHODS, live_pair
 
 HOSTILE = (
     "", " ", "  \n\n\t ", "\r\n", "\u0000\u0001\u007f", "\ufeff\ufeff", "\u202eabc\u202c", "e\u0301\u0301\u0301",
@@ -46,14 +45,7 @@ def word(chance: random.Random) -> str:
     return "".join(one for one in found if unicodedata.category(one) != "Cn")
 
 
-@cache
-def model_of(pair: str, role: str) -> Any:
-    """Return a bundled model in float32."""
-    folder = asset_path("models") / pair / role
-    return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False).eval()
-
-
-def tokenizer_says(pair: str, count: int) -> dict:
+def tokenizer_says(pair: str, count: int) -> dict[str, Any]:
     """Return texts with their ids and the text of these, and the pieces of all ids."""
     tokenizer = AutoTokenizer.from_pretrained(asset_path("models") / pair / "target", trust_remote_code=False)
     ids = [(text, tokenizer(text).input_ids) for text in texts(count)]
@@ -67,59 +59,19 @@ def tokenizer_says(pair: str, count: int) -> dict:
     }
 
 
-class Forest:
-    """A random decode: what is fed and committed, with the eager logits of each path."""
-
-    def __init__(self, model: Any, seed: int, prompt: int) -> None:
-        self._model, self._chance, self._size = model, random.Random(seed), model.config.vocab_size
-        self.prompt = [self._token() for _ in range(prompt)]
-        self.nodes: list[tuple[int | None, int, int]] = [(None, self.prompt[-1], 0)]
-        self.steps: list[dict] = []
-        self._kept = set[int]()
-        self._beams = [0]
-
-    def told(self, iterations: int) -> dict:
-        """Return the decode as the JavaScript reads it."""
-        for number in range(iterations):
-            self._iterate(layerwise=number % 2 == 0)
-        feeds = sum("feed" in step for step in self.steps)
-        calls = feeds + (len(self.prompt) > 1)
-        return {"prompt": self.prompt, "nodes": self.nodes, "steps": self.steps, "calls": calls}
-
-    def _token(self) -> int:
-        return self._chance.randrange(self._size)
-
-    def _child(self, parent: int) -> int:
-        self.nodes.append((parent, self._token(), self.nodes[parent][2] + 1))
-        return len(self.nodes) - 1
-
-    def _iterate(self, layerwise: bool) -> None:
-        layers = [self._beams]
-        for _ in range(3):
-            layers.append([self._child(self._chance.choice(layers[-1])) for _ in range(4)])
-        unfed = self._child(layers[-1][0])
-        layers.append([self._child(unfed)])  # it brings its parent along
-        for fed in layers if layerwise else [list(chain(*layers))]:
-            self._feed(fed)
-        self._beams = [self._child(self._child(node)) for node in self._chance.sample(layers[2] + layers[3], 3)]
-        above = {node for beam in self._beams for node in self._path(beam)[:-1]}
-        self._kept &= above
-        self.steps.append({"commit": self._beams, "slots": len(self.prompt) - 1 + len(self._kept)})
-
-    def _feed(self, nodes: list[int]) -> None:
-        self._kept |= {node for fed in nodes for node in self._path(fed)}
-        logits = [self._logits(node) for node in nodes]
-        self.steps.append({"feed": nodes, "logits": logits, "slots": len(self.prompt) - 1 + len(self._kept)})
-
-    def _path(self, node: int | None) -> list[int]:
-        path = []
-        while node is not None:
-            path.insert(0, node)
-            node = self.nodes[node][0]
-        return path
-
-    @torch.inference_mode()
-    def _logits(self, node: int) -> list[float]:
-        tokens = self.prompt + [self.nodes[one][1] for one in self._path(node)[1:]]
-        logits = self._model(torch.tensor([tokens])).logits[0, -1]
-        return [round(value, 5) for value in logits.tolist()]
+def decodes(pair: str) -> list[dict[str, Any]]:
+    """Return what is recorded of a pair: prompt, settings, the ids of every beam, and the slots of every pass."""
+    files = [file for folder in ("traces", "lessons/traces") for file in sorted(asset_path(folder).glob("*.json.gz"))]
+    traces = {file.name: Trace.load(file) for file in files}
+    return [
+        {
+            "name": name,
+            "text": trace.prompt.text,
+            "settings": trace.to_dict()["settings"],
+            "ids": [beam.token_ids for beam in trace.result.beams],
+            "slots": [(one.kept.slots_scored, one.kept.slots_kept) for one in trace.iterations],
+        }
+        for name, trace in traces.items()
+        if trace.settings.method in METHODS and trace.prompt.memory is None
+        and trace.models.target.id.startswith("bundled") and live_pair([trace.models.target.id]) == pair
+    ]  # fmt: skip

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import {readFile} from "node:fs/promises";
 import {test} from "node:test";
 
+import {decode} from "../../../visualize/live/decode.js";
 import {openModel} from "../../../visualize/live/model.js";
 import {loadPair} from "../../../visualize/live/pair.js";
 import {given} from "../given.js";
-import {replay} from "./replay.js";
 
 const altered = new Map(); // contents by the end of an address; null: the file is missing
 
@@ -87,11 +87,17 @@ for (const [name, expected] of Object.entries(given.pairs)) {
       assert.throws(() => tokenizer.encode("ab\u{1f600}\ud800"), /not valid Unicode at character 3; remove it/);
     });
 
-    for (const [number, forest] of expected.forests.entries()) {
-      await about.test(`a row sees what each path sees, ${number}`, async () => {
-        const {worst, calls} = await replay(pair.draft, forest);
-        assert.ok(worst < 1e-3, `logits differ by ${worst}`);
-        assert.equal(calls, forest.calls);
+    for (const {name: recorded, text, settings, ids, slots} of expected.decodes) {
+      await about.test(`decodes ${recorded} as recorded`, async () => {
+        let last;
+        for await (last of decode(pair, {text, ids: pair.tokenizer.encode(text)}, settings));
+        const {result, iterations} = last.trace;
+        const found = result.beams.map(({token_ids}) => token_ids);
+        assert.deepEqual(found, ids);
+        assert.deepEqual(
+          iterations.map(({kept}) => [kept.slots_scored, kept.slots_kept]),
+          slots,
+        );
       });
     }
   });

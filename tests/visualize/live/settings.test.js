@@ -9,16 +9,12 @@ import {tablePair} from "./tables.js";
 
 const REFUSED = [
   [{method: "specinfer"}, /^method is "specinfer"; choose one of dsbd, beam_sampling, /],
-  [{method: "mjsd"}, /^method is "mjsd"/],
   [{draft_depth: "auto"}, /^draft_depth is "auto"; the browser measures nothing, so choose a value$/],
-  [{forest: "auto"}, /^forest is "auto"/],
   [{max_new_tokens: 0}, /^max_new_tokens is 0; allowed are whole numbers from 1 to 32768$/],
   [{draft_width: 2.5}, /^draft_width is 2.5; allowed are whole numbers from 1 to 256$/],
   [{input_beams: 65}, /^input_beams is 65; allowed are whole numbers from 1 to 64 or null$/],
   [{top_p: 0}, /^top_p is 0; allowed are numbers above 0, at most 1$/],
   [{temperature: NaN}, /^temperature is null; allowed are numbers from 0 to 100$/],
-  [{temperature: "1"}, /^temperature is "1"; /],
-  [{seed: -1}, /^seed is -1; /],
   [{replacement: 1}, /^replacement is 1; choose one of true, false$/],
   [{min_width: 3, max_width: 2}, /^max_width is 2, below min_width 3; raise max_width or lower min_width$/],
   [{depth_costs: [1, 1]}, /^depth_costs is given; /],

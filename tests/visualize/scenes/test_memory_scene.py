@@ -1,9 +1,8 @@
-"""The scene of a prompt behind a memory: in Python and in the browser, and none for a prompt that is read whole."""
+"""The scene of a prompt behind a memory, and none for a prompt that is read whole."""
 
 import pytest
 
 import visualize
-from tests.visualize.live.test_scene import asked_of, assert_same, built, expected_of
 from tests.visualize.remembered import SENSORY, remembered
 from tests.visualize.toy import toy_trace
 
@@ -23,8 +22,3 @@ def test_the_scene_says_what_the_trace_says():
 def test_a_prompt_that_is_read_whole_has_no_memory():
     """Catches a field of None, which would change every page that was written before."""
     assert "memory" not in visualize.scene_json(visualize.scene(toy_trace()))
-
-
-def test_the_browser_builds_the_same(tmp_path):
-    traces = [remembered(), remembered(60), remembered(2, name="small")]
-    assert_same(built([asked_of(trace) for trace in traces], tmp_path), [expected_of(trace) for trace in traces])

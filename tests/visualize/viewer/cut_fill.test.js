@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import {binsOf, shares} from "../../../visualize/viewer/views/cut_fill.js";
+import {barsOf, shares} from "../../../visualize/viewer/views/cut_fill.js";
 import {given, iterationsOf, near} from "../given.js";
 
 for (const [name, {scene}] of Object.entries(given.traces)) {
   /* Catches all other words as one word: then more is kept in the picture than by the law. */
   test(`what is kept follows the chain in ${name}`, () => {
     for (const layer of iterationsOf(scene).flatMap(({layers}) => layers)) {
-      const bins = binsOf(layer, "others");
+      const bins = barsOf(layer, "others");
       if (!bins || layer.chain_S.length < 2) continue;
       const found = bins.map(shares);
       const sum = (kind) => found.reduce((before, share) => before + share[kind], 0);

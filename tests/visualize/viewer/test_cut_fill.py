@@ -5,10 +5,6 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-import visualize
-from tests.visualize.homes import show_view, viewer
-from tests.visualize.nasty import nasty_trace
-from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
 
 LAYER = scene_of("toy").iterations[1].layers[0]
@@ -51,21 +47,3 @@ def test_a_worse_small_model_shrinks_the_green_and_moves_no_outline(page):
     assert page.evaluate(HEIGHTS)[worst][1] > 0, "the bar follows the pointer too"
     page.click(".dsbd-cut-reset")
     assert page.evaluate(HEIGHTS) == recorded
-
-
-@pytest.mark.slow
-def test_tokens_are_text_and_other_laws_have_no_picture(browser, tmp_path):
-    """Catches a token that becomes markup in a column, and a promise for a method that keeps no law."""
-    for name, is_there in (("nasty", True), ("joint", False)):
-        trace = nasty_trace() if name == "nasty" else toy_trace(name)
-        visualize.export_html(trace, tmp_path / "page.html")
-        with viewer(browser, tmp_path / "page.html") as seen:
-            show_view(seen.page, "text")
-            if is_there:
-                show_view(seen.page, "cut")
-                expect(seen.page.locator(".dsbd-cut-name").first).to_be_visible()
-                expect(seen.page.locator(".dsbd-cut-name *")).to_have_count(0)
-            else:
-                expect(seen.page.locator(".dsbd-why")).to_be_hidden()
-                expect(seen.page.locator(".dsbd-view option[value=cut]")).to_be_disabled()
-            seen.quiet()

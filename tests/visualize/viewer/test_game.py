@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-import visualize
 from tests.visualize.homes import viewer
 from tests.visualize.toy import toy_trace
 from tests.visualize.traces import scene_of
@@ -77,13 +76,4 @@ def test_the_forest_and_the_question_are_seen_together(browser, exported, size):
             asked.click()
         page.keyboard.press("PageUp")
         expect(page.locator(".dsbd-game")).to_be_hidden()
-        seen.quiet()
-
-
-@pytest.mark.parametrize("kind", ["joint", "likely"])
-def test_a_decode_without_anything_to_decide_offers_no_turn(browser, tmp_path, kind):
-    """Catches a turn in a decode that no random number decided."""
-    visualize.export_html(toy_trace(kind), tmp_path / "page.html")
-    with viewer(browser, tmp_path / "page.html") as seen:
-        expect(seen.page.locator(".dsbd-turn")).to_be_hidden()
         seen.quiet()

@@ -86,11 +86,19 @@ def test_they_are_a_gif_that_moves_and_then_stands_still(page):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "blocks", "joint"])
-def test_there_are_none_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
-    """Catches a picture that promises the large model's quality for a method that does not keep it."""
+def test_nothing_is_offered_where_nothing_is_won_or_the_law_is_another(browser, tmp_path, name):
+    """Catches a picture, a turn or an explanation for a method that does not keep the law, a view that can change
+    nothing, and a decode without lanes that has no picture."""
     visualize.export_html(toy_trace(name), tmp_path / "page.html")
     with viewer(browser, tmp_path / "page.html") as seen:
         expect(seen.page.locator(".dsbd-again")).to_be_hidden()
         unfold(seen.page)
         expect(seen.page.locator(".dsbd-gif")).to_be_hidden()
         assert "instead" not in seen.page.inner_text(".dsbd")
+        for offer in (".dsbd-why", ".dsbd-turn"):
+            expect(seen.page.locator(offer)).to_be_hidden()
+        for view in ("cut", "whatif"):
+            expect(seen.page.locator(f".dsbd-view option[value={view}]")).to_be_disabled()
+        with seen.page.expect_download() as waiting:
+            seen.page.click(".dsbd-picture")
+        assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 24)) > 20

@@ -7,14 +7,13 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
-from PIL import Image
 from playwright.sync_api import expect
 
 import visualize
 from tests.tracing.alterations import alter
 from tests.visualize.homes import show_view, unfold, viewer
 from tests.visualize.toy import toy_trace
-from tests.visualize.traces import scene_of, trace_of
+from tests.visualize.traces import scene_of
 from visualize.look.states import MARKS, mark_of
 
 pytestmark = pytest.mark.slow
@@ -146,20 +145,6 @@ def test_the_drawing_is_saved_as_svg_and_png_and_the_nodes_as_csv(page):
     assert states == [node.state for node in SCENE.iterations[1].nodes]
 
 
-def test_a_decode_without_lanes_has_a_picture_of_its_forest(browser, tmp_path):
-    visualize.export_html(toy_trace("plain"), tmp_path / "page.html", place="iteration=2")
-    with viewer(browser, tmp_path / "page.html") as seen:
-        assert "#iteration=2" in seen.page.url
-        unfold(seen.page)
-        with seen.page.expect_download() as waiting:
-            seen.page.get_by_role("button", name="Picture to share").click()
-        assert waiting.value.suggested_filename == "dsbd-decode.png"
-        picture = Image.open(waiting.value.path())
-        assert picture.size == (1200, 630)
-        assert len(picture.convert("RGB").getcolors(1 << 24)) > 20
-        seen.quiet()
-
-
 def test_every_node_has_a_row_on_a_narrow_page(browser, exported):
     """Catches labels that cross each other, a child above its parent, and a root that is scrolled out of sight."""
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
@@ -273,19 +258,6 @@ def test_news_of_a_running_decode_leave_the_reader_alone(browser, exported):
         assert run("() => document.querySelector('.dsbd-chart').data[0].x.length") == 5
 
 
-def test_views_offer_nothing_that_does_nothing(browser, tmp_path):
-    """Catches sliders that can change no verdict, and a legend for marks that are not drawn."""
-    path = tmp_path / "plain.html"
-    visualize.export_html(trace_of("plain"), path)
-    with viewer(browser, path, "#iteration=1&step=1000") as seen:
-        unfold(seen.page)
-        assert seen.page.locator(".dsbd-view option:disabled").all_inner_texts() == [
-            "Why is nothing lost?", "What if",
-        ]  # fmt: skip
-        show_view(seen.page, "slots")
-        assert not seen.page.is_visible(".dsbd-panel-slots .dsbd-key")
-
-
 STORY = {"a": [9, {"story": True}]}
 
 
@@ -321,7 +293,6 @@ def test_the_story_told_to_its_end_waits_where_its_pass_is_over(browser, exporte
         page.clock.run_for(5600 + 8700)  # the two lanes, then the first pass
         assert page.evaluate(where) == [0, len(SCENE.iterations[0].steps) - 1]
         assert seen.sentence == SCENE.iterations[0].steps[-1].sentence
-        expect(page.locator(".dsbd-ghost")).to_have_count(0)
         page.click(".dsbd-play")
         page.clock.run_for(1200)
         assert page.evaluate(where) == [1, 0]

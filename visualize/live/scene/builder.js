@@ -1,152 +1,135 @@
-/* Builds the scene of a decode that ran in the browser, iteration by iteration, as the plain data that the viewer draws
- * (dsbd-scene/3). Twin of visualize/scenes/: equal to Python's scene_json(build_scene(trace)).
+/* Builds the scene of a decode, iteration by iteration, as the viewer reads it (dsbd-scene/3). Twin of
+ * visualize/scenes/ for what a browser decodes; it packs nothing and rounds nothing.
  *
- *   const builder = new SceneBuilder({prompt, settings, title, models, language});
+ *   const builder = new SceneBuilder({prompt, settings, models}, language);
  *   builder.add(iteration);
  *   viewer.setScene(builder.scene({last: 1}), {follow: true});
  *
- * prompt, settings, iterations and the result are plain data of a trace (dsbd-trace/1); prompt and settings may be
- * null. title: shown above the drawing, the method's name. models: their names, the target's first. */
+ * All that it is given is plain data of a trace (dsbd-trace/1). */
 
 import {STRINGS} from "../../viewer/base/languages.js";
 import {markOf} from "../../viewer/base/marks.js";
-import {memoryOf} from "./memory.js";
-import {alternativesOf, beamTable, decisions, layersOf, listed, nodeTable, rowsOf} from "./packed.js";
-import {significant} from "./rounding.js";
+import {tailsOf} from "../../viewer/law/chances.js";
+import {countsOf} from "../counts.js";
+import {rowsOf} from "./layout.js";
 import {RunningText} from "./running.js";
 import {stepsOf} from "./steps.js";
-import {flowing, hexOf} from "./tokens.js";
-import {bestNode, join, place} from "./whole.js";
+import {flowing, hexOf, shorten, visible} from "./tokens.js";
+import {join, place} from "./whole.js";
 
-const TIMED = ["draft", "score", "verify", "commit"];
-const COUNTED = "iterations layers widths seconds accepted rejected orphaned unneeded recovered fresh bonus landed";
+const NO_NUMBERS = {target_prob: null, draft_prob: null, target_log_prob: null, draft_log_prob: null};
 
 export class SceneBuilder {
-  constructor({prompt, settings, title, models, language}) {
-    Object.assign(this, {settings, title, models});
+  constructor({prompt, settings, models: {target, draft}}, language) {
+    this.settings = settings;
+    this.models = [target, draft].filter(Boolean).map(({id}) => id);
     this.language = STRINGS[language] ? language : "en";
     this.running = new RunningText(prompt);
-    this.memory = memoryOf(prompt);
     this.tokens = new Map(); // of all beams, by id
     this.states = new Map(); // of all nodes, by id
     this.joined = new Map(); // the nodes of the whole tree, by id
     this.bands = [];
+    this.recorded = [];
     this.iterations = [];
-    this.alive = []; // beams
-    this.finished = [];
-    this.slots = null; // in use after the last iteration
-    this.counts = Object.fromEntries(COUNTED.split(" ").map((name) => [name, 0]));
   }
 
   /* Takes the next iteration. */
   add(iteration) {
-    const {running, settings, counts} = this;
     const {index, input_beams, nodes, layers, phases, kept} = iteration;
-    running.take(nodes);
+    this.running.take(nodes);
     const ids = [...input_beams.map(({node}) => node), ...nodes.map(({id}) => id)];
     const places = new Map(ids.map((id, at) => [id, at]));
-    const {steps, scored, widths, looks} = stepsOf(iteration, places, settings);
+    const {steps, scored, widths, looks} = stepsOf(iteration, places);
     for (const node of nodes) {
       const [state] = looks.get(node.id);
       this.states.set(node.id, state);
       if (state !== "cover") join(this.joined, node, markOf(state), index);
     }
-    const before = counts.layers;
+    const before = this.bands.at(-1)?.last ?? 0;
     const after = this.beamsAfter(iteration);
-    const nodePlaces = this.placesOf(iteration, places, after);
-    const isJoint = iteration.trials.some(({joint}) => joint);
+    const drawn = this.nodes(iteration, places, after);
+    const decided = (items) => listed(items.map((item) => ({...item, node: places.get(item.node)})));
     this.bands.push({iteration: index, first: before + 1, last: before + layers.length});
     this.iterations.push({
       index,
       before,
       last_column: Math.max(0, ...nodes.map(({layer}) => layer)),
-      last_row: Math.max(0, ...nodePlaces.map(({row}) => row)),
+      last_row: Math.max(0, ...drawn.map(({row}) => row)),
       scored_step: scored,
-      nodes: nodeTable(nodePlaces, running, isJoint, STRINGS[this.language]["node.prompt"]),
-      ...decisions(iteration, places),
-      layers: layersOf(iteration, places, widths, settings),
-      alternatives: alternativesOf(iteration, places, running),
-      steps: listed("phase layer focus about changes", steps),
-      beams_before: beamTable(this.ranked(input_beams, false)),
-      beams_after: beamTable(after),
-      seconds: Object.fromEntries(TIMED.map((phase) => [phase, significant(phases[`${phase}_seconds`])])),
+      nodes: listed(drawn),
+      trials: decided(iteration.trials),
+      draws: decided(iteration.draws),
+      beginnings: decided(iteration.beginnings),
+      layers: layers.map((layer, at) => ({
+        ...layer,
+        at_least: chancesOf(layer, this.settings, iteration.draws),
+        support: layer.target_support,
+        alive: layer.alive.map((node) => places.get(node)),
+        step: widths[at],
+      })),
+      alternatives: listed(layers.flatMap((layer) => this.alternatives(layer, places))),
+      steps: listed(steps),
+      beams_before: listed(this.ranked(input_beams, false)),
+      beams_after: listed(after),
+      seconds: Object.fromEntries(Object.entries(phases).map(([name, spent]) => [name.replace("_seconds", ""), spent])),
       slots: {
         prompt: kept.prompt_slots,
-        before: index ? this.slots : kept.prompt_slots,
+        before: this.recorded.at(-1)?.kept.slots_kept ?? kept.prompt_slots,
         scored: kept.slots_scored,
         kept: kept.slots_kept,
         nodes: kept.nodes.flatMap((id) => places.get(id) ?? []).sort((one, other) => one - other),
       },
     });
-    this.slots = kept.slots_kept;
-    this.count(iteration);
+    this.recorded.push(iteration);
   }
 
-  /* The scene so far. result: of the trace, once there is one. last: only this many of the newest iterations; the text
-   * stays whole. */
-  scene({result = null, last = Infinity}) {
-    const {language, title, models, settings, running, joined, bands, iterations, counts} = this;
-    const beams = (result?.beams ?? []).map((beam) => {
-      const {node, log_weight, score, finished} = beam;
-      return {node, text: flowing(beam.text), log_weight, score, finished};
-    });
-    const best = beams[0]?.node ?? bestNode([...this.finished, ...this.alive], joined, settings?.length_penalty ?? 1);
-    const sizes = place(joined, best);
-    const ratio = (part, whole) => (whole ? part / whole : null);
+  /* The scene so far. beams: of the result, once there is one. best: the last node of the best beam. last: only this
+   * many of the newest iterations; the text stays whole. */
+  scene({beams = [], best = beams[0].node, last = Infinity}) {
+    const {language, settings, models, joined, iterations} = this;
     return {
       format: "dsbd-scene/3",
       language,
-      title,
+      title: settings.method,
       models,
-      settings: settings ?? {},
-      prompt: running.prompt,
-      ...this.memory,
-      tokens: listed("id parent text pending origin", [...this.tokens.values()]),
-      whole: {
-        ...sizes,
-        last_position: Math.max(sizes.last_position, counts.layers),
-        nodes: listed("id parent position row mark iteration", [...joined.values()]),
-        bands: listed("iteration first last", bands),
-      },
+      settings,
+      prompt: this.running.prompt,
+      tokens: listed([...this.tokens.values()]),
+      whole: {...place(joined, best), nodes: listed([...joined.values()]), bands: listed(this.bands)},
       iterations: iterations.slice(Math.max(0, iterations.length - last)),
-      statistics: {
-        ...counts,
-        acceptance_rate: ratio(counts.accepted, counts.accepted + counts.rejected),
-        layers_per_iteration: ratio(counts.layers, counts.iterations),
-        mean_width: ratio(counts.widths, counts.layers),
-      },
-      result: beams,
+      statistics: countsOf(this.recorded),
+      result: beams.map((beam) => ({...beam, text: flowing(beam.text)})),
       evidence: null,
     };
   }
 
-  /* Where each node stands, and whether it is on the way to one of these beams. */
-  placesOf(iteration, places, beams) {
-    const {input_beams, nodes} = iteration;
+  /* The nodes of an iteration, each with its place; `beams` are those to which the kept ones lead. */
+  nodes(iteration, places, beams) {
+    const {running, language} = this;
     const rows = rowsOf(iteration);
     const kept = new Set();
     for (const beam of beams) {
-      for (let id = beam.node; places.has(id) && !kept.has(id); id = this.running.at(id).node?.parent) kept.add(id);
+      for (let id = beam.node; places.has(id) && !kept.has(id); id = running.at(id).node?.parent) kept.add(id);
     }
-    const own = (id) => ({id, row: rows.get(id), kept: Number(kept.has(id))});
-    return [
-      ...input_beams.map(({node, log_weight}) => ({...own(node), parent: -1, column: 0, log_weight})),
-      ...nodes.map(({id, parent, layer}) => ({
-        ...own(id),
-        parent: places.get(parent),
-        column: layer,
-        log_weight: null,
-      })),
-    ];
+    const drawn = (id) => {
+      const {node, label: token = STRINGS[language]["node.prompt"], adds, completes, pending} = running.at(id);
+      const text = {label: shorten(token), token, adds, completes, pending: hexOf(pending)};
+      return {id, ...text, token_id: node?.token_id ?? null, row: rows.get(id), kept: kept.has(id)};
+    };
+    const inputOf = ({node, log_weight}) => {
+      const own = {parent: -1, column: 0, kind: "input", ends: false, log_weight};
+      return {...drawn(node), ...NO_NUMBERS, ...own, adds: running.at(node).end, completes: ""};
+    };
+    const belowOf = (node) => {
+      return {...node, ...drawn(node.id), parent: places.get(node.parent), column: node.layer, log_weight: null};
+    };
+    return [...iteration.input_beams.map(inputOf), ...iteration.nodes.map(belowOf)];
   }
 
   /* The beams that go on and those that ended. */
   beamsAfter({layers, output_beams}) {
-    this.alive = this.ranked(output_beams, false);
     const ended = layers.flatMap(({beams, finished}) => beams.filter(({node}) => finished.includes(node)));
-    const over = this.ranked(ended, true);
-    this.finished.push(...over);
-    return [...this.alive, ...over];
+    return [...this.ranked(output_beams, false), ...this.ranked(ended, true)];
   }
 
   /* Beams, best first; from now on their tokens are part of the text. */
@@ -166,16 +149,32 @@ export class SceneBuilder {
     }
   }
 
-  count({layers, trials, draws, phases}) {
-    const {counts} = this;
-    counts.iterations += 1;
-    counts.layers += layers.length;
-    for (const {width} of layers) counts.widths += width;
-    counts.seconds += TIMED.reduce((sum, phase) => sum + phases[`${phase}_seconds`], 0);
-    for (const {verdict} of trials) counts[verdict === "carried" ? "accepted" : verdict] += 1;
-    for (const {kind, landed} of draws) {
-      counts[kind] += 1;
-      counts.landed += Number(landed);
-    }
+  /* The likeliest pairs of a layer. */
+  alternatives({layer, alive, alternatives}, places) {
+    return alternatives.map(({parent, text, target_prob, draft_prob, node}) => ({
+      layer,
+      parent: alive.length > 1 ? (this.running.at(parent).label ?? "") : "",
+      token: visible(text),
+      target_prob,
+      draft_prob,
+      node: places.get(node) ?? -1,
+    }));
   }
+}
+
+/* Records as a table that names the fields of the first one once. */
+function listed(records) {
+  const fields = Object.keys(records[0] ?? {});
+  return {fields, rows: records.map((record) => fields.map((field) => record[field]))};
+}
+
+/* P(accepted >= k), in a likely forest P(k draws all land), for k = 1, 2, ... Greedy draws without replacement are
+ * certain, so they tell which of them land. */
+function chancesOf({forest_mass, acceptance_chain, layer}, {temperature, replacement, max_width}, draws) {
+  if (forest_mass === null) return tailsOf(acceptance_chain);
+  const own = draws.filter((draw) => draw.layer === layer);
+  const areLanded = (k) => own.length >= k && own.slice(0, k).every(({landed}) => landed);
+  const isCertain = temperature === 0 && !replacement;
+  const chance = (k) => (isCertain ? Number(areLanded(k)) : forest_mass ** k);
+  return Array.from({length: max_width}, (_, at) => chance(at + 1));
 }

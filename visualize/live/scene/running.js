@@ -7,18 +7,16 @@ const PATH_CHARACTERS = 48; // how much of a beam's text the card of a node show
 const UNKNOWN = {end: "", pending: []};
 
 export class RunningText {
-  /* prompt: as recorded, or null. */
   constructor(prompt) {
     this.prompt = [];
     let pending = [];
-    for (const piece of prompt?.pieces ?? []) {
+    for (const piece of prompt.pieces) {
       if (piece.special) continue;
       const [text, rest] = decodePiece(piece, pending);
       this.prompt.push(flowing(text));
       pending = rest;
     }
     this.known = new Map([[PROMPT_END, {end: lastOf(this.prompt.join("")), pending}]]);
-    if (!this.prompt.length && prompt?.text) this.prompt.push(flowing(prompt.text));
   }
 
   /* What is known of a node: {node, label, adds, completes, pending, end}: its record, its visible text, what it adds

@@ -5,7 +5,7 @@ import {YIELDED} from "../../viewer/base/marks.js";
 
 /* The steps, the place of the step that scores and of those that choose the width of each layer, and the last look of
  * each node: its state, how often it counts, whether it landed. places: of the nodes, by id. */
-export function stepsOf(iteration, places, settings) {
+export function stepsOf(iteration, places) {
   const {input_beams, nodes, trials, draws, beginnings, layers} = iteration;
   const looks = new Map(input_beams.map(({node, multiplicity}) => [node, ["input", multiplicity, 0]]));
   const steps = [];
@@ -31,32 +31,26 @@ export function stepsOf(iteration, places, settings) {
     if (!members.length) continue;
     for (const {id, kind} of members) looks.set(id, [kind, 0, 0]);
     const cover = members.filter(({kind}) => kind === "cover").length;
-    const tried = trials.filter((trial) => trial.layer === layer && !trial.joint).length;
-    const drafts = settings?.branching ? settings.branching[layer - 1] : tried;
+    const drafts = trials.filter((trial) => trial.layer === layer).length;
     const shown = steps.length ? members.map(({id}) => id) : [...looks.keys()];
     add("draft", layer, shown, [drafts, members.length - (drafts ? cover : 0), cover]);
   }
   const scored = steps.length;
-  const tested = trials.filter(({joint}) => joint).length;
   const forest = nodes.filter(({kind}) => kind !== "drawn").length;
-  add("score", 0, scored ? [] : [...looks.keys()], tested ? [tested, 1] : [forest]);
+  add("score", 0, scored ? [] : [...looks.keys()], [forest]);
 
   /* ---- verify: the tested beginnings of a block, longest first; then the layers --------------- */
 
   for (let at = beginnings.length - 1; at >= 0 && beginnings[at].uniform !== null; at--) {
     tell("block", at, 0, beginnings[at].node);
   }
-  const widths = layers.map(({layer, alive}) => {
-    // In a forest drawn per parent, drafts whose parent is not alive have no trial.
-    const isIgnored = (node) => node.layer === layer && node.kind === "drafted" && !alive.includes(node.parent);
-    const ignored = settings?.branching ? nodes.filter(isIgnored).map(({id}) => id) : [];
-    for (const id of ignored) looks.set(id, ["orphaned", 0, 0]);
+  const widths = layers.map(({layer}) => {
     const place = steps.length;
-    add("width", layer, ignored, [ignored.length]);
+    add("width", layer, [], [0]);
     trials.forEach((trial, at) => {
-      if (Math.min(trial.layer, layers.length) !== layer) return; // a joint test tries drafts below the last layer, too
+      if (trial.layer !== layer) return;
       look(trial.node, trial.verdict, false);
-      tell("trial", at, trial.layer, trial.node);
+      tell("trial", at, layer, trial.node);
     });
     draws.forEach((draw, at) => {
       if (draw.layer !== layer) return;

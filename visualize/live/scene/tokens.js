@@ -1,17 +1,11 @@
 /* Token text as a reader sees it: untrusted, and here only made visible. Twin of visualize/scenes/tokens.py. */
 
+import {columnsOf} from "../../viewer/base/columns.js";
+
 const MARKS = {" ": "␣", "\n": "⏎", "\t": "⇥"};
 const RUNNING = {" ": " ", "\n": "⏎\n", "\t": "⇥\t"};
 const UNPRINTED = /(?!\u200d)[ \p{C}\p{Zl}\p{Zp}]/gu; // joiners belong to the emoji around them
 const LABEL_WIDTH = 14;
-const FIRST_COMBINING = "\u0300";
-const HIGHEST = "\u0345"; // the only combining character of the highest class: the others move in front of it
-const TWO_COLUMNS = new RegExp(
-  "(?!\\p{Regional_Indicator})\\p{Emoji_Presentation}|[\\u1100-\\u115f\\u2329\\u232a\\u2e80-\\u303e\\u3041-\\u3247" +
-    "\\u3250-\\u4dbf\\u4e00-\\ua4cf\\ua960-\\ua97f\\uac00-\\ud7a3\\uf900-\\ufaff\\ufe10-\\ufe6f\\uff01-\\uff60" +
-    "\\uffe0-\\uffe6\\u{16fe0}-\\u{1b2ff}\\u{1f200}-\\u{1f265}\\u{20000}-\\u{3fffd}]",
-  "u",
-);
 
 /* Text with marks for white space and for all that would not print. */
 export const visible = (text) => text.replace(UNPRINTED, (character) => MARKS[character] ?? codeOf(character));
@@ -62,21 +56,12 @@ export function decodePiece({text, bytes}, pending) {
   return [decoded, held];
 }
 
-/* The columns that text takes in a monospace font; wide East Asian characters and emoji take two. */
-export const widthInColumns = (text) => [...text].reduce((sum, character) => sum + widthOfCharacter(character), 0);
-
-function widthOfCharacter(character) {
-  if (character < FIRST_COMBINING) return 1;
-  const isLast = character !== HIGHEST && (HIGHEST + character).normalize("NFD").startsWith(HIGHEST);
-  return !isLast ? 0 : TWO_COLUMNS.test(character) ? 2 : 1;
-}
-
 /* Text cut to the columns of a label, with an ellipsis where it was cut. */
 export function shorten(text) {
-  if (widthInColumns(text) <= LABEL_WIDTH) return text;
+  if (columnsOf(text) <= LABEL_WIDTH) return text;
   let kept = "";
   for (const character of text) {
-    if (widthInColumns(kept + character) > LABEL_WIDTH - 1) break;
+    if (columnsOf(kept + character) > LABEL_WIDTH - 1) break;
     kept += character;
   }
   return `${kept}…`;

@@ -31,12 +31,6 @@ export function place(joined, last) {
   return sizes;
 }
 
-/* The last node of the best of these beams, the first where several are. */
-export function bestNode(beams, joined, lengthPenalty) {
-  const scores = beams.map(({node, log_weight}) => log_weight / (joined.get(node)?.position ?? 1) ** lengthPenalty);
-  return beams[scores.indexOf(Math.max(...scores))]?.node ?? PROMPT_END;
-}
-
 /* The children of each node, short twigs before long ones. */
 function childrenOf(joined) {
   const children = new Map();

@@ -1,6 +1,7 @@
 /* Tables in place of models: a table has the law of the next word for every path, a string with one digit per word. */
 
 import {idsOf} from "../../live/hypotheses.js";
+import {resolved} from "../../live/settings.js";
 
 /* The law after a path, as the models of a decode give it. */
 export const logitsOf = (table, path) => table[path].map(Math.log);
@@ -15,23 +16,17 @@ export function tablePair({target, draft, words}) {
 }
 
 /* The settings of beam sampling with tables: every layer has this width, and every pair counts. */
-export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) => ({
-  max_new_tokens: layers,
-  draft_depth: depth,
-  draft_width: guesses,
-  min_width: width,
-  max_width: width,
-  width_threshold: 1,
-  replacement: true,
-  input_beams: null,
-  landing: true,
-  cover_width: 0,
-  forest: "sampled",
-  verification: "token",
-  temperature,
-  top_k: 0,
-  top_p: 1,
-});
+export const settingsOf = ({layers, width, depth = 0, guesses = 1, temperature = 1}) =>
+  resolved({
+    max_new_tokens: layers,
+    draft_depth: depth,
+    draft_width: guesses,
+    min_width: width,
+    max_width: width,
+    width_threshold: 1,
+    temperature,
+    top_k: 0,
+  });
 
 /* The end of a decode as a text: every path as often as it counts, in a fixed order. */
 export const endOf = (beams) =>

@@ -32,7 +32,7 @@ const BROKEN = {
 
 /* pair: {layers, words, target, draft}, two tables. settings: {depth, guesses, width, temperature,
  * decoder}. Returns the last beams and all passes of the target, each a list of layers. */
-export function decode(pair, {decoder, ...settings}, generator) {
+export function decodeTables(pair, {decoder, ...settings}, generator) {
   const rules = {...RULES, ...BROKEN[decoder]};
   const chosen = settingsOf({...settings, layers: pair.layers});
   const run = iterations(tablePair(pair), [0], chosen, {generator, rules, now: () => 0});

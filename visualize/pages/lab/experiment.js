@@ -3,7 +3,7 @@
 import {generatorOf} from "../../live/random.js";
 import {endOf, settingsOf} from "./beams.js";
 import {binsOf, chiSquare, limitOf, pValue} from "./chi_square.js";
-import {decode} from "./decode.js";
+import {decodeTables} from "./decode.js";
 import {exactLaw, firstLayer} from "./exact.js";
 
 const SLICE_MS = 8;
@@ -47,7 +47,7 @@ export class Experiment {
   }
 
   once() {
-    const {beams, passes} = decode(this.pair, this.settings, this.generator);
+    const {beams, passes} = decodeTables(this.pair, this.settings, this.generator);
     const end = endOf(beams);
     this.counts.set(end, (this.counts.get(end) ?? 0) + 1);
     this.done++;

@@ -1,8 +1,9 @@
 /* The lab: a button that decodes many times with two tables, here in the browser, and counts how every decode ends. */
 
+import {button, filled, localised, make} from "../../viewer/base/dom.js";
 import {editor} from "./editor.js";
 import {Experiment} from "./experiment.js";
-import {chart, ends, figures, filled, fixed, make, squared, whole} from "./shown.js";
+import {chart, ends, figures, squared} from "./shown.js";
 
 const [SURE, RARE, TINY] = [1e-6, 0.01, 1e-4];
 
@@ -11,7 +12,7 @@ export function mountLab(root, {pair: recorded, runs, words}) {
   let lines = {};
   let running = null;
   const choice = (label, options) => {
-    const select = make("select", {}, ...options.map(([value, text]) => make("option", {value}, String(text))));
+    const select = make("select", {}, ...options.map(([value, text]) => make("option", {value, text})));
     return [select, make("label", {}, label, select)];
   };
   const numbers = (most) => Array.from({length: most}, (_, at) => [at + 1, at + 1]);
@@ -28,9 +29,9 @@ export function mountLab(root, {pair: recorded, runs, words}) {
     [1, 0.7, 0.5].map((value) => [value, value]),
   );
   const seed = make("input", {type: "number", min: 0, max: 2 ** 32 - 1, step: 1, value: 0});
-  const run = make("button", {type: "button", className: "lab-run"});
-  const bar = make("progress", {max: runs, value: 0, ariaLabel: words.progress});
-  const said = make("p", {className: "lab-said", role: "status"});
+  const run = button({class: "lab-run"});
+  const bar = make("progress", {max: runs, value: 0, "aria-label": words.progress});
+  const said = make("p", {class: "lab-said", role: "status"});
   const [graph, caption, counted, facts] = [make("div"), make("p"), make("div"), make("div")];
   [width.value, depth.value, guesses.value] = [2, Math.min(2, recorded.layers - 1), 3];
 
@@ -56,12 +57,12 @@ export function mountLab(root, {pair: recorded, runs, words}) {
 
   function verdict({settings, done, square, freedom, p}) {
     const judged = freedom < 1 ? "certain" : p < SURE ? "departs" : p < RARE ? "rare" : "fits";
-    const shown = p < TINY ? `p < ${fixed(TINY, 4)}` : `p = ${fixed(p, p < 0.1 ? 4 : 2)}`;
-    const given = {decoder: words[settings.decoder], done: whole(done), square: squared(square), freedom, p: shown};
+    const shown = p < TINY ? `p < ${localised(TINY, 4)}` : `p = ${localised(p, p < 0.1 ? 4 : 2)}`;
+    const given = {decoder: words[settings.decoder], done: localised(done), square: squared(square), freedom, p: shown};
     return `${filled(words.result, given)} ${words[done < runs ? "stopped" : judged]}`;
   }
 
-  const ready = () => (run.textContent = filled(words.run, {count: whole(runs)}));
+  const ready = () => (run.textContent = filled(words.run, {count: localised(runs)}));
 
   /* Starts over with other settings. The lines of the chart stay if the exact law is the same. */
   function renew(isSameLaw) {
@@ -95,10 +96,10 @@ export function mountLab(root, {pair: recorded, runs, words}) {
   const seedLabel = make("label", {}, words.seed, seed);
   const settings = [decoderLabel, widthLabel, depthLabel, guessesLabel, temperatureLabel, seedLabel];
   root.replaceChildren(
-    make("div", {className: "lab-settings"}, ...settings),
-    make("div", {className: "lab-go"}, run, bar),
+    make("div", {class: "lab-settings"}, ...settings),
+    make("div", {class: "lab-go"}, run, bar),
     said,
-    make("div", {className: "lab-seen"}, counted, make("div", {}, graph, caption, facts)),
+    make("div", {class: "lab-seen"}, counted, make("div", {}, graph, caption, facts)),
     editor(recorded, words, () => pair, change),
   );
   renew(false);

@@ -2,23 +2,33 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/* A sentence with its values in place of {names}. */
+export const filled = (text, values) => text.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+
+/* A number as the language of the page writes it. */
+export const localised = (number, digits = 0) =>
+  number.toLocaleString(document.documentElement.lang, {minimumFractionDigits: digits, maximumFractionDigits: digits});
+
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
 export function make(tag, properties = {}, ...children) {
-  return filled(document.createElement(tag), properties, children);
+  const node = set(document.createElement(tag), properties);
+  node.append(...children);
+  return node;
 }
 
 export function draw(tag, properties = {}, ...children) {
-  return filled(document.createElementNS(SVG, tag), properties, children);
+  const node = set(document.createElementNS(SVG, tag), properties);
+  node.append(...children);
+  return node;
 }
 
-function filled(node, properties, children) {
+export function set(node, properties) {
   for (const [name, value] of Object.entries(properties)) {
     if (name === "text") node.textContent = value;
     else if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(name, value);
   }
-  node.append(...children);
   return node;
 }
 
@@ -92,6 +102,14 @@ export const table = (heads, rows, ...caption) =>
     make("thead", {}, make("tr", {}, ...heads.map((text) => make("th", {scope: "col", text})))),
     make("tbody", {}, ...rows),
   );
+
+/* Does what a key stands for, and keeps the key from the parts around. acts: functions by key. */
+export function obey(event, acts) {
+  if (event.altKey || event.ctrlKey || event.metaKey || !acts[event.key]) return;
+  event.preventDefault();
+  event.stopPropagation();
+  acts[event.key]();
+}
 
 /* The place of the node below the pointer; -1 for none. */
 export const placeAt = (event) => Number(event.target.closest("[data-at]")?.dataset.at ?? -1);

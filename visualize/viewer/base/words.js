@@ -1,6 +1,7 @@
 /* Fills the sentences of one language with recorded numbers, as visualize/words/words.py does. */
 
 import {atLeast, drawnWidth, isRuled} from "../law/chances.js";
+import {filled} from "./dom.js";
 import {STRINGS} from "./languages.js";
 
 const PLAIN_FROM = 5e-4;
@@ -47,7 +48,7 @@ export class Words {
   }
 
   say(key, values = {}) {
-    return (this.table[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+    return filled(this.table[key] ?? key, values);
   }
 
   /* A number of drafts, nodes, cover nodes, beams, tokens or passes, with the noun in its right form. */

@@ -1,5 +1,6 @@
 /* The forest of one iteration as SVG: built once; a step changes only what it is about. */
 
+import {columnsOf} from "../base/columns.js";
 import {clamp, calm, draw, make, marked, placeAt} from "../base/dom.js";
 import sizes from "../../look/sizes.json" with {type: "json"};
 import {YIELDED} from "../base/marks.js";
@@ -235,11 +236,6 @@ function rowHead(number, current, viewer) {
   const width = layer ? say("head.width", {width: layer.width}) : "–";
   const kind = current ? "dsbd-current" : null;
   return make("li", {class: kind, title: words.columnTitle(number, now.before)}, title, width);
-}
-
-/* The letters of a text in columns; those of Chinese and Japanese take two. */
-function columnsOf(text) {
-  return [...text].reduce((sum, letter) => sum + (letter >= "\u2e80" ? 2 : 1), 0);
 }
 
 /* What is known of a layer at this step, above the forest: its title, its width, and its bars. */

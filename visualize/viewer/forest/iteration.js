@@ -1,6 +1,7 @@
 /* One iteration, unpacked from what visualize/scenes/to_json.py sent: nodes, trials, draws, layers and steps,
  * and how every node looks at every step. */
 
+import {columnsOf} from "../base/columns.js";
 import {records} from "../base/dom.js";
 
 const FACTS = {block: "beginnings", trial: "trials", draw: "draws"}; // the list that has the record of such a step
@@ -96,7 +97,7 @@ function wholeNode(node) {
   return {
     ...node,
     token,
-    label_columns: node.label_columns ?? [...node.label].length,
+    label_columns: node.label_columns ?? columnsOf(node.label),
     adds: node.adds ?? token.replaceAll("␣", " "),
     pending: node.pending ?? "",
     completes: node.completes ?? "",

@@ -3,7 +3,7 @@
  * underlined by who wrote them. A pass is drawn equally long everywhere; guessing and choosing last as recorded. Three
  * seconds, then it stands still and turns into the strip. */
 
-import {calm, clamp, draw} from "../base/dom.js";
+import {calm, clamp, draw, set} from "../base/dom.js";
 import {markOf} from "../base/marks.js";
 import {broken, extent, typed} from "./lines.js";
 import {number} from "../base/words.js";
@@ -97,7 +97,7 @@ export class Lanes {
     const isPoster = kind === "poster";
     const side = isPoster ? FILM.side : 0;
     const box = {class: `dsbd-lanes dsbd-lanes-${kind}`, viewBox: `${-side} 0 ${width} ${height}`, width, height};
-    for (const [name, value] of Object.entries(box)) this.element.setAttribute(name, value);
+    set(this.element, box);
     this.element.setAttribute("aria-label", `${viewer.strip.title.textContent}. ${viewer.say("story.lanes")}`);
     this.paper = draw("rect", {class: "dsbd-lanes-paper", x: -side, width, height});
     this.rest = draw("g");
@@ -264,7 +264,7 @@ export class Lanes {
         width: mix(most, band.width),
         height: mix(this.size.tall, band.height),
       };
-      for (const [name, value] of Object.entries(box)) rect.setAttribute(name, value);
+      set(rect, box);
     });
     this.rest.style.opacity = Math.max(0, 1 - 2 * part);
     this.paper.style.opacity = 1 - part;

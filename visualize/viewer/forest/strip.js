@@ -1,7 +1,7 @@
 /* The whole decode above the forest: the text as a line, dropped guesses as twigs below it, one band for each pass.
  * Where everything stands comes from visualize/scenes/whole.py. A click or a key on the strip goes to a pass. */
 
-import {button, clamp, draw, iconButton, make, records} from "../base/dom.js";
+import {button, clamp, draw, iconButton, make, obey, records, set} from "../base/dom.js";
 import {STYLES} from "../base/languages.js";
 import {Lanes} from "./lanes.js";
 
@@ -90,7 +90,7 @@ export class Strip {
     this.row = Math.min(STRIP.row, (STRIP.height - STRIP.line - 8) / Math.max(whole.last_row, 1));
     const across = Math.max(this.width, Math.ceil(2 * STRIP.side + (columns + 0.5) * this.pitch));
     const size = {viewBox: `0 0 ${across} ${STRIP.height}`, width: across, height: STRIP.height};
-    for (const [name, value] of Object.entries(size)) this.sheet.setAttribute(name, value);
+    set(this.sheet, size);
     const placeOf = ({position, row}) => ({x: rounded(this.x(position)), y: rounded(STRIP.line + row * this.row)});
     this.places = new Map([{id: 0, position: 0, row: 0}, ...this.nodes].map((node) => [node.id, placeOf(node)]));
     this.rects = this.bands.map((band, at) => this.band(band, at));
@@ -182,7 +182,7 @@ export class Strip {
     const band = this.bands[at];
     const title = this.rects[at]?.querySelector("title").textContent ?? "";
     const told = {"aria-valuemax": this.bands.length, "aria-valuenow": at + 1, "aria-valuetext": title};
-    for (const [name, value] of Object.entries(told)) scroller.setAttribute(name, value);
+    set(scroller, told);
     if (this.shown === at || !band) return;
     this.shown = at;
     const from = this.x(band.first - 0.5);
@@ -217,14 +217,11 @@ export class Strip {
   }
 
   onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
     const at = this.bands.findIndex((band) => band.iteration === this.viewer.now.index);
     const last = this.bands.length - 1;
-    const targets = {ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, Home: 0, End: last};
-    if (targets[event.key] === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.go(this.bands[clamp(targets[event.key], 0, last)].iteration);
+    const to = (place) => () => this.go(this.bands[clamp(place, 0, last)].iteration);
+    const [back, on] = [to(at - 1), to(at + 1)];
+    obey(event, {ArrowLeft: back, ArrowDown: back, ArrowRight: on, ArrowUp: on, Home: to(0), End: to(last)});
   }
 }
 

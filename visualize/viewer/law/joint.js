@@ -36,7 +36,7 @@ export function bestOf(values, count = Infinity) {
 
 /* Temperature, then top-k, then top-p, each once and over all pairs: {pairs, scores, probs, weightAt, size, isRanked}.
  * Best pair first if a setting needs this order, else every pair, possible or not, in the order of the pairs.
- * rows: raw log-probabilities after each beam, null where nothing may follow it; beams: [{log_weight, multiplicity}].
+ * rows: raw log-probabilities after each beam; beams: [{log_weight, multiplicity}].
  * Greedy without replacement the law is ranked: each pair is certain in its turn. */
 export function warpedLaw(rows, beams, {temperature, top_k, top_p, replacement}, size) {
   const weightAt = (pair) => beams[Math.floor(pair / size)].log_weight + rows[Math.floor(pair / size)][pair % size];
@@ -52,17 +52,10 @@ export function warpedLaw(rows, beams, {temperature, top_k, top_p, replacement},
 /* The logarithm of the mass of each pair, up to a number that all share; at temperature 0 its log-weight. */
 function scoresOf(rows, beams, temperature, size) {
   const scores = new Float64Array(rows.length * size);
-  const most = rows.reduce((best, row, place) => {
-    return row ? Math.max(best, beams[place].log_weight + largestOf(row)) : best;
-  }, -Infinity);
+  const most = Math.max(...rows.map((row, place) => beams[place].log_weight + largestOf(row)));
   for (const [place, row] of rows.entries()) {
-    const start = place * size;
-    if (!row) {
-      scores.fill(-Infinity, start, start + size);
-      continue;
-    }
     const {log_weight, multiplicity} = beams[place];
-    const count = Math.log(multiplicity);
+    const [start, count] = [place * size, Math.log(multiplicity)];
     for (let token = 0; token < size; token++) {
       const weight = log_weight + row[token];
       scores[start + token] = temperature > 0 ? (weight - most) / temperature + count : weight;

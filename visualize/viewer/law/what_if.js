@@ -9,8 +9,7 @@ import {Trials, verdictOf} from "./trials.js";
  * verdicts with their acceptance probabilities; stop = {layer, reason} where the recorded numbers end, or null. */
 export function whatIf(iteration, settings, {uniforms = {}, ...changes}) {
   const layers = [];
-  const isJoint = iteration.trials.some((trial) => trial.joint); // without random numbers
-  for (const layer of isJoint ? [] : iteration.layers) {
+  for (const layer of iteration.layers) {
     const {stop, ...found} = decided(iteration, layer, {...settings, ...changes}, uniforms);
     layers.push(found);
     if (stop) return {layers, stop: {layer: layer.layer, reason: stop}};

@@ -20,7 +20,8 @@ export class Badge {
     clearTimeout(this.later);
     this.failure = null;
     const {scene} = this.viewer;
-    this.element.hidden = scene.settings.width_threshold === undefined || !scene.iterations.length;
+    const {lossless = true, width_threshold: threshold} = scene.settings;
+    this.element.hidden = threshold === undefined || !scene.iterations.length || !(lossless || scene.evidence);
     this.told.hidden = this.element.hidden;
     if (!this.element.hidden) this.go(0);
   }

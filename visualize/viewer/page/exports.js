@@ -10,7 +10,6 @@ const PAINT = [
   ..."font-family font-size font-weight text-decoration white-space".split(" "),
 ];
 const SHARED = {width: 1200, height: 630}; // pixels of the previews of links
-const POSTER = {width: 800, height: 420, side: 32, title: 50, top: 76};
 const CSV = [
   ..."id parent layer token token_id kind state slots landed kept ends target_prob draft_prob".split(" "),
   ..."target_log_prob draft_log_prob".split(" "),
@@ -60,8 +59,10 @@ export function saveSvg(viewer) {
 export async function savePng(viewer, scale = 2) {
   const {width, height, upright} = viewer.forest.geometry;
   const canvas = await raster(forestSheet(viewer), scale * width, scale * (height + (upright ? 0 : HEAD)));
-  download(`${name(viewer)}.png`, await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+  download(`${name(viewer)}.png`, await pngOf(canvas), "image/png");
 }
+
+const pngOf = (canvas) => new Promise((done) => canvas.toBlob(done, "image/png"));
 
 async function raster(svg, width, height) {
   const canvas = document.createElement("canvas");
@@ -84,35 +85,18 @@ export async function saveGif(viewer) {
   download("dsbd-two-lanes.gif", gifOf(width, height, pictures), "image/gif");
 }
 
-/* This decode as one picture, 1200 × 630: the end of the two lanes; without lanes the forest that is shown. */
+/* The end of the two lanes as one picture; without lanes the forest that is shown. */
 export async function savePicture(viewer) {
   const {lanes} = viewer.strip;
-  let canvas = null;
-  const take = async (element) => {
-    canvas = await still(element);
-  };
-  if (lanes.race) await lanes.film(take, Infinity);
-  else canvas = await raster(poster(viewer), SHARED.width, SHARED.height);
-  download("dsbd-decode.png", await new Promise((done) => canvas.toBlob(done, "image/png")), "image/png");
+  if (!lanes.race) return savePng(viewer);
+  const take = async (element) => download("dsbd-decode.png", await pngOf(await still(element)), "image/png");
+  return lanes.film(take, Infinity);
 }
 
 function still(element) {
   const {x, width, height} = element.viewBox.baseVal;
   const drawn = draw("g", {transform: `translate(${-x},0)`}, painted(element));
   return raster(sheet(width, height, drawn), SHARED.width, SHARED.height);
-}
-
-/* The forest as large as it fits below its title. */
-function poster(viewer) {
-  const {width, height, side, title, top} = POSTER;
-  const style = getComputedStyle(viewer.root);
-  const drawn = forestSheet(viewer);
-  const box = {x: side, y: top, width: width - 2 * side, height: height - top - side};
-  for (const [name, value] of Object.entries(box)) drawn.setAttribute(name, value);
-  const font = {"font-family": style.fontFamily, "font-size": 25, "font-weight": 700, fill: style.color};
-  const text = viewer.strip.title.textContent || viewer.parts.title.textContent;
-  const paper = draw("rect", {width, height, fill: style.backgroundColor});
-  return sheet(width, height, paper, draw("text", {x: side, y: title, ...font, text}), drawn);
 }
 
 /* All nodes after the last step, the same text as visualize.nodes_csv. */

@@ -6,7 +6,6 @@ import {CutPanel} from "../views/cut_fill.js";
 import {button, iconButton, make} from "../base/dom.js";
 import {saveCsv, saveGif, savePicture, savePng, saveSvg} from "./exports.js";
 import {NAMES, STRINGS} from "../base/languages.js";
-import {Legend} from "./legend.js";
 import {MaskPanel} from "../views/mask.js";
 import {SlotsPanel} from "../views/slots.js";
 import {ResultPanel} from "../views/summary.js";
@@ -37,7 +36,7 @@ export function buildShell(viewer, state) {
     sentence: make("p", {class: "dsbd-sentence", "aria-live": "polite", "aria-atomic": "true"}),
     formula: make("div", {class: "dsbd-formula-place"}),
     card: make("aside", {class: "dsbd-card", tabindex: "0", "aria-label": say("ui.card")}),
-    legend: new Legend(viewer),
+    legend: make("ul", {class: "dsbd-below dsbd-legend", "aria-label": say("ui.legend")}),
     views: new Views(
       viewer,
       PANELS.map((Panel) => Object.assign(new Panel(), {viewer})),
@@ -64,7 +63,7 @@ export function buildShell(viewer, state) {
     forest.element,
     parts.card,
     game.element,
-    parts.legend.element,
+    parts.legend,
     languages(viewer),
     parts.views.element,
   );

@@ -3,7 +3,7 @@
  * the tokens that one pass won. It plays once and stops at the end of that pass. Any input of the reader stops it; the
  * play button pauses it. */
 
-import {calm, make} from "../base/dom.js";
+import {calm} from "../base/dom.js";
 import {STYLES} from "../base/languages.js";
 import {LANES_MS} from "../forest/lanes.js";
 
@@ -77,32 +77,13 @@ export class Story {
     const {lanes} = viewer.strip;
     if (mood === "lanes") lanes.play();
     else lanes.stop();
-    if (mood === "keep") this.fly();
     if (wait < Infinity) this.later = setTimeout(() => this.tell(beats, at + 1), wait);
-  }
-
-  /* The kept path rises to the line of iterations. */
-  fly() {
-    const {forest, parts, root} = this.viewer;
-    const from = forest.body.getBoundingClientRect();
-    const to = parts.whole.getBoundingClientRect();
-    const home = root.getBoundingClientRect();
-    const ghost = forest.body.cloneNode(true);
-    ghost.removeAttribute("role");
-    ghost.removeAttribute("aria-label");
-    const holder = make("div", {class: "dsbd-ghost", "aria-hidden": "true"}, ghost);
-    holder.style.insetInlineStart = `${from.left - home.left}px`;
-    holder.style.top = `${from.top - home.top}px`;
-    holder.style.setProperty("--dsbd-rise", `${to.top - from.top}px`);
-    root.append(holder);
-    this.ghost = holder;
   }
 
   stop() {
     if (this.sentence === null) return;
     clearTimeout(this.later);
     for (const name of INPUTS) document.removeEventListener(name, this.end, {capture: true});
-    this.ghost?.remove();
     const {viewer} = this;
     viewer.strip.lanes.stop();
     this.sentence = null;

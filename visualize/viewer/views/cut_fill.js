@@ -13,7 +13,7 @@ const SEEN = 0.005; // a smaller cut or fill is not named
 /* The likeliest pairs of a layer, and all others as one: [{name, target, draft}]; null where no guess is tried.
  * The others differ among themselves. What the recorded law cuts and fills in all says how much: `gap`, what of their
  * target the draft misses, and `off`, the part of their draft that misses the target. */
-export function binsOf(layer, others) {
+export function barsOf(layer, others) {
   const pairs = layer?.kind === "draft" ? layer.alternatives : [];
   if (!pairs.some((pair) => pair.draft_prob > 0)) return null;
   const bins = pairs.map((pair) => ({
@@ -161,7 +161,7 @@ export class CutPanel {
   get layer() {
     const {now, step, scene} = this.viewer;
     if (scene.settings.lossless === false) return undefined;
-    const isTried = (layer) => now.trials.some((trial) => trial.layer === layer.layer) && binsOf(layer, "");
+    const isTried = (layer) => now.trials.some((trial) => trial.layer === layer.layer) && barsOf(layer, "");
     const here = now.layer(now.steps[step].layer);
     return here && isTried(here) ? here : now.layers.find(isTried);
   }
@@ -188,7 +188,7 @@ export class CutPanel {
 /* The picture of a layer, with what its columns are where several versions are alive, and when its width is chosen. */
 export function cutFill({say, scene}, layer) {
   const {min_width: least, max_width: most} = scene.settings;
-  const {element} = new CutFill(say, binsOf(layer, say("cut.others")), least < most ? layer.width : null);
+  const {element} = new CutFill(say, barsOf(layer, say("cut.others")), least < most ? layer.width : null);
   if (layer.alive.length > 1) element.prepend(make("p", {class: "dsbd-hint", text: say("cut.pairs")}));
   return element;
 }

@@ -1,7 +1,7 @@
 /* The memory of a long prompt: its segments as a row, and how much the chosen one recalls of each before it. The last
  * segment is in the window. A scene whose prompt is read whole has no memory, and nothing is shown. */
 
-import {button, clamp, make} from "../base/dom.js";
+import {button, clamp, make, obey} from "../base/dom.js";
 
 const FEW_CHARACTERS = 300;
 const TOLD_SHARE = 0.005; // what rounds to 0 % is not told
@@ -122,21 +122,13 @@ export class MemoryRow {
   }
 
   onKey(event) {
-    if (event.altKey || event.ctrlKey || event.metaKey) return;
     const last = this.cells.length - 1;
-    const targets = {
-      ArrowLeft: this.chosen - 1,
-      ArrowUp: this.chosen - 1,
-      ArrowRight: this.chosen + 1,
-      ArrowDown: this.chosen + 1,
-      Home: 0,
-      End: last,
+    const to = (place) => () => {
+      this.choose(clamp(place, 0, last));
+      this.cells[this.chosen].entry.focus();
     };
-    if (targets[event.key] === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
-    this.choose(clamp(targets[event.key], 0, last));
-    this.cells[this.chosen].entry.focus();
+    const [back, on] = [to(this.chosen - 1), to(this.chosen + 1)];
+    obey(event, {ArrowLeft: back, ArrowUp: back, ArrowRight: on, ArrowDown: on, Home: to(0), End: to(last)});
   }
 }
 

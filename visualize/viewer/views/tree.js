@@ -1,6 +1,6 @@
 /* The forest as a tree of words, for the keyboard and for screen readers. */
 
-import {make} from "../base/dom.js";
+import {make, obey} from "../base/dom.js";
 import {number} from "../base/words.js";
 
 export class TreePanel {
@@ -63,7 +63,7 @@ export class TreePanel {
     const to = (entry) => {
       if (entry) this.focus(this.items.indexOf(entry));
     };
-    const acts = {
+    obey(event, {
       ArrowDown: () => to(shown[at + 1]),
       ArrowUp: () => to(shown[at - 1]),
       Home: () => to(shown[0]),
@@ -74,11 +74,7 @@ export class TreePanel {
           ? here.setAttribute("aria-expanded", "false")
           : to(here.parentElement.closest("[role=treeitem]")),
       Enter: () => to(here),
-    };
-    if (!acts[event.key]) return;
-    event.preventDefault();
-    event.stopPropagation();
-    acts[event.key]();
+    });
   }
 }
 
